@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/options.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/blob.hpp>
+#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// An array's elements where they lie in its store, without a copy.
+struct mapped_view {
+  host_view elements;
+  mapping memory;  ///< keeps the elements alive
+};
+
+/// One Zarr array, v2 or v3, in a store: boxes of elements go in and out. A cheap handle; the
+/// `const` members may be called from any number of threads.
+///
+/// Writes to different objects (chunks, or shards where there are any) may run at the same time, in
+/// any number of processes; a write of a part of an object reads, changes and replaces the whole of
+/// it, so an object must have one writer at a time.
+class array {
+ public:
+  /// The array at `key`: reads `zarr.json`, or `.zarray` and `.zattrs`. Errors: `not_found`,
+  /// `corrupt`, `unsupported` (naming the codec, data type or extension), `resource_limit`, `io`.
+  static result<array> open(any_store store, const store_key& key, const context& how = {});
+
+  /// An array whose metadata are known already; reads nothing.
+  static result<array> from_metadata(any_store store, store_key key, array_metadata metadata,
+                                     const context& how = {});
+
+  /// Writes the metadata of a new array. Errors: `already_exists`, and those of `from_metadata`.
+  static result<array> create(any_store store, store_key key, array_metadata metadata,
+                              const context& how = {});
+
+  const array_metadata& metadata() const noexcept;
+  tensor_spec spec() const;
+  const any_store& store() const noexcept;
+  const store_key& key() const noexcept;
+  /// The chunk grid, shards and codecs, resolved.
+  const array_layout& layout() const noexcept;
+
+  /// Reads the elements of `part` to `into`, which has the array's dtype and the part's shape, and
+  /// any strides. Whole inner chunks of uncompressed data are read straight to their destination,
+  /// compressed ones decoded there. Errors: those of `selection::check`; `dtype_mismatch`,
+  /// `shape_mismatch`; `corrupt`, `not_found`, `resource_limit`, `io`, naming the chunk and the
+  /// inner chunk. After an error the contents of `into` are unspecified.
+  result<void> read(const selection& part, const mutable_host_view& into,
+                    const read_options& options = {}) const;
+
+  /// Reads to a new tensor, whose memory counts against the budget `limits::memory`.
+  result<tensor> read(const selection& part, const read_options& options = {}) const;
+
+  /// Writes `from` to the elements of `part`. Chunks that `part` covers only in part are read and
+  /// changed; in a shard, inner chunks that it does not touch are copied as they are stored. Chunks
+  /// past the edge are stored at full size, padded with the fill value.
+  result<void> write(const selection& part, const host_view& from,
+                     const write_options& options = {}) const;
+
+  /// The whole array as it lies in the store, or nothing where the layout does not allow it: it
+  /// must be uncompressed, in this machine's byte order, in one object, row-major without a gap,
+  /// and the store must be able to map. Given `read_options::expected` the bytes are verified, too.
+  result<std::optional<mapped_view>> view(const read_options& options = {}) const;
+
+ private:
+  explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}
+
+  std::shared_ptr<const detail::array_state> state_;
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/codec/chain.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace zarrpoint::inline v0::detail {
+
+/// What the handles of one array share.
+struct array_state {
+  any_store store;
+  store_key key;
+  array_metadata metadata;
+  array_layout layout;
+  context how;
+
+  /// The fill value as `fill_elements` takes it: the bytes of an element, or the text of a string.
+  /// What a v2 array leaves undefined reads as zero.
+  bytes_view fill() const noexcept {
+    static constexpr std::array<std::byte, 16> zero{};
+    if (metadata.type.is_variable()) return as_bytes(metadata.fill.text());
+    const bytes_view element = metadata.fill.bytes();
+    return element.empty() ? bytes_view(zero).first(metadata.type.size()) : element;
+  }
+  bool sharded() const noexcept { return layout.shard() != nullptr; }
+
+  /// `"inner chunk [3, 0]"`, as errors name it.
+  std::string inner_name(const dims& inner) const {
+    return "inner chunk " + to_string(layout.index_coordinates(inner));
+  }
+  /// Where an inner chunk ends within the array: what lies beyond is padding.
+  dims valid_shape(const dims& first_element) const {
+    dims out = layout.grid().inner_shape;
+    for (std::size_t i = 0; i < out.rank(); ++i)
+      out[i] = std::min(out[i], metadata.shape[i] - first_element[i]);
+    return out;
+  }
+};
+
+/// The scratch memory of an operation: the context's, or one of its own.
+inline std::shared_ptr<scratch_pool> scratch_of(const context& how) {
+  return how.scratch != nullptr ? how.scratch
+                                : std::make_shared<scratch_pool>(how.limit, resource_of(how));
+}
+
+/// Operations on fewer bytes are done by the calling thread alone: waking another costs as much.
+inline constexpr std::size_t parallel_threshold = std::size_t{256} << 10;
+
+/// The digest of the stored bytes of an inner chunk: see `object_digest`.
+inline std::uint32_t payload_digest(const codec_chain& chain, bytes_view stored) {
+  constexpr std::size_t trailer = sizeof(std::uint32_t);
+  if (!chain.ends_with_crc32c() || stored.size() < trailer) return crc32c(stored);
+  return load_le<std::uint32_t>(stored.data() + (stored.size() - trailer));
+}
+
+/// The slots of a workspace that the array layer uses.
+enum scratch_slot : std::size_t { stored_slot, decoded_slot };
+
+}  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/read_operation.hpp>
+#include <zarrpoint/array/write_operation.hpp>
+#include <zarrpoint/exec/progress.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// Whether the memory given for a selection of an array fits it.
+inline result<void> check_transfer(const array_state& of, const selection& part,
+                                   const tensor_spec& memory, bool cast) {
+  ZARRPOINT_CHECK(part.check(of.metadata.shape));
+  if (!(cast ? memory.type.castable_to(of.metadata.type) : memory.type == of.metadata.type))
+    return error{errc::dtype_mismatch, "the array is of type " +
+                                           std::string(to_string(of.metadata.type)) + ", not " +
+                                           std::string(to_string(memory.type))};
+  if (memory.shape != part.shape)
+    return error{errc::shape_mismatch, "the selection has shape " + to_string(part.shape) +
+                                           ", the memory " + to_string(memory.shape)};
+  return {};
+}
+
+/// Adds the name of the array to an error.
+template <class T>
+result<T> at_array(result<T> status, const array_state& of) {
+  if (status) return status;
+  return std::move(status).at("array " + of.store.describe(of.key));
+}
+
+/// Runs an operation that reports to `meter`, or else to the callback of the context.
+template <class Operation>
+result<void> run_metered(Operation&& operation, const selection& part, progress_meter* meter,
+                         progress_meter&& own) {
+  return operation.run(part, meter != nullptr ? *meter : own);
+}
+
+/// A tensor of the caller's, within the budget.
+inline result<tensor> make_tensor(const tensor_spec& spec, const context& how) {
+  ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
+  if (bytes > how.limit.memory)
+    return error{errc::resource_limit, to_string(spec) + " takes " + std::to_string(bytes) +
+                                           " bytes, the limit is " +
+                                           std::to_string(how.limit.memory)};
+  return tensor::make(spec, resource_of(how));
+}
+
+/// The decoded bytes of a selection, for the total of a progress meter.
+inline std::uint64_t transfer_bytes(const array_state& of, const dims& shape) {
+  return byte_count(shape, memory_size(of.metadata.type)).value_or(0);
+}
+
+}  // namespace detail
+
+inline result<void> array::read(const selection& part, const mutable_host_view& into,
+                                const read_options& options) const {
+  ZARRPOINT_CHECK(
+      detail::at_array(detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
+  const context& how = options.how != nullptr ? *options.how : state_->how;
+  detail::read_operation operation(*state_, how, into, options);
+  const std::uint64_t bytes = detail::transfer_bytes(*state_, part.shape);
+  return detail::at_array(
+      detail::run_metered(operation, part, options.meter,
+                          {options.meter ? progress_callback() : how.progress, "read", bytes}),
+      *state_);
+}
+
+inline result<tensor> array::read(const selection& part, const read_options& options) const {
+  const context& how = options.how != nullptr ? *options.how : state_->how;
+  ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
+  const tensor_spec spec{state_->metadata.type, part.shape};
+  ZARRPOINT_TRY(out, detail::at_array(detail::make_tensor(spec, how), *state_));
+  ZARRPOINT_CHECK(read(part, out.mutable_view(), options));
+  return std::move(out);
+}
+
+inline result<void> array::write(const selection& part, const host_view& from,
+                                 const write_options& options) const {
+  ZARRPOINT_CHECK(
+      detail::at_array(detail::check_transfer(*state_, part, from.spec(), options.cast), *state_));
+  if (!state_->layout.can_write())
+    return detail::at_array(result<void>(error{errc::unsupported,
+                                               "its codecs can only be read: one follows "
+                                               "sharding_indexed, or one is not known"}),
+                            *state_);
+  const context& how = options.how != nullptr ? *options.how : state_->how;
+  detail::write_operation operation(*state_, how, from, options);
+  const std::uint64_t bytes = detail::transfer_bytes(*state_, part.shape);
+  return detail::at_array(
+      detail::run_metered(operation, part, options.meter,
+                          {options.meter ? progress_callback() : how.progress, "write", bytes}),
+      *state_);
+}
+
+}  // namespace zarrpoint::inline v0

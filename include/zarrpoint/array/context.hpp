@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/registry.hpp>
+#include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/progress.hpp>
+#include <zarrpoint/exec/stop.hpp>
+#include <zarrpoint/memory/resource.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace zarrpoint::inline v0 {
+
+class scratch_pool;
+
+/// What a file may cost at most. The file decides nothing beyond these.
+struct limits {
+  /// Scratch bytes (stored and decoded chunks) in use at a time; 0 for no bound.
+  std::size_t bytes_in_flight = std::size_t{256} << 20;
+  /// A hard budget for all memory that the library allocates in one operation: scratch, codec
+  /// state, and tensors it makes. Beyond it: `resource_limit`.
+  std::size_t memory = SIZE_MAX;
+  /// The largest metadata document.
+  std::size_t metadata_bytes = std::size_t{64} << 20;
+  /// Inner chunks of a shard: an index of 2^24 is 256 MiB.
+  std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
+};
+
+/// How work is done: the one argument that says *how*, not *what*. Cheap to copy. By default
+/// everything runs on the calling thread, with the default codecs.
+struct context {
+  any_executor executor{};
+  codec_table codecs = default_codecs::table();
+  limits limit{};
+  stop_token stop{};
+  progress_callback progress{};
+  memory_resource* resource = nullptr;  ///< null: `default_resource()`
+  /// Scratch memory and codec states shared by all operations that use this context; null: each
+  /// operation has its own. See `with_scratch`.
+  std::shared_ptr<scratch_pool> scratch{};
+};
+
+/// The memory resource of a context.
+inline memory_resource& resource_of(const context& how) noexcept {
+  return how.resource != nullptr ? *how.resource : default_resource();
+}
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/plan.hpp>
+#include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/codec/any_codec.hpp>
+#include <zarrpoint/codec/chain.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// What the objects of a sharded array have besides their inner chunks.
+struct shard_layout {
+  codec_chain index_chain;   ///< of the index as uint64[inner chunks, 2]
+  std::uint64_t index_size;  ///< stored bytes of the index
+  index_location location;
+  std::vector<any_codec> suffix{};  ///< bytes -> bytes codecs around the whole shard: read only
+
+  /// Where the index stands in a shard of `object_size` bytes, which is not less than `index_size`.
+  std::uint64_t index_offset(std::uint64_t object_size) const noexcept {
+    return location == index_location::end ? object_size - index_size : 0;
+  }
+};
+
+/// How an array lies in its store, from its metadata: the grid, the codecs bound to the shape they
+/// work on, the shards. An array without shards has objects of one inner chunk.
+///
+/// A `transpose` before `sharding_indexed` is carried into the inner chunks: the shard's grid is
+/// kept in the axes of the array, the codecs of an inner chunk begin with the transpose, and only
+/// the order of the index knows of it.
+class array_layout {
+ public:
+  /// Errors: `unsupported`, `invalid_argument`, `corrupt`, naming the codec; `resource_limit`.
+  static result<array_layout> resolve(const array_metadata& metadata, const codec_table& known,
+                                      const limits& limit);
+
+  const chunk_grid& grid() const noexcept { return grid_; }
+  /// The codecs of an inner chunk.
+  const codec_chain& chain() const noexcept { return *chain_; }
+  /// Null for an array without shards.
+  const shard_layout* shard() const noexcept { return shard_ ? &*shard_ : nullptr; }
+  /// Inner chunks of an object: entries of its index.
+  std::uint64_t inner_count() const noexcept { return inner_count_; }
+  /// Whether objects of this array can be written.
+  bool can_write() const noexcept {
+    return chain().can_encode() && (!shard_ || shard_->suffix.empty());
+  }
+
+  /// Whether the index has the axes of the array: no transpose stands before the shards.
+  bool is_row_major() const noexcept {
+    for (std::size_t i = 0; i < order_.rank(); ++i)
+      if (axis_of(i) != i) return false;
+    return true;
+  }
+
+  /// The coordinates of an inner chunk in the order of the axes that the index has.
+  dims index_coordinates(const dims& inner) const {
+    dims out(inner.rank(), 0);
+    for (std::size_t i = 0; i < inner.rank(); ++i) out[i] = inner[axis_of(i)];
+    return out;
+  }
+  /// The entry of an inner chunk in the index.
+  std::size_t slot(const dims& inner) const {
+    const dims counts = grid_.inner_per_object();
+    index_t at = 0;
+    for (std::size_t i = 0; i < inner.rank(); ++i) at = at * counts[axis_of(i)] + inner[axis_of(i)];
+    return static_cast<std::size_t>(at);
+  }
+
+ private:
+  std::size_t axis_of(std::size_t i) const noexcept { return static_cast<std::size_t>(order_[i]); }
+
+  struct split;
+  result<void> resolve_shard(const array_metadata& metadata, const split& parts,
+                             const codec_table& known, const limits& limit);
+  result<void> carry_prefix(const split& parts, const tensor_spec& shard, const codec_table& known);
+
+  chunk_grid grid_;
+  std::optional<codec_chain> chain_;
+  std::optional<shard_layout> shard_;
+  std::uint64_t inner_count_ = 1;
+  dims order_;  // axis i of the index is axis order_[i] of the array
+};
+
+/// The codecs of an array: before, at and after `sharding_indexed`.
+struct array_layout::split {
+  std::vector<codec_spec> prefix;
+  std::optional<sharding_config> sharding;
+  std::vector<codec_spec> suffix;
+
+  static result<split> of(const std::vector<codec_spec>& codecs) {
+    split out;
+    for (const codec_spec& one : codecs) {
+      if (one.name != sharding_config::name) {
+        (out.sharding ? out.suffix : out.prefix).push_back(one);
+      } else if (out.sharding) {
+        return error{errc::corrupt, "sharding_indexed stands twice in the list of codecs"};
+      } else {
+        ZARRPOINT_TRY(config, sharding_config::from_configuration(one.configuration));
+        out.sharding = std::move(config);
+      }
+    }
+    return out;
+  }
+};
+
+inline result<array_layout> array_layout::resolve(const array_metadata& metadata,
+                                                  const codec_table& known, const limits& limit) {
+  ZARRPOINT_CHECK(check_array_metadata(metadata));
+  array_layout out;
+  out.grid_ = {metadata.shape, metadata.chunk_shape, metadata.chunk_shape};
+  for (std::size_t i = 0; i < metadata.shape.rank(); ++i)
+    out.order_.push_back(static_cast<index_t>(i));
+  ZARRPOINT_TRY(parts, split::of(metadata.codecs));
+  if (parts.sharding) {
+    ZARRPOINT_CHECK(out.resolve_shard(metadata, parts, known, limit));
+  } else {
+    ZARRPOINT_TRY(chain, codec_chain::resolve(metadata.codecs, metadata.chunk_spec(), known));
+    out.chain_ = std::move(chain);
+  }
+  return out;
+}
+
+inline result<void> array_layout::resolve_shard(const array_metadata& metadata, const split& parts,
+                                                const codec_table& known, const limits& limit) {
+  const sharding_config& config = *parts.sharding;
+  const std::size_t rank = metadata.shape.rank();
+  if (config.chunk_shape.rank() != rank)
+    return error{errc::corrupt, "sharding_indexed: chunk shape " + to_string(config.chunk_shape) +
+                                    " has not the rank of shape " + to_string(metadata.shape)};
+  ZARRPOINT_CHECK(carry_prefix(parts, metadata.chunk_spec(), known));
+  grid_.inner_shape = dims(rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    index_t& extent = grid_.inner_shape[axis_of(i)];
+    extent = config.chunk_shape[i];
+    // As for chunks: an axis of length 0 may have chunks of 0, which became 1 in the metadata.
+    if (extent == 0 && metadata.shape[axis_of(i)] == 0) extent = 1;
+    if (extent < 1 || grid_.object_shape[axis_of(i)] % extent != 0)
+      return error{errc::corrupt, "sharding_indexed: chunk shape " + to_string(config.chunk_shape) +
+                                      " does not divide the shard of shape " +
+                                      to_string(index_coordinates(grid_.object_shape))};
+  }
+  ZARRPOINT_TRY(count, element_count(grid_.inner_per_object()));
+  inner_count_ = static_cast<std::uint64_t>(count);
+  if (inner_count_ > limit.max_inner_chunks)
+    return error{errc::resource_limit, "sharding_indexed: " + std::to_string(inner_count_) +
+                                           " inner chunks in a shard are more than the limit of " +
+                                           std::to_string(limit.max_inner_chunks)};
+
+  std::vector<codec_spec> inner = parts.prefix;
+  for (const codec_spec& one : config.codecs) {
+    if (one.name == sharding_config::name)
+      return error{errc::unsupported, "codec \"sharding_indexed\" inside sharding_indexed"};
+    inner.push_back(one);
+  }
+  ZARRPOINT_TRY(chain, codec_chain::resolve(inner, {metadata.type, grid_.inner_shape}, known));
+  chain_ = std::move(chain);
+
+  // Two axes, not those of the shard and one more: the order of the integers is the same, and the
+  // codecs that an index may have look at nothing else.
+  const tensor_spec index_spec{dtype_kind::uint64, {count, 2}};
+  ZARRPOINT_TRY(index_chain, codec_chain::resolve(config.index_codecs, index_spec, known)
+                                 .at("sharding_indexed: index_codecs"));
+  if (!index_chain.fixed_size() || !index_chain.can_encode())
+    return error{errc::unsupported, "sharding_indexed: index_codecs of variable size"};
+  const std::uint64_t index_size = index_chain.encoded_bound();
+  shard_ = shard_layout{std::move(index_chain), index_size, config.location};
+  for (const codec_spec& one : parts.suffix) {
+    ZARRPOINT_TRY(made, known.make(one));
+    if (made.kind() != codec_kind::bytes_to_bytes)
+      return error{errc::corrupt, "codec \"" + one.name + "\" cannot follow sharding_indexed"};
+    shard_->suffix.push_back(std::move(made));
+  }
+  return {};
+}
+
+/// Learns the order of the axes that the codecs before `sharding_indexed` give a shard, by showing
+/// them a view whose strides number its axes.
+inline result<void> array_layout::carry_prefix(const split& parts, const tensor_spec& shard,
+                                               const codec_table& known) {
+  host_view numbered{nullptr, shard.type, shard.shape, order_, {}, {}};
+  for (const codec_spec& one : parts.prefix) {
+    if (!one.must_understand && known.find(one.name) == nullptr) continue;  // as the chain does
+    ZARRPOINT_TRY(made, known.make(one));
+    ZARRPOINT_TRY(bound, made.resolve(numbered.spec()).at("codec \"" + one.name + "\""));
+    const detail::erased_array_codec* codec = bound.if_array_to_array();
+    if (codec == nullptr)
+      return error{errc::corrupt, "codec \"" + one.name + "\" cannot precede sharding_indexed"};
+    if (!codec->has_views())
+      return error{errc::unsupported, "codec \"" + one.name + "\" before sharding_indexed"};
+    numbered = codec->encode_view(numbered);
+  }
+  order_ = numbered.strides;
+  return {};
+}
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/exec/progress.hpp>
+
+#include <cstdint>
+
+namespace zarrpoint::inline v0 {
+
+/// What an absent chunk or inner chunk means to a reader.
+enum class missing_chunks : std::uint8_t {
+  fill,   ///< its elements are the fill value, as Zarr has it
+  error,  ///< data were lost: `not_found`
+};
+
+/// How an array is read.
+struct read_options {
+  missing_chunks missing = missing_chunks::fill;
+  /// Compare each stored byte that is read with these digests; whole inner chunks are read then. A
+  /// difference, or an object that they do not name, is `corrupt`. What they say is absent is
+  /// filled, whatever `missing` says; what they say is there must be.
+  const chunk_digests* expected = nullptr;
+  /// False: of `expected`, only what is stored and its sizes are compared, not the checksums.
+  bool checksums = true;
+  /// Let the memory have another dtype: elements are cast, chunk by chunk (see core/convert.hpp).
+  bool cast = false;
+  const context* how = nullptr;     ///< null: the context the array was opened with
+  progress_meter* meter = nullptr;  ///< told of decoded bytes; null: the context's callback is
+};
+
+/// How an array is written.
+struct write_options {
+  bool elide_fill = true;              ///< do not store inner chunks that hold only the fill value
+  chunk_digests* collected = nullptr;  ///< receives the digest of every object that was written
+  bool cast = false;                   ///< as `read_options::cast`
+  const context* how = nullptr;        ///< null: the context the array was opened with
+  progress_meter* meter = nullptr;     ///< told of encoded bytes; null: the context's callback is
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,296 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/object_table.hpp>
+#include <zarrpoint/array/options.hpp>
+#include <zarrpoint/array/plan.hpp>
+#include <zarrpoint/array/raw_rows.hpp>
+#include <zarrpoint/array/scratch_tensor.hpp>
+#include <zarrpoint/array/stored_object.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0::detail {
+
+/// What `digests` say of an object, if that and the object fit each other. Errors: `corrupt`.
+inline result<const object_digest*> find_expected(const array_state& of,
+                                                  const chunk_digests& digests,
+                                                  const std::string& key,
+                                                  const stored_object* object) {
+  const object_digest* expected = digests.find(key);
+  if (expected == nullptr) return error{errc::corrupt, "there is no digest of it"};
+  if (expected->absent()) {
+    if (object == nullptr) return expected;
+    return error{errc::corrupt, "it is stored, but was not when the digests were taken"};
+  }
+  if (object == nullptr) return error{errc::corrupt, "it is missing"};
+  if (object->bytes->size() != expected->size)
+    return error{errc::corrupt, "it has " + std::to_string(object->bytes->size()) +
+                                    " bytes, and had " + std::to_string(expected->size) +
+                                    " when the digests were taken"};
+  if (expected->crc32c.size() != of.layout.inner_count())
+    return error{errc::corrupt, std::to_string(expected->crc32c.size()) + " digests for its " +
+                                    std::to_string(of.layout.inner_count()) + " inner chunks"};
+  return expected;
+}
+
+/// One call of `array::read`.
+class read_operation {
+ public:
+  read_operation(const array_state& of, const context& how, const mutable_host_view& into,
+                 const read_options& options)
+      : of_(of),
+        how_(how),
+        into_(into),
+        options_(options),
+        pool_(scratch_of(how)),
+        chunk_spec_(of.layout.chain().chunk_spec()) {}
+
+  result<void> run(const selection& part, progress_meter& meter) {
+    meter_ = &meter;
+    grid_ = of_.layout.grid();
+    if (can_read_slabs(part)) grid_.inner_shape = slab_shape(chunk_spec_);
+    ZARRPOINT_TRY(plan, box_plan::make(grid_, part));
+    plan_ = plan;
+    ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
+    return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read(i); },
+                        {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
+  }
+
+ private:
+  /// An object, or null when it is missing, and what is expected of it.
+  struct opened {
+    std::unique_ptr<stored_object> object;
+    const object_digest* expected = nullptr;
+  };
+
+  result<void> read(std::size_t i) {
+    const plan_item item = plan_.at(i);
+    const std::string key = of_.metadata.keys.key(item.object);
+    result<void> done = read_of_object(item, key);
+    if (!done) return std::move(done).at("chunk " + key);
+    meter_->add(of_.key.str(), item_bytes(item));
+    return {};
+  }
+
+  std::size_t item_bytes(const plan_item& item) const {
+    std::size_t bytes = memory_size(chunk_spec_.type);
+    for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
+    return bytes;
+  }
+
+  result<void> read_of_object(const plan_item& item, const std::string& key) {
+    scratch_pool::lease scratch = pool_->borrow();
+    const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
+      ZARRPOINT_TRY(made, open(key, *scratch));
+      return std::make_shared<const opened>(std::move(made));
+    };
+    if (item.object_items == 1) {
+      ZARRPOINT_TRY(alone, open(key, *scratch));
+      return read_inner(item, alone, *scratch);
+    }
+    ZARRPOINT_TRY(shared, objects_.get(item, open_it));
+    ZARRPOINT_CHECK(read_inner(item, *shared, *scratch));
+    objects_.finish(item);
+    return {};
+  }
+
+  result<opened> open(const std::string& key, codec_workspace& scratch) {
+    opened out;
+    ZARRPOINT_TRY(object, stored_object::open(of_, key, scratch));
+    out.object = std::move(object);
+    if (options_.expected == nullptr) return out;
+    ZARRPOINT_TRY(expected, find_expected(of_, *options_.expected, key, out.object.get()));
+    out.expected = expected;
+    return out;
+  }
+
+  /// Whether chunks may be read in pieces: uncompressed ones of which no digest is to be compared.
+  bool can_read_slabs(const selection& part) const {
+    return !of_.sharded() && of_.layout.chain().is_raw() && options_.expected == nullptr &&
+           std::all_of(part.step.begin(), part.step.end(), [](index_t n) { return n == 1; });
+  }
+  bool reads_slabs() const { return grid_.inner_shape != chunk_spec_.shape; }
+
+  /// Slabs of a chunk that lie in one piece in it, of about 2 MiB: few calls, and work for all.
+  static dims slab_shape(const tensor_spec& chunk) {
+    constexpr index_t target = index_t{2} << 20;
+    dims out = chunk.shape;
+    index_t row = static_cast<index_t>(byte_count(chunk).value_or(0));
+    for (std::size_t d = 0; d < out.rank() && row > target; ++d) {
+      row /= chunk.shape[d];
+      out[d] = std::clamp<index_t>(target / row, 1, chunk.shape[d]);
+    }
+    return out;
+  }
+
+  result<void> read_inner(const plan_item& item, const opened& from, codec_workspace& scratch) {
+    result<void> done = read_entry(item, from, scratch);
+    if (!done && of_.sharded()) return std::move(done).at(of_.inner_name(item.inner));
+    return done;
+  }
+
+  result<void> read_entry(const plan_item& item, const opened& from, codec_workspace& scratch) {
+    const mutable_host_view to = subview(into_, item.destination());
+    const std::size_t slot = reads_slabs() ? 0 : of_.layout.slot(item.inner);
+    const shard_entry entry = from.object != nullptr ? from.object->entry(slot) : shard_entry{};
+    const std::uint32_t* digest = nullptr;
+    if (from.expected != nullptr) {
+      if (!from.expected->absent()) {
+        const std::optional<std::uint32_t>& known = from.expected->crc32c[slot];
+        if (known) digest = &*known;
+      }
+      if ((digest != nullptr) == entry.absent())
+        return error{errc::corrupt, entry.absent()
+                                        ? "it is missing"
+                                        : "it is stored, but was not when the digests were taken"};
+    }
+    if (!options_.checksums) digest = nullptr;
+    if (!entry.absent())
+      return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
+    if (from.expected == nullptr && options_.missing == missing_chunks::error)
+      return error{errc::not_found, "it is not stored"};
+    return fill(to);
+  }
+
+  /// The fill value everywhere, cast where that is asked for.
+  result<void> fill(const mutable_host_view& to) const {
+    if (to.type == chunk_spec_.type) {
+      fill_elements(to, of_.fill());
+      return {};
+    }
+    return cast_elements(
+        to, {of_.fill().data(), chunk_spec_.type, to.shape, dims(to.rank(), 0), {}, {}});
+  }
+
+  /// An inner chunk that is there, and where its elements go.
+  struct source {
+    const plan_item& item;
+    const mutable_host_view& to;
+    const blob& bytes;
+    shard_entry entry;
+  };
+
+  result<void> read_stored(const source& from, const std::uint32_t* digest,
+                           codec_workspace& scratch) {
+    const codec_chain& chain = of_.layout.chain();
+    if (chain.fixed_size() ? from.entry.size != chain.encoded_bound()
+                           : from.entry.size > chain.stored_limit())
+      return error{
+          errc::corrupt,
+          std::to_string(from.entry.size) + " stored bytes where " + to_string(chunk_spec_) +
+              (chain.fixed_size() ? " takes " : " takes at most ") +
+              std::to_string(chain.fixed_size() ? chain.encoded_bound() : chain.stored_limit())};
+    if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
+    if (chain.is_raw() && !digest) return read_raw(from, scratch);
+    if (const auto target = chain.direct_target(from.to)) {
+      ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, *target));
+      return check_digest(*target, digest);
+    }
+    return decode_stored(from, digest, scratch);
+  }
+
+  /// Uncompressed and not to be verified: as little as possible is read, and into its place.
+  result<void> read_raw(source from, codec_workspace& scratch) {
+    dims shape = chunk_spec_.shape;
+    if (reads_slabs()) {
+      const dims strides = row_major_strides(shape, chunk_spec_.type.size());
+      for (std::size_t d = 0; d < shape.rank(); ++d) {
+        const index_t start = from.item.first_element[d] % shape[d];
+        from.entry.offset += static_cast<std::uint64_t>(start * strides[d]);
+        shape[d] = std::min(grid_.inner_shape[d], shape[d] - start);
+      }
+    }
+    if (const auto rows = raw_rows::of(from.item.within, shape, from.to);
+        rows && (rows->run_bytes >= worthwhile_run || rows->count() == 1))
+      return read_rows(from, *rows);
+    const tensor_spec spec{chunk_spec_.type, shape};
+    ZARRPOINT_TRY(size, byte_count(spec));
+    ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
+    static_cast<void>(in_flight);
+    ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, size));
+    ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+    const host_view elements = as_const(dense_view(stored.data(), spec));
+    copy_elements(from.to, subview(elements, from.item.within));
+    return {};
+  }
+
+  result<void> decode_stored(const source& from, const std::uint32_t* digest,
+                             codec_workspace& scratch) {
+    const codec_chain& chain = of_.layout.chain();
+    const bool whole = from.to.spec() == chunk_spec_;
+    std::size_t cost = from.entry.size;
+    if (!whole) {
+      ZARRPOINT_TRY(bytes, byte_count(chunk_spec_.shape, memory_size(chunk_spec_.type)));
+      ZARRPOINT_TRY(sum, checked_add(cost, bytes));
+      cost = sum;
+    }
+    ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(cost, how_.stop));
+    static_cast<void>(in_flight);
+    ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, from.entry.size));
+    ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+    ZARRPOINT_CHECK(check_digest(stored, digest));
+    if (whole) return chain.decode(stored, from.to, scratch);
+    ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, scratch, decoded_slot));
+    ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), scratch));
+    const host_view part = as_const(subview(decoded.view(), from.item.within));
+    if (part.type != from.to.type) return cast_elements(from.to, part);
+    copy_elements(from.to, part);
+    return {};
+  }
+
+  /// Below this a read of the whole inner chunk and a copy is faster than many reads.
+  static constexpr std::size_t worthwhile_run = 4096;
+
+  static result<void> read_rows(const source& from, const raw_rows& rows) {
+    std::array<read_request, 64> batch;
+    std::size_t used = 0;
+    result<void> status;
+    const auto flush = [&] {
+      status = from.bytes.read(std::span<const read_request>(batch.data(), used));
+      used = 0;
+      return status.has_value();
+    };
+    const bool complete = rows.for_each([&](std::uint64_t stored, index_t memory) {
+      batch[used++] = {from.entry.offset + stored,
+                       mutable_bytes(from.to.data + memory, rows.run_bytes)};
+      return used < batch.size() || flush();
+    });
+    if (complete && used != 0) flush();
+    return status;
+  }
+
+  result<void> check_digest(bytes_view stored, const std::uint32_t* digest) const {
+    if (digest == nullptr || payload_digest(of_.layout.chain(), stored) == *digest) return {};
+    return error{errc::corrupt, "its " + std::to_string(stored.size()) +
+                                    " stored bytes are not those of the digest"};
+  }
+
+  const array_state& of_;
+  const context& how_;
+  const mutable_host_view& into_;
+  const read_options& options_;
+  const std::shared_ptr<scratch_pool> pool_;
+  const tensor_spec chunk_spec_;
+  progress_meter* meter_ = nullptr;
+  chunk_grid grid_;
+  box_plan plan_;
+  object_table<const opened> objects_;
+};
+
+}  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_encoder.hpp>
+#include <zarrpoint/array/object_table.hpp>
+#include <zarrpoint/array/options.hpp>
+#include <zarrpoint/array/plan.hpp>
+#include <zarrpoint/array/shard_writer.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0::detail {
+
+/// One call of `array::write`.
+class write_operation {
+ public:
+  write_operation(const array_state& of, const context& how, const host_view& from,
+                  const write_options& options)
+      : of_(of),
+        how_(how),
+        options_(options),
+        pool_(scratch_of(how)),
+        encoder_(of, from, options, *pool_) {}
+
+  result<void> run(const selection& part, progress_meter& meter) {
+    part_ = part;
+    meter_ = &meter;
+    ZARRPOINT_TRY(plan, box_plan::make(of_.layout.grid(), part, plan_scope::whole_objects));
+    plan_ = plan;
+    const host_view& from = encoder_.source();
+    ZARRPOINT_TRY(bytes, byte_count(from.shape, memory_size(from.type)));
+    const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
+                               .stop = how_.stop};
+    // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
+    // of those that wait for their place.
+    window_ = 4 * std::size_t{parallel_workers(how_.executor, plan_.size(), how)};
+    return parallel_for(
+        how_.executor, plan_.size(), [this](std::size_t i) { return write(i); }, how);
+  }
+
+ private:
+  result<void> write(std::size_t i) {
+    const plan_item item = plan_.at(i);
+    const std::string key = of_.metadata.keys.key(item.object);
+    result<void> done = of_.sharded() ? write_in_shard(i, item, key) : write_chunk(item, key);
+    if (!done) return std::move(done).at("chunk " + key);
+    std::size_t bytes = memory_size(of_.metadata.type);
+    for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
+    if (bytes != 0) meter_->add(of_.key.str(), bytes);
+    return {};
+  }
+
+  /// Whether the object keeps nothing of what it held before.
+  bool covers(const plan_item& item) const {
+    const chunk_grid& grid = of_.layout.grid();
+    for (std::size_t d = 0; d < item.object.rank(); ++d) {
+      const index_t start = item.object[d] * grid.object_shape[d];
+      const index_t extent = std::min(grid.object_shape[d], grid.shape[d] - start);
+      if (extent != 1 && part_.step[d] != 1) return false;
+      if (part_.offset[d] > start || part_.offset[d] + part_.shape[d] - start < extent)
+        return false;
+    }
+    return true;
+  }
+
+  result<std::unique_ptr<stored_object>> open_before(const plan_item& item,
+                                                     const std::string& key) {
+    if (covers(item)) return std::unique_ptr<stored_object>();
+    const scratch_pool::lease scratch = pool_->borrow();
+    return stored_object::open(of_, key, *scratch);
+  }
+
+  result<void> write_chunk(const plan_item& item, const std::string& key) {
+    ZARRPOINT_TRY(before, open_before(item, key));
+    ZARRPOINT_TRY(full_key, of_.key.child(key));
+    // An object is one inner chunk, whose turn has always come: it need not wait for memory.
+    ZARRPOINT_TRY(reserved, pool_->limiter().acquire(encoder_.cost(item), how_.stop));
+    static_cast<void>(reserved);
+    ZARRPOINT_TRY(chunk, encoder_.encode(item, before.get()));
+    object_digest digest;
+    if (chunk.absent) {
+      ZARRPOINT_CHECK(of_.store.erase(full_key));
+    } else {
+      ZARRPOINT_CHECK(of_.store.put(full_key, chunk.bytes));
+      digest.size = chunk.bytes.size();
+      digest.crc32c.push_back(chunk.digest);
+    }
+    collect(key, std::move(digest));
+    return {};
+  }
+
+  result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key) {
+    const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
+      ZARRPOINT_TRY(full_key, of_.key.child(key));
+      ZARRPOINT_TRY(before, open_before(item, key));
+      auto made = std::make_shared<shard_writer>(of_, full_key, std::move(before));
+      ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
+      return made;
+    };
+    ZARRPOINT_TRY(shard, shards_.get(item, begin));
+    result<bool> done = write_inner(*shard, i - item.object_first, item);
+    if (!done) {
+      shard->fail(i - item.object_first);  // or those behind it would wait for ever
+      return std::move(done).failure();
+    }
+    shards_.finish(item);
+    if (!*done) return {};
+    ZARRPOINT_TRY(digest, shard->finish(*pool_));
+    collect(key, std::move(digest));
+    return {};
+  }
+
+  /// True when this was what the shard waited for.
+  result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item) {
+    if (!shard.wait_until_near(position, window_))
+      return error{errc::cancelled, "another inner chunk failed"};
+    const std::size_t cost = encoder_.cost(item);
+    std::optional<byte_limiter::reservation> reserved(std::in_place);
+    if (cost != 0) reserved = pool_->limiter().try_acquire(cost);
+    // Whoever waits for memory could wait for inner chunks that wait for this one. So it waits for
+    // its turn, when nothing waits for it but itself, and goes on without.
+    if (!reserved && !shard.wait_until_near(position, 1))
+      return error{errc::cancelled, "another inner chunk failed"};
+    result<encoded_chunk> chunk = encoder_.encode(item, shard.before());
+    if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
+    if (reserved) chunk->reserved = std::move(*reserved);
+    return shard.place(position, *std::move(chunk));
+  }
+
+  void collect(const std::string& key, object_digest digest) {
+    if (options_.collected == nullptr) return;
+    const std::lock_guard lock(collecting_);
+    options_.collected->set(key, std::move(digest));
+  }
+
+  const array_state& of_;
+  const context& how_;
+  const write_options& options_;
+  const std::shared_ptr<scratch_pool> pool_;
+  const chunk_encoder encoder_;
+  selection part_;
+  progress_meter* meter_ = nullptr;
+  box_plan plan_;
+  std::size_t window_ = 1;
+  object_table<shard_writer> shards_;
+  std::mutex collecting_;
+};
+
+}  // namespace zarrpoint::inline v0::detail

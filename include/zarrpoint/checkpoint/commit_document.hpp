@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/version.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// One leaf of a checkpoint.
+struct leaf_record {
+  std::string name;
+  std::string typestr;    ///< the handler that wrote it
+  node metadata;          ///< its array document: `zarr.json`, or `.zarray`
+  chunk_digests objects;  ///< every object that holds its data
+
+  friend bool operator==(const leaf_record&, const leaf_record&) = default;
+};
+
+/// What makes a hierarchy a checkpoint of ours: the member `zarrpoint` of the root group's
+/// attributes, in the one file that is written last. docs/format.md gives it byte by byte.
+struct commit_document {
+  static constexpr std::string_view member_name = "zarrpoint";
+  static constexpr int current_format = 1;
+
+  std::string id;  ///< 128 random bits in hex: two saves are never taken for one
+  std::vector<leaf_record> leaves;
+
+  friend bool operator==(const commit_document&, const commit_document&) = default;
+};
+
+namespace detail {
+
+inline constexpr std::string_view absent_crc = "--------";
+
+inline void append_hex(std::string& text, std::uint32_t value) {
+  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(value >> shift) & 15U];
+}
+
+/// The checksum of a commit document's node without its own `crc32c` member.
+inline std::string commit_seal(const node& document) {
+  node unsealed = node::object{};
+  for (const node::member& member : *document.if_object()) {
+    if (member.key != "crc32c") unsealed.set(member.key, member.value);
+  }
+  const std::string text = dump_json(unsealed, json_style::compact);
+  std::string seal;
+  append_hex(seal, crc32c(as_bytes(text)));
+  return seal;
+}
+
+inline error bad_commit(std::string_view what) {
+  return {errc::corrupt, "commit document: " + std::string(what)};
+}
+
+template <class Member>
+result<std::string> commit_string(const node& from, Member&& key) {
+  const node* value = from.find(key);
+  const std::string* text = value != nullptr ? value->if_string() : nullptr;
+  if (text == nullptr)
+    return bad_commit("member \"" + std::string(key) + "\" is missing or no string");
+  return *text;
+}
+
+template <class Node>
+result<object_digest> parse_object_digest(const node::member& from, const Node& body) {
+  object_digest object;
+  const node* size = body.find("size");
+  const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
+  if (!bytes) return bad_commit("object \"" + from.key + "\" has no size");
+  object.size = *bytes;
+  ZARRPOINT_TRY(hex, commit_string(body, std::string_view("crc32c")));
+  if (hex.size() % 8 != 0)
+    return bad_commit("object \"" + from.key + "\" has a torn list of checksums");
+  object.crc32c.reserve(hex.size() / 8);
+  for (std::size_t i = 0; i < hex.size(); i += 8) {
+    const std::string_view digits = std::string_view(hex).substr(i, 8);
+    if (digits == absent_crc) {
+      object.crc32c.emplace_back();
+      continue;
+    }
+    std::uint32_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + 8, value, 16);
+    if (status != std::errc() || end != digits.data() + 8)
+      return bad_commit("object \"" + from.key + "\" has a checksum that is not hexadecimal");
+    object.crc32c.emplace_back(value);
+  }
+  return object;
+}
+
+template <class Node>
+result<leaf_record> parse_leaf_record(const Node& from) {
+  leaf_record leaf;
+  ZARRPOINT_TRY(name, commit_string(from, std::string_view("name")));
+  leaf.name = std::move(name);
+  ZARRPOINT_TRY(typestr, commit_string(from, std::string_view("typestr")));
+  leaf.typestr = std::move(typestr);
+  const node* metadata = from.find("metadata");
+  if (metadata == nullptr || metadata->if_object() == nullptr)
+    return bad_commit("leaf \"" + leaf.name + "\" has no metadata");
+  leaf.metadata = *metadata;
+  const node* objects = from.find("objects");
+  if (objects == nullptr || objects->if_object() == nullptr)
+    return bad_commit("leaf \"" + leaf.name + "\" has no list of objects");
+  for (const node::member& member : *objects->if_object()) {
+    ZARRPOINT_TRY(object, parse_object_digest(member, member.value));
+    leaf.objects.set(member.key, std::move(object));
+  }
+  return leaf;
+}
+
+}  // namespace detail
+
+/// The document as a node, sealed with its own checksum.
+inline node to_node(const commit_document& document) {
+  node::array leaves;
+  leaves.reserve(document.leaves.size());
+  for (const leaf_record& leaf : document.leaves) {
+    node::object objects;
+    for (const auto& [key, object] : leaf.objects.objects()) {
+      std::string hex;
+      hex.reserve(8 * object.crc32c.size());
+      for (const auto& value : object.crc32c) {
+        if (value) {
+          detail::append_hex(hex, *value);
+        } else {
+          hex += detail::absent_crc;
+        }
+      }
+      objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
+    }
+    leaves.push_back(node::object{{"name", leaf.name},
+                                  {"typestr", leaf.typestr},
+                                  {"metadata", leaf.metadata},
+                                  {"objects", std::move(objects)}});
+  }
+  const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
+                             std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
+                             std::to_string(ZARRPOINT_VERSION_PATCH);
+  node out = node::object{{"format", commit_document::current_format},
+                          {"writer", writer},
+                          {"id", document.id},
+                          {"leaves", std::move(leaves)}};
+  out.set("crc32c", detail::commit_seal(out));
+  return out;
+}
+
+/// The document in `from`. Errors: `corrupt` when a member is missing or the seal is broken,
+/// `unsupported` for a format of a later version.
+template <class Node = node>
+result<commit_document> parse_commit_document(const Node& from) {
+  if (from.if_object() == nullptr) return detail::bad_commit("not an object");
+  const node* format = from.find("format");
+  const auto number = format != nullptr ? format->to_int64() : std::nullopt;
+  if (!number) return detail::bad_commit("member \"format\" is missing or no integer");
+  if (*number != commit_document::current_format)
+    return error{errc::unsupported, "commit document of format " + std::to_string(*number) +
+                                        "; this build reads " +
+                                        std::to_string(commit_document::current_format)};
+  ZARRPOINT_TRY(seal, detail::commit_string(from, std::string_view("crc32c")));
+  if (seal != detail::commit_seal(from))
+    return detail::bad_commit("its checksum does not match: the file was changed after the commit");
+  commit_document document;
+  ZARRPOINT_TRY(id, detail::commit_string(from, std::string_view("id")));
+  document.id = std::move(id);
+  const node* leaves = from.find("leaves");
+  if (leaves == nullptr || leaves->if_array() == nullptr)
+    return detail::bad_commit("no list of leaves");
+  document.leaves.reserve(leaves->if_array()->size());
+  for (const node& leaf : *leaves->if_array()) {
+    ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
+    document.leaves.push_back(std::move(record));
+  }
+  return document;
+}
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/checkpoint/commit_document.hpp>
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/zarr/consolidated_v2.hpp>
+#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/metadata_v2.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// One array of a hierarchy, its document not yet looked into: an array that this build cannot
+/// read does not keep the others from being opened.
+struct stored_leaf {
+  std::string name;     ///< path below the root; empty when the root itself is the array
+  std::string typestr;  ///< empty in hierarchies that others wrote
+  node document;        ///< its `zarr.json` or `.zarray`
+  int zarr_format = 3;
+  chunk_digests objects{};  ///< of ours: every object, with its checksums
+};
+
+/// What is in a hierarchy.
+struct checkpoint_contents {
+  std::string id;                   ///< of the commit; empty in hierarchies that others wrote
+  node attributes;                  ///< of the root group, without our member
+  std::vector<stored_leaf> leaves;  ///< sorted by name
+
+  bool is_ours() const noexcept { return !id.empty(); }
+};
+
+namespace detail {
+
+/// Finds the arrays of a hierarchy in a store.
+template <readable_store Store>
+class contents_reader {
+ public:
+  contents_reader(const Store& store, const context& how) : store_(store), how_(how) {}
+
+  result<checkpoint_contents> read() {
+    ZARRPOINT_TRY(root, document("zarr.json"));
+    if (root) {
+      ZARRPOINT_CHECK(read_root_v3(*root).at(store_.describe(key_of("zarr.json"))));
+    } else {
+      ZARRPOINT_TRY(found, read_root_v2());
+      if (!found)
+        return error{errc::not_found, store_.describe(store_key::root()) +
+                                          " is no Zarr hierarchy: it has no zarr.json, .zgroup or "
+                                          ".zarray"};
+    }
+    std::sort(out_.leaves.begin(), out_.leaves.end(),
+              [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
+    return std::move(out_);
+  }
+
+ private:
+  /// Deep and wide enough for any model; a hierarchy with a cycle of links would not end otherwise.
+  static constexpr std::size_t max_depth = 64;
+  static constexpr std::size_t max_nodes = 4'000'000;
+
+  static store_key key_of(std::string_view path) { return *store_key::parse(path); }
+
+  /// A metadata document, or nothing.
+  result<std::optional<node>> document(std::string_view path) {
+    const auto read = [&]() -> result<std::optional<node>> {
+      ZARRPOINT_TRY(key, store_key::parse(path));
+      ZARRPOINT_TRY(bytes, get(store_, key, how_.limit.metadata_bytes));
+      // An empty .zarray is the lock file of a process synchronizer.
+      if (!bytes || bytes->empty()) return std::optional<node>();
+      ZARRPOINT_TRY(
+          parsed,
+          parse_json(*bytes, {.max_bytes = how_.limit.metadata_bytes}).at(store_.describe(key)));
+      return std::optional<node>(std::move(parsed));
+    };
+    return read();
+  }
+
+  result<void> add_commit(const node& attributes, int zarr_format) {
+    out_.attributes = node::object{};
+    for (const node::member& member : *attributes.if_object()) {
+      if (member.key != commit_document::member_name)
+        out_.attributes.if_object()->push_back(member);
+    }
+    ZARRPOINT_TRY(commit, parse_commit_document(*attributes.find(commit_document::member_name)));
+    out_.id = std::move(commit.id);
+    out_.leaves.reserve(commit.leaves.size());
+    for (leaf_record& leaf : commit.leaves) {
+      ZARRPOINT_CHECK(check_safe_path(leaf.name));
+      out_.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
+                             std::move(leaf.metadata), zarr_format, std::move(leaf.objects)});
+    }
+    return {};
+  }
+
+  static bool has_commit(const node& attributes) {
+    const node* member = attributes.find(commit_document::member_name);
+    return member != nullptr && member->if_object() != nullptr;
+  }
+
+  result<void> read_root_v3(const node& root) {
+    ZARRPOINT_TRY(kind, parse_node_kind_v3(root));
+    if (kind == node_kind::array) return add_array({}, root, 3);
+    ZARRPOINT_TRY(group, parse_group_v3(root));
+    if (has_commit(group.attributes)) return add_commit(group.attributes, 3);
+    out_.attributes = std::move(group.attributes);
+    if (!group.consolidated) return walk();
+    for (const auto& [path, document] : *group.consolidated) {
+      ZARRPOINT_TRY(node_kind_there, parse_node_kind_v3(document).at(in_quotes(path)));
+      if (node_kind_there == node_kind::array) ZARRPOINT_CHECK(add_array(path, document, 3));
+    }
+    return {};
+  }
+
+  result<bool> read_root_v2() {
+    ZARRPOINT_TRY(array, document(".zarray"));
+    if (array) {
+      ZARRPOINT_CHECK(add_array({}, *array, 2));
+      return true;
+    }
+    ZARRPOINT_TRY(group, document(".zgroup"));
+    if (!group) return false;
+    ZARRPOINT_TRY(attributes, document(".zattrs"));
+    if (attributes && has_commit(*attributes)) {
+      ZARRPOINT_CHECK(add_commit(*attributes, 2).at(store_.describe(key_of(".zattrs"))));
+      return true;
+    }
+    if (attributes) out_.attributes = *std::move(attributes);
+    ZARRPOINT_TRY(consolidated, document(".zmetadata"));
+    if (!consolidated) {
+      ZARRPOINT_CHECK(walk());
+      return true;
+    }
+    ZARRPOINT_TRY(documents,
+                  parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
+    for (const v2_node& one : documents) {
+      if (one.kind == node_kind::array) ZARRPOINT_CHECK(add_array(one.path, one.document, 2));
+    }
+    return true;
+  }
+
+  result<void> add_array(std::string_view path, const node& document, int zarr_format) {
+    if (out_.leaves.size() >= max_nodes)
+      return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
+    out_.leaves.push_back({std::string(path), {}, document, zarr_format, {}});
+    return {};
+  }
+
+  /// Lists the store, for hierarchies without consolidated metadata.
+  result<void> walk() {
+    std::vector<std::string> open{""};
+    std::size_t seen = 0;
+    while (!open.empty()) {
+      const std::string group = std::move(open.back());
+      open.pop_back();
+      ZARRPOINT_TRY(key, store_key::parse(group));
+      ZARRPOINT_TRY(children, store_.list(key));
+      for (const list_entry& child : children) {
+        if (!child.is_prefix) continue;
+        if (++seen > max_nodes)
+          return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " nodes"};
+        const std::string path = group.empty() ? child.name : group + "/" + child.name;
+        if (static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) > max_depth)
+          return error{errc::resource_limit, "hierarchy nested deeper than " +
+                                                 std::to_string(max_depth) + " at " +
+                                                 in_quotes(path)};
+        ZARRPOINT_TRY(is_group, visit(path));
+        if (is_group) open.push_back(path);
+      }
+    }
+    return {};
+  }
+
+  /// Adds the array at `path`; tells whether a group is there.
+  result<bool> visit(const std::string& path) {
+    ZARRPOINT_TRY(v3, document(path + "/zarr.json"));
+    if (v3) {
+      ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(in_quotes(path)));
+      if (kind == node_kind::group) return true;
+      ZARRPOINT_CHECK(add_array(path, *v3, 3));
+      return false;
+    }
+    ZARRPOINT_TRY(v2, document(path + "/.zarray"));
+    if (v2) {
+      ZARRPOINT_CHECK(add_array(path, *v2, 2));
+      return false;
+    }
+    ZARRPOINT_TRY(group, document(path + "/.zgroup"));
+    return group.has_value();
+  }
+
+  const Store& store_;
+  const context& how_;
+  checkpoint_contents out_;
+};
+
+}  // namespace detail
+
+/// The arrays of the hierarchy at the root of `store`: from our commit document, from consolidated
+/// metadata, or by listing, whichever is there first. Errors: `not_found`, `corrupt`,
+/// `resource_limit`, `unsupported` (a store that must be listed and cannot), `io`.
+template <readable_store Store>
+result<checkpoint_contents> read_contents(const Store& store, const context& how) {
+  return detail::contents_reader<Store>(store, how).read();
+}
+
+}  // namespace zarrpoint::inline v0

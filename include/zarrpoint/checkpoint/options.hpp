@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// A chain of codecs for numbers, as `leaf_rule::codecs` takes it. `raw` stores the elements as
+/// they lie in memory, so that a tensor can be mapped.
+inline std::vector<codec_spec> raw_codecs() {
+  return {{"bytes", node::object{{"endian", "little"}}}};
+}
+
+/// Little-endian elements, zstd at `level` (-131072 to 22), and a crc32c of what it made.
+inline std::vector<codec_spec> zstd_codecs(int level = 1) {
+  return {{"bytes", node::object{{"endian", "little"}}},
+          {"zstd", node::object{{"level", level}, {"checksum", false}}},
+          {"crc32c", node()}};
+}
+
+/// How the leaves whose names match are stored. What is not set falls to an earlier rule that
+/// matches, and then to the default; of several rules that set the same thing, the last one wins.
+struct leaf_rule {
+  std::string glob = "**";            ///< see `glob_match`
+  std::optional<dtype> cast{};        ///< stored as this type; see `convert` for the meaning
+  std::optional<dims> chunk_shape{};  ///< the unit of reading: an inner chunk of a shard
+  std::optional<dims> shard_shape{};  ///< the unit of writing: one object of the store
+  std::optional<std::uint64_t> chunk_byte_size{};   ///< picks `chunk_shape` by `greedy_chunk_shape`
+  std::optional<std::vector<codec_spec>> codecs{};  ///< of inner chunks; default `raw_codecs()`
+};
+
+/// How `save` writes a checkpoint.
+struct save_options {
+  int zarr_format = 3;             ///< 3, or 2 for readers that know nothing newer
+  std::vector<leaf_rule> rules{};  ///< per leaf, by name
+  bool overwrite =
+      true;          ///< replace a checkpoint at the target; anything else there is never touched
+  bool sync = true;  ///< survive a power cut: sync files and directories before the commit
+  bool elide_fill = false;  ///< leave out chunks that hold only the fill value (zero)
+  bool consolidated_metadata =
+      true;           ///< inline in the root, when every dtype is one that zarr-python knows
+  node attributes{};  ///< the root group's attributes; the member "zarrpoint" is ours
+};
+
+/// How `load` treats the leaves whose names match.
+struct load_rule {
+  std::string glob = "**";
+  std::optional<dtype>
+      cast{};  ///< convert to this type; for `load_all`, and in place of `load_options::cast`
+  std::optional<dims> shape{};  ///< truncate, or pad with zeros, to this shape
+};
+
+/// How `load` and its family read.
+struct load_options {
+  bool cast = false;   ///< allow a conversion to the element type of the target
+  bool verify = true;  ///< compare checksums with the commit document's; sizes always are
+  /// Whether an absent chunk reads as the fill value, as Zarr has it, in checkpoints that others
+  /// wrote. Ours say which chunks there are: a lost one is always an error.
+  bool allow_missing_chunks = true;
+  std::vector<load_rule>
+      rules{};  ///< per leaf, by name; the last one that matches and sets a thing wins
+};
+
+namespace detail {
+
+inline result<void> check_cast(dtype from, dtype to) {
+  if (from.castable_to(to)) return {};
+  return error{errc::unsupported, "no cast from " + std::string(to_string(from)) + " to " +
+                                      std::string(to_string(to))};
+}
+
+/// The last value set among the rules that match `name`.
+template <class Rule, class T>
+const T* last_set(const std::vector<Rule>& rules, std::string_view name,
+                  std::optional<T> Rule::*member) {
+  const T* found = nullptr;
+  for (const Rule& rule : rules) {
+    if ((rule.*member).has_value() && glob_match(rule.glob, name)) found = &*(rule.*member);
+  }
+  return found;
+}
+
+}  // namespace detail
+
+}  // namespace zarrpoint::inline v0

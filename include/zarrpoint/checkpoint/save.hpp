@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/commit_document.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/names.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/plan_layout.hpp>
+#include <zarrpoint/checkpoint/write_metadata.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/store/posix.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// What became of one leaf.
+struct leaf_report {
+  std::string name;
+  tensor_spec stored;              ///< its dtype is the one it was cast to
+  std::uint64_t bytes = 0;         ///< of its elements as stored, before the codecs
+  std::uint64_t stored_bytes = 0;  ///< of its objects in the store
+  double seconds = 0;              ///< from staging to the last write; leaves overlap
+};
+
+/// What `save` did.
+struct save_report {
+  std::string id;  ///< of the checkpoint, in its commit document
+  std::vector<leaf_report> leaves;
+  std::vector<std::string> warnings;
+  std::uint64_t bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  double seconds = 0;  ///< in all, the commit included
+};
+
+namespace detail {
+
+/// Leaves, and for some of them their elements already in host memory (by index; may be empty).
+struct leaf_set {
+  std::span<const leaf> leaves;
+  std::span<const std::optional<staged>> in_host{};
+};
+
+/// A leaf with all that is decided before its data are touched.
+struct planned_leaf {
+  const leaf* value;
+  const staged* in_host;  ///< null: stage it when its turn comes
+  array_metadata metadata;
+  std::uint64_t bytes = 0;
+};
+
+struct save_plan {
+  std::vector<planned_leaf> leaves;
+  std::set<std::string> groups;
+  std::vector<std::string> warnings;
+  std::uint64_t bytes = 0;
+};
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Describe and plan: what every leaf becomes, without touching an element.
+template <class = void>
+result<save_plan> plan_save(const leaf_set& set, const save_options& options) {
+  save_plan plan;
+  std::vector<std::string_view> names;
+  for (const leaf& value : set.leaves) names.emplace_back(value.name());
+  ZARRPOINT_TRY(groups, groups_of(names));
+  plan.groups = std::move(groups);
+  ZARRPOINT_CHECK(check_attributes(options.attributes));
+  plan.leaves.reserve(set.leaves.size());
+  for (std::size_t i = 0; i < set.leaves.size(); ++i) {
+    const leaf& value = set.leaves[i];
+    const auto planned = [&]() -> result<planned_layout> {
+      ZARRPOINT_TRY(spec, value.spec());
+      tensor_spec stored = spec;
+      if (const dtype* cast = last_set(options.rules, value.name(), &leaf_rule::cast)) {
+        ZARRPOINT_CHECK(check_cast(spec.type, *cast));
+        stored.type = *cast;
+      }
+      return plan_layout(value.name(), stored, options);
+    };
+    ZARRPOINT_TRY(layout, planned().at("save " + in_quotes(value.name())));
+    for (std::string& warning : layout.warnings)
+      plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
+    ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
+    plan.bytes += bytes;
+    const bool in_host = i < set.in_host.size() && set.in_host[i].has_value();
+    plan.leaves.push_back(
+        {&value, in_host ? &*set.in_host[i] : nullptr, std::move(layout.metadata), bytes});
+  }
+  return plan;
+}
+
+/// Stage, encode and write one leaf.
+template <class = void>
+result<leaf_record> write_leaf(const any_store& store, const planned_leaf& planned,
+                               const context& how, const write_options& options) {
+  const leaf& value = *planned.value;
+  leaf_record record;
+  record.name = value.name();
+  record.typestr = value.typestr();
+  ZARRPOINT_TRY(document, array_document(planned.metadata));
+  record.metadata = document;
+  ZARRPOINT_TRY(key, store_key::parse(value.name()));
+  ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
+  ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
+  staged own;
+  if (planned.in_host == nullptr) {
+    ZARRPOINT_TRY(made, value.stage(how.scratch->resource()));
+    own = std::move(made);
+  }
+  const host_view& elements = planned.in_host != nullptr ? planned.in_host->view : own.view;
+  write_options with_digests = options;
+  with_digests.collected = &record.objects;
+  ZARRPOINT_CHECK(target.write(box::whole(elements.shape), elements, with_digests));
+  return record;
+}
+
+/// Everything but the commit: arrays, groups, and the root's document last.
+template <class = void>
+result<save_report> write_checkpoint(const any_store& store, const save_plan& plan,
+                                     const save_options& options, const context& given) {
+  const context how = with_scratch(given);
+  commit_document document{.id = random_id(), .leaves{}};
+  document.leaves.resize(plan.leaves.size());
+  save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
+  report.leaves.resize(plan.leaves.size());
+  progress_meter meter(how.progress, "save", plan.bytes);
+  const write_options options_of_write{
+      .elide_fill = options.elide_fill, .cast = true, .meter = &meter};
+
+  ZARRPOINT_CHECK(parallel_for(
+      how.executor, plan.leaves.size(),
+      [&](std::size_t i) -> result<void> {
+        const planned_leaf& planned = plan.leaves[i];
+        const auto start = std::chrono::steady_clock::now();
+        auto written = write_leaf(store, planned, how, options_of_write);
+        if (!written)
+          return std::move(written).failure().at("save " + in_quotes(planned.value->name()));
+        document.leaves[i] = *std::move(written);
+        leaf_report& leaf = report.leaves[i];
+        leaf.name = planned.value->name();
+        leaf.stored = planned.metadata.spec();
+        leaf.bytes = planned.bytes;
+        for (const auto& [key, object] : document.leaves[i].objects.objects())
+          leaf.stored_bytes += object.size;
+        leaf.seconds = seconds_since(start);
+        return {};
+      },
+      {.stop = how.stop}));
+
+  for (const leaf_report& leaf : report.leaves) {
+    report.bytes += leaf.bytes;
+    report.stored_bytes += leaf.stored_bytes;
+  }
+  ZARRPOINT_CHECK(put_group_documents(store, plan.groups, options.zarr_format));
+  // zarr-python refuses a consolidated group for one data type that it does not know, and opens the
+  // other leaves when nothing is consolidated.
+  save_options of_root = options;
+  of_root.consolidated_metadata =
+      options.consolidated_metadata &&
+      std::all_of(plan.leaves.begin(), plan.leaves.end(),
+                  [](const planned_leaf& leaf) { return leaf.metadata.type.is_core(); });
+  ZARRPOINT_CHECK(put_root_document(store, document, plan.groups, of_root));
+  return report;
+}
+
+/// Refuses a target that is there and is no Zarr hierarchy, or must not be replaced.
+template <class = void>
+result<void> check_target(const stored_place& target, const location& where, bool overwrite) {
+  const auto there = [&](std::string_view what) {
+    return error{errc::already_exists, where.name() + " " + std::string(what)};
+  };
+  for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
+    ZARRPOINT_TRY(key, target.key.child(name));
+    ZARRPOINT_TRY(object, target.store.open(key));
+    if (object == nullptr) continue;
+    if (overwrite) return {};
+    return there("is there already, and save_options::overwrite is false");
+  }
+  if (!target.key.is_root()) {
+    // A store may answer for a directory with an error of its own; then it lists something.
+    auto object = target.store.open(target.key);
+    if (object && *object != nullptr)
+      return there("is a file, not a checkpoint; it was left alone");
+  }
+  if (!target.store.can_list()) return {};
+  ZARRPOINT_TRY(children, target.store.list(target.key));
+  if (children.empty()) return {};
+  return there("is not empty and holds no checkpoint; it was left alone");
+}
+
+/// All of a save but the staging of what must be staged early.
+template <class = void>
+result<save_report> save_set(const location& where, const leaf_set& leaves,
+                             const save_options& options, const context& how) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto run = [&]() -> result<save_report> {
+    ZARRPOINT_TRY(plan, plan_save(leaves, options));
+    ZARRPOINT_TRY(target, location_access::to_write(where));
+    ZARRPOINT_CHECK(check_target(target, where, options.overwrite));
+    if (target.store.can_publish()) {
+      ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
+                                                            .sync = options.sync}));
+      ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      ZARRPOINT_CHECK(staged->commit());
+      return std::move(report);
+    }
+    // Without atomic publication: an old commit document must not vouch for new data.
+    any_store beneath =
+        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
+    ZARRPOINT_CHECK(erase_root_document(beneath));
+    return write_checkpoint(beneath, plan, options, how);
+  };
+  auto report = run();
+  if (!report) return std::move(report).failure().at("save " + where.name());
+  report->seconds = seconds_since(start);
+  return report;
+}
+
+/// Copies to the host what the host cannot read where it is.
+template <class = void>
+result<std::vector<std::optional<staged>>> stage_devices(std::span<const leaf> leaves,
+                                                         const context& how) {
+  std::vector<std::optional<staged>> out(leaves.size());
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].host_accessible()) continue;
+    const auto stage = [&]() -> result<void> {
+      ZARRPOINT_CHECK(leaves[i].spec());
+      ZARRPOINT_TRY(made, leaves[i].stage(how.scratch->resource()));
+      out[i].emplace(std::move(made));
+      return {};
+    };
+    ZARRPOINT_CHECK(stage().at("save " + in_quotes(leaves[i].name())));
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
+/// is what it was before, whatever fails. Names may be nested with '/'; a leaf is borrowed, kept or
+/// copied as `leaf` says.
+///
+/// Errors, each naming the leaf and the file: `invalid_argument` for names or options that make no
+/// sense, `already_exists`, `unsupported` for a cast that has no meaning, `resource_limit`,
+/// `cancelled`, `io` (disk full, permission), `outcome_unknown` when only the very last sync
+/// failed.
+template <class = void>
+result<save_report> save(const location& where, std::span<const leaf> leaves,
+                         const save_options& options = {}, const context& how = default_context()) {
+  return detail::save_set(where, {leaves}, options, how);
+}
+
+/// The same with the leaves in braces: `save("model.zarr", {{"w", w}, {"step", 1200}})`.
+template <class = void>
+result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                         const save_options& options = {}, const context& how = default_context()) {
+  return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
+}
+
+/// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
+/// there; what lives on a device is copied to the host before this returns. Destroying the result
+/// waits for it.
+template <class = void>
+pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
+                                const context& how = default_context()) {
+  // What is staged now must outlive this call, so that the scratch pool goes with it.
+  context shared = with_scratch(how);
+  auto in_host = detail::stage_devices(leaves, shared);
+  if (!in_host) return pending<save_report>(std::move(in_host).failure());
+  return run_async(how.executor, [shared = std::move(shared), where = std::move(where),
+                                  leaves = std::move(leaves), options = std::move(options),
+                                  in_host = *std::move(in_host)] {
+    return detail::save_set(where, {leaves, in_host}, options, shared);
+  });
+}
+
+}  // namespace zarrpoint::inline v0

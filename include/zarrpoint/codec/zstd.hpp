@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/concepts.hpp>
+#include <zarrpoint/codec/configuration.hpp>
+
+// Contexts that allocate from a memory resource are in the static section of the interface.
+#if !defined(ZSTD_STATIC_LINKING_ONLY)
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#undef ZSTD_STATIC_LINKING_ONLY
+#else
+#include <zstd.h>
+#endif
+#include <zstd_errors.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// The zstd contexts of one worker, made when first needed; their memory is counted by the
+/// resource.
+class zstd_state {
+ public:
+  explicit zstd_state(memory_resource& from) : resource_(&from) {}
+  zstd_state(const zstd_state&) = delete;
+  zstd_state& operator=(const zstd_state&) = delete;
+  ~zstd_state() {
+    ZSTD_freeCCtx(compressor_);
+    ZSTD_freeDCtx(decompressor_);
+  }
+
+  /// Null when the resource refuses.
+  ZSTD_CCtx* compressor() {
+    if (compressor_ == nullptr) compressor_ = ZSTD_createCCtx_advanced(memory());
+    return compressor_;
+  }
+  ZSTD_DCtx* decompressor() {
+    if (decompressor_ == nullptr) decompressor_ = ZSTD_createDCtx_advanced(memory());
+    return decompressor_;
+  }
+
+ private:
+  /// zstd does not say the size when it gives memory back: it stands in front.
+  static constexpr std::size_t header = 64;
+
+  ZSTD_customMem memory() const { return {allocate, deallocate, resource_}; }
+
+  static void* allocate(void* resource, std::size_t bytes) {
+    if (bytes > SIZE_MAX - header) return nullptr;
+    const std::size_t whole = bytes + header;
+    void* const memory = static_cast<memory_resource*>(resource)->allocate(whole, header);
+    if (memory == nullptr) return nullptr;
+    std::memcpy(memory, &whole, sizeof whole);
+    return static_cast<std::byte*>(memory) + header;
+  }
+  static void deallocate(void* resource, void* address) {
+    if (address == nullptr) return;
+    std::byte* const memory = static_cast<std::byte*>(address) - header;
+    std::size_t whole = 0;
+    std::memcpy(&whole, memory, sizeof whole);
+    static_cast<memory_resource*>(resource)->deallocate(memory, whole, header);
+  }
+
+  memory_resource* resource_;
+  ZSTD_CCtx* compressor_ = nullptr;
+  ZSTD_DCtx* decompressor_ = nullptr;
+};
+
+}  // namespace detail
+
+/// The codec `zstd`: Zstandard frames (RFC 8878; zarr-extensions, "zstd"). Writes one frame with
+/// its content size; reads any number of frames, skippable ones too, and nothing else after them.
+struct zstd_codec {
+  static constexpr std::string_view name = "zstd";
+  static constexpr std::array<std::string_view, 1> aliases{"numcodecs.zstd"};
+  static constexpr bool fixed_size = false;
+  static constexpr int min_level = -131072;
+  static constexpr int max_level = 22;
+
+  int level = 3;          ///< `min_level` to `max_level`; 0 means 3
+  bool checksum = false;  ///< a 32-bit checksum of the content at the end of the frame
+
+  static result<zstd_codec> from_configuration(const node& configuration) {
+    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level", "checksum"}));
+    ZARRPOINT_TRY(level, reader.integer("level", min_level, max_level));
+    ZARRPOINT_TRY(checksum, reader.boolean("checksum"));
+    zstd_codec out;
+    if (level) out.level = static_cast<int>(*level);
+    if (checksum) out.checksum = *checksum;
+    return out;
+  }
+  node configuration() const {
+    return node::object{{"level", node(level)}, {"checksum", node(checksum)}};
+  }
+
+  std::uint64_t encoded_bound(std::uint64_t decoded) const {
+    const std::size_t bound = ZSTD_compressBound(decoded);
+    return ZSTD_isError(bound) || bound < decoded ? UINT64_MAX : bound;
+  }
+
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
+    ZSTD_CCtx* const context = scratch.state<detail::zstd_state>().compressor();
+    if (context == nullptr) return no_memory();
+    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+    ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, level));
+    ZARRPOINT_CHECK(set(context, ZSTD_c_checksumFlag, checksum ? 1 : 0));
+    const std::size_t written =
+        ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
+    if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
+    return written;
+  }
+
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
+    ZSTD_DCtx* const context = scratch.state<detail::zstd_state>().decompressor();
+    if (context == nullptr) return no_memory();
+    if (from.empty()) return error{errc::corrupt, "no frame"};
+    std::size_t done = 0;
+    while (!from.empty()) {
+      // One frame at a time: what is not a frame of today's format never reaches the decoders of
+      // older ones, and a content size that cannot fit is refused before any work.
+      ZARRPOINT_TRY(one, next_frame(from));
+      from = from.subspan(one.bytes.size());
+      if (one.skippable) continue;
+      const mutable_bytes rest = to.subspan(done);
+      if (one.content && *one.content > rest.size())
+        return error{errc::out_of_range, "a frame of " + std::to_string(*one.content) +
+                                             " bytes where " + std::to_string(rest.size()) +
+                                             " are expected"};
+      const std::size_t written = ZSTD_decompressDCtx(context, rest.data(), rest.size(),
+                                                      one.bytes.data(), one.bytes.size());
+      if (ZSTD_isError(written)) return failure(written, errc::corrupt);
+      done += written;
+    }
+    return done;
+  }
+
+  /// The sum of the content sizes, when every frame has one.
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const {
+    std::uint64_t total = 0;
+    while (!stored.empty()) {
+      const result<frame> one = next_frame(stored);
+      if (!one) return std::nullopt;
+      stored = stored.subspan(one->bytes.size());
+      if (one->skippable) continue;
+      if (!one->content || __builtin_add_overflow(total, *one->content, &total))
+        return std::nullopt;
+    }
+    return total;
+  }
+
+ private:
+  struct frame {
+    bytes_view bytes;
+    std::optional<std::uint64_t> content;
+    bool skippable = false;
+  };
+
+  static result<frame> next_frame(bytes_view from) {
+    frame out;
+    if (from.size() < sizeof(std::uint32_t)) return error{errc::corrupt, "frame truncated"};
+    const auto magic = load_le<std::uint32_t>(from.data());
+    out.skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+    if (!out.skippable && magic != ZSTD_MAGICNUMBER)
+      return error{errc::corrupt, "bytes that are no frame"};
+    const std::size_t size = ZSTD_findFrameCompressedSize(from.data(), from.size());
+    if (ZSTD_isError(size)) return failure(size, errc::corrupt);
+    out.bytes = from.first(size);
+    const unsigned long long content = ZSTD_getFrameContentSize(from.data(), from.size());
+    if (content == ZSTD_CONTENTSIZE_ERROR && !out.skippable)
+      return error{errc::corrupt, "bad frame header"};
+    if (content < ZSTD_CONTENTSIZE_ERROR) out.content = content;
+    return out;
+  }
+
+  static result<void> set(ZSTD_CCtx* context, ZSTD_cParameter parameter, int value) {
+    const std::size_t status = ZSTD_CCtx_setParameter(context, parameter, value);
+    if (ZSTD_isError(status)) return failure(status, errc::invalid_argument);
+    return {};
+  }
+  static error no_memory() { return {errc::resource_limit, "cannot allocate a context"}; }
+  static error failure(std::size_t status, errc code) {
+    switch (ZSTD_getErrorCode(status)) {
+      case ZSTD_error_memory_allocation: return no_memory();
+      case ZSTD_error_dstSize_tooSmall: code = errc::out_of_range; break;
+      case ZSTD_error_srcSize_wrong: return {code, "frame truncated"};
+      default: break;
+    }
+    return {code, ZSTD_getErrorName(status)};
+  }
+};
+
+}  // namespace zarrpoint::inline v0

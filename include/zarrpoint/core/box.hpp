@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/dims.hpp>
+
+#include <algorithm>
+
+namespace zarrpoint::inline v0 {
+
+/// An axis-aligned part of an array: `offset` and `shape`, of one rank.
+struct box {
+  dims offset;
+  dims shape;
+
+  /// The whole of an array of `shape`.
+  static box whole(const dims& shape) { return {dims(shape.rank(), 0), shape}; }
+  std::size_t rank() const noexcept { return shape.rank(); }
+  bool empty() const noexcept {
+    return std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
+  }
+  friend bool operator==(const box&, const box&) = default;
+};
+
+/// What two boxes of one rank share; empty extents are 0.
+inline box intersect(const box& a, const box& b) {
+  box out{a.offset, a.shape};
+  for (std::size_t i = 0; i < a.rank(); ++i) {
+    const index_t first = std::max(a.offset[i], b.offset[i]);
+    const index_t last = std::min(a.offset[i] + a.shape[i], b.offset[i] + b.shape[i]);
+    out.offset[i] = first;
+    out.shape[i] = std::max<index_t>(last - first, 0);
+  }
+  return out;
+}
+
+/// Whether `inner` lies wholly in `outer`.
+inline bool contains(const box& outer, const box& inner) {
+  for (std::size_t i = 0; i < outer.rank(); ++i) {
+    if (inner.offset[i] < outer.offset[i] ||
+        inner.offset[i] + inner.shape[i] > outer.offset[i] + outer.shape[i])
+      return false;
+  }
+  return true;
+}
+
+/// `"[2:5, 0:7]"`.
+inline std::string to_string(const box& part) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < part.rank(); ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(part.offset[i]) + ":" + std::to_string(part.offset[i] + part.shape[i]);
+  }
+  return text += ']';
+}
+
+/// A box with a step per dimension: element `i` of the result is `offset + i * step`. `shape`
+/// counts the elements selected; steps are 1 or more.
+struct selection {
+  dims offset;
+  dims shape;
+  dims step;
+
+  selection() = default;
+  selection(const box& part) : offset(part.offset), shape(part.shape), step(part.rank(), 1) {}
+  selection(dims first, dims count, dims steps) : offset(first), shape(count), step(steps) {}
+  std::size_t rank() const noexcept { return shape.rank(); }
+
+  /// Errors: `invalid_argument` on ranks or steps that make no sense, `out_of_range` when it leaves
+  /// an array of shape `bounds`.
+  result<void> check(const dims& bounds) const {
+    if (rank() != bounds.rank() || offset.rank() != rank() || step.rank() != rank())
+      return error{errc::invalid_argument, "selection of rank " + std::to_string(rank()) +
+                                               " on an array of shape " + to_string(bounds)};
+    for (std::size_t i = 0; i < rank(); ++i) {
+      if (step[i] < 1 || shape[i] < 0 || offset[i] < 0)
+        return error{errc::invalid_argument,
+                     "selection with a negative offset or count, or a step below 1"};
+      index_t last = 0;
+      if (shape[i] == 0) {
+        if (offset[i] > bounds[i]) return outside(bounds);
+      } else if (__builtin_mul_overflow(shape[i] - 1, step[i], &last) ||
+                 __builtin_add_overflow(last, offset[i], &last) || last >= bounds[i]) {
+        return outside(bounds);
+      }
+    }
+    return {};
+  }
+
+ private:
+  error outside(const dims& bounds) const {
+    return {errc::out_of_range, "selection at " + to_string(offset) + " of " + to_string(shape) +
+                                    " by " + to_string(step) + " leaves the array of shape " +
+                                    to_string(bounds)};
+  }
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+
+#include <concepts>
+#include <limits>
+
+namespace zarrpoint::inline v0 {
+
+/// `a + b`, or `out_of_range`. Every size that comes from a file goes through these.
+template <std::integral T>
+result<T> checked_add(T a, std::type_identity_t<T> b) {
+  T sum{};
+  if (__builtin_add_overflow(a, b, &sum))
+    return error{errc::out_of_range, "size overflow in a sum"};
+  return sum;
+}
+
+/// `a * b`, or `out_of_range`.
+template <std::integral T>
+result<T> checked_mul(T a, std::type_identity_t<T> b) {
+  T product{};
+  if (__builtin_mul_overflow(a, b, &product))
+    return error{errc::out_of_range, "size overflow in a product"};
+  return product;
+}
+
+/// `value` as a `To`, or `out_of_range`.
+template <std::integral To, std::integral From>
+result<To> checked_cast(From value) {
+  if (!std::in_range<To>(value)) return error{errc::out_of_range, "integer out of range"};
+  return static_cast<To>(value);
+}
+
+/// `ceil(a / b)` for `a >= 0`, `b > 0`, without overflow.
+template <std::integral T>
+constexpr T ceil_div(T a, std::type_identity_t<T> b) noexcept {
+  return static_cast<T>(a / b + (a % b != 0 ? 1 : 0));
+}
+
+/// `value` rounded up to a multiple of `step > 0`, or `out_of_range`.
+template <std::unsigned_integral T>
+result<T> checked_round_up(T value, std::type_identity_t<T> step) {
+  return checked_mul(ceil_div(value, step), step);
+}
+
+}  // namespace zarrpoint::inline v0

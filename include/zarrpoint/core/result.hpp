@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/error.hpp>
+
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// What `result::value()` throws on failure.
+class exception : public std::exception {
+ public:
+  explicit exception(error failure) : failure_(std::move(failure)), text_(to_string(failure_)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+  const error& failure() const noexcept { return failure_; }
+
+ private:
+  error failure_;
+  std::string text_;
+};
+
+namespace detail {
+
+/// Throws `exception`, or prints the error and aborts when exceptions are off.
+[[noreturn]] inline void raise(const error& failure) {
+#if ZARRPOINT_EXCEPTIONS
+  throw exception(failure);
+#else
+  std::fprintf(stderr, "zarrpoint: %s\n", to_string(failure).c_str());
+  std::abort();
+#endif
+}
+
+}  // namespace detail
+
+template <class T>
+class result;
+
+namespace detail {
+template <class T>
+inline constexpr bool is_result = false;
+template <class T>
+inline constexpr bool is_result<result<T>> = true;
+}  // namespace detail
+
+/// A value or an `error`. Its own type, never an alias of `std::expected`: functions keep one
+/// mangled name under every language mode.
+template <class T>
+class [[nodiscard]] result {
+ public:
+  using value_type = T;
+
+  result() requires std::default_initializable<T> : value_(), ok_(true) {}
+
+  template <class U = T>
+    requires(!detail::is_result<std::remove_cvref_t<U>> &&
+             !std::same_as<std::remove_cvref_t<U>, error> && std::constructible_from<T, U>)
+  explicit(!std::convertible_to<U, T>)
+      result(U&& value)  // NOLINT(bugprone-forwarding-reference-overload)
+      : value_(std::forward<U>(value)), ok_(true) {}
+
+  result(error failure) : failure_(std::move(failure)), ok_(false) {}
+
+  result(const result& other) requires std::copy_constructible<T> : ok_(other.ok_) {
+    if (ok_) {
+      ::new (static_cast<void*>(&value_)) T(other.value_);
+    } else {
+      ::new (static_cast<void*>(&failure_)) error(other.failure_);
+    }
+  }
+  result(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+    if (ok_) {
+      ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    } else {
+      ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
+    }
+  }
+  result& operator=(const result& other) requires std::copy_constructible<T> {
+    if (this != &other) *this = result(other);
+    return *this;
+  }
+  result& operator=(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (this != &other) {
+      destroy();
+      ok_ = other.ok_;
+      if (ok_) {
+        ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+      } else {
+        ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
+      }
+    }
+    return *this;
+  }
+  ~result() { destroy(); }
+
+  bool has_value() const noexcept { return ok_; }
+  explicit operator bool() const noexcept { return ok_; }
+
+  /// The value; on failure throws `exception`, or aborts under `-fno-exceptions`. On an rvalue
+  /// it returns by value, so that a loop over `f().value()` is safe.
+  T& value() & { return check(), value_; }
+  const T& value() const& { return check(), value_; }
+  T value() && { return check(), std::move(value_); }
+
+  /// The value, which must be there.
+  T& operator*() & noexcept { return ZARRPOINT_ASSERT(ok_), value_; }
+  const T& operator*() const& noexcept { return ZARRPOINT_ASSERT(ok_), value_; }
+  T&& operator*() && noexcept { return ZARRPOINT_ASSERT(ok_), std::move(value_); }
+  T* operator->() noexcept { return ZARRPOINT_ASSERT(ok_), &value_; }
+  const T* operator->() const noexcept { return ZARRPOINT_ASSERT(ok_), &value_; }
+
+  /// The error, which must be there.
+  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(!ok_), failure_; }
+  error failure() && noexcept { return ZARRPOINT_ASSERT(!ok_), std::move(failure_); }
+
+  template <class U>
+  T value_or(U&& fallback) const& {
+    return ok_ ? value_ : static_cast<T>(std::forward<U>(fallback));
+  }
+  template <class U>
+  T value_or(U&& fallback) && {
+    return ok_ ? std::move(value_) : static_cast<T>(std::forward<U>(fallback));
+  }
+
+  /// Adds context to a failure; a success passes through.
+  result at(std::string_view context) && {
+    if (!ok_) failure_.at(context);
+    return std::move(*this);
+  }
+
+  /// `f(value)`, which returns a `result`, or the failure.
+  template <class F>
+  auto and_then(F&& f) && -> std::invoke_result_t<F, T> {
+    if (!ok_) return std::move(failure_);
+    return std::forward<F>(f)(std::move(value_));
+  }
+  /// `result(f(value))` or the failure.
+  template <class F>
+  auto transform(F&& f) && -> result<std::invoke_result_t<F, T>> {
+    if (!ok_) return std::move(failure_);
+    if constexpr (std::is_void_v<std::invoke_result_t<F, T>>) {
+      std::forward<F>(f)(std::move(value_));
+      return {};
+    } else {
+      return std::forward<F>(f)(std::move(value_));
+    }
+  }
+  /// The value, or `f(failure)`, which returns a `result<T>`.
+  template <class F>
+  result or_else(F&& f) && {
+    if (ok_) return std::move(*this);
+    return std::forward<F>(f)(std::move(failure_));
+  }
+
+ private:
+  void check() const {
+    if (!ok_) [[unlikely]]
+      detail::raise(failure_);
+  }
+  void destroy() noexcept {
+    if (ok_) {
+      value_.~T();
+    } else {
+      failure_.~error();
+    }
+  }
+
+  union {
+    T value_;
+    error failure_;
+  };
+  bool ok_;
+};
+
+/// Success, or an `error`.
+template <>
+class [[nodiscard]] result<void> {
+ public:
+  using value_type = void;
+
+  result() = default;
+  result(error failure) : failure_(std::move(failure)), ok_(false) {}
+
+  bool has_value() const noexcept { return ok_; }
+  explicit operator bool() const noexcept { return ok_; }
+  void value() const {
+    if (!ok_) [[unlikely]]
+      detail::raise(failure_);
+  }
+  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(!ok_), failure_; }
+  error failure() && noexcept { return ZARRPOINT_ASSERT(!ok_), std::move(failure_); }
+
+  result at(std::string_view context) && {
+    if (!ok_) failure_.at(context);
+    return std::move(*this);
+  }
+  template <class F>
+  auto and_then(F&& f) && -> std::invoke_result_t<F> {
+    if (!ok_) return std::move(failure_);
+    return std::forward<F>(f)();
+  }
+
+ private:
+  error failure_;
+  bool ok_ = true;
+};
+
+/// `ZARRPOINT_TRY(name, expression)`: declares `name` as a reference to the value of a result, or
+/// returns its error from the function. Move the value out with `std::move(name)`.
+#define ZARRPOINT_TRY(name, ...)               \
+  auto name##_result = (__VA_ARGS__);          \
+  if (!name##_result) [[unlikely]]             \
+    return std::move(name##_result).failure(); \
+  auto& name = *name##_result
+
+/// `ZARRPOINT_CHECK(expression)`: returns the error of a `result` from the function, if it has one.
+#define ZARRPOINT_CHECK(...)                                                   \
+  do {                                                                         \
+    if (auto zarrpoint_status = (__VA_ARGS__); !zarrpoint_status) [[unlikely]] \
+      return std::move(zarrpoint_status).failure();                            \
+  } while (false)
+
+}  // namespace zarrpoint::inline v0

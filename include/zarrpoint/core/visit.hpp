@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/complex.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/float_types.hpp>
+
+#include <cstdint>
+
+namespace zarrpoint::inline v0 {
+
+/// Calls `f.template operator()<T>()` for the element type `T` that stands for `type`, and returns
+/// what it returns, which is one type for all. `type` is valid and not a string.
+template <class F>
+constexpr decltype(auto) visit_dtype(dtype type, F&& f) {
+  switch (type.kind()) {
+    case dtype_kind::bool_: return f.template operator()<bool>();
+    case dtype_kind::int8: return f.template operator()<std::int8_t>();
+    case dtype_kind::int16: return f.template operator()<std::int16_t>();
+    case dtype_kind::int32: return f.template operator()<std::int32_t>();
+    case dtype_kind::int64: return f.template operator()<std::int64_t>();
+    case dtype_kind::uint8: return f.template operator()<std::uint8_t>();
+    case dtype_kind::uint16: return f.template operator()<std::uint16_t>();
+    case dtype_kind::uint32: return f.template operator()<std::uint32_t>();
+    case dtype_kind::uint64: return f.template operator()<std::uint64_t>();
+    case dtype_kind::float8_e4m3fn: return f.template operator()<float8_e4m3fn>();
+    case dtype_kind::float8_e5m2: return f.template operator()<float8_e5m2>();
+    case dtype_kind::float16: return f.template operator()<float16>();
+    case dtype_kind::bfloat16: return f.template operator()<bfloat16>();
+    case dtype_kind::float32: return f.template operator()<float>();
+    case dtype_kind::float64: return f.template operator()<double>();
+    case dtype_kind::complex64: return f.template operator()<std::complex<float>>();
+    case dtype_kind::complex128: return f.template operator()<std::complex<double>>();
+    case dtype_kind::string:
+    case dtype_kind::invalid: break;
+  }
+  ZARRPOINT_ASSERT(false && "visit_dtype needs a dtype of fixed size");
+  __builtin_unreachable();
+}
+
+}  // namespace zarrpoint::inline v0

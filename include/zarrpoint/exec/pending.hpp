@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// Work that is run once, by whoever comes first: a task of the executor, or a thread that waits.
+class pending_state {
+ public:
+  virtual ~pending_state() = default;
+
+  /// Runs the work unless somebody has begun it.
+  void start() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (phase_ != phase::waiting) return;
+      phase_ = phase::running;
+    }
+    run();
+    const std::lock_guard lock(mutex_);
+    phase_ = phase::done;
+    changed_.notify_all();
+  }
+  void wait() {
+    start();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return phase_ == phase::done; });
+  }
+  bool done() const {
+    const std::lock_guard lock(mutex_);
+    return phase_ == phase::done;
+  }
+
+ private:
+  enum class phase { waiting, running, done };
+  virtual void run() = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  phase phase_ = phase::waiting;
+};
+
+template <class T>
+struct pending_value : pending_state {
+  std::optional<result<T>> value;
+};
+
+template <class T>
+struct pending_constant final : pending_value<T> {
+  void run() override {}
+};
+
+template <class T, class F>
+struct pending_call final : pending_value<T> {
+  explicit pending_call(F work) : call(std::move(work)) {}
+  void run() override {
+    this->value.emplace(guarded(*call));
+    call.reset();  // what it held is free before anyone is told
+  }
+  std::optional<F> call;
+};
+
+}  // namespace detail
+
+/// A result that is being made. The destructor waits for it, so that what the work borrows may live
+/// in the same scope; move it to wait elsewhere.
+///
+/// Whoever waits runs the work when no thread has begun it: waiting never depends on the executor,
+/// and is safe from its own tasks.
+template <class T>
+class pending {
+ public:
+  using value_type = T;
+
+  /// Holds nothing.
+  pending() = default;
+  /// A result that is there already.
+  explicit pending(result<T> value) {
+    auto state = std::make_shared<detail::pending_constant<T>>();
+    state->value.emplace(std::move(value));
+    state->start();
+    state_ = std::move(state);
+  }
+  pending(pending&&) noexcept = default;
+  pending& operator=(pending&& other) noexcept {
+    if (this != &other) {
+      wait();
+      state_ = std::move(other.state_);
+    }
+    return *this;
+  }
+  ~pending() { wait(); }
+
+  /// Whether there is a result to `get`, now or later.
+  bool valid() const noexcept { return state_ != nullptr; }
+  /// Whether the work is done; true when it holds nothing.
+  bool ready() const { return state_ == nullptr || state_->done(); }
+  /// Returns when the work is done.
+  void wait() const {
+    if (state_ != nullptr) state_->wait();
+  }
+  /// Waits and hands over the result, once. Errors: those of the work; `invalid_argument` when it
+  /// holds nothing, as after the first call.
+  result<T> get() {
+    if (state_ == nullptr)
+      return error{errc::invalid_argument, "pending: the result was already taken"};
+    wait();
+    const std::shared_ptr<detail::pending_value<T>> state = std::move(state_);
+    return *std::move(state->value);
+  }
+
+ private:
+  template <class F>
+  friend auto run_async(const any_executor& executor, F f);
+  explicit pending(std::shared_ptr<detail::pending_value<T>> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<detail::pending_value<T>> state_;
+};
+
+/// Hands `f`, which returns a `result<T>`, to the executor; gives a `pending<T>`. With the inline
+/// executor it is done on return. An exception from `f` becomes an error.
+template <class F>
+auto run_async(const any_executor& executor, F f) {
+  static_assert(detail::is_result<std::invoke_result_t<F&>>,
+                "run_async calls f(), which returns a result");
+  using value = typename std::invoke_result_t<F&>::value_type;
+  auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
+  // An executor that refuses is no failure: whoever waits does the work.
+  static_cast<void>(guarded([&]() -> result<void> {
+    executor.execute([state] { state->start(); });
+    return {};
+  }));
+  return pending<value>(std::move(state));
+}
+
+}  // namespace zarrpoint::inline v0

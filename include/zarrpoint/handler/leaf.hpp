@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/handler/diagnose.hpp>
+#include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/handler/type_handler.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// A value of some type behind one constant table of functions.
+struct leaf_table {
+  std::string_view typestr;
+  const char* space;
+  bool host_accessible;
+  result<tensor_spec> (*spec)(const void* value);
+  result<staged> (*stage)(const void* value, memory_resource& resource);
+};
+
+template <class T, class Handler>
+struct leaf_functions {
+  static result<tensor_spec> spec(const void* value) {
+    return Handler::spec(*static_cast<const T*>(value));
+  }
+  static result<staged> stage(const void* value, memory_resource& resource) {
+    return stage_to_host(Handler::view(*static_cast<const T*>(value)), resource);
+  }
+  static constexpr leaf_table table{Handler::typestr, Handler::space::name,
+                                    Handler::space::host_accessible, &spec, &stage};
+};
+
+/// The bytes that a blob's handler made, or why it could not.
+template <class Handler>
+struct blob_functions {
+  using bytes = result<std::vector<std::byte>>;
+  static result<tensor_spec> spec(const void* value) {
+    const auto& made = *static_cast<const bytes*>(value);
+    if (!made) return made.failure();
+    return tensor_spec{dtype_kind::uint8, {static_cast<index_t>(made->size())}};
+  }
+  static result<staged> stage(const void* value, memory_resource&) {
+    ZARRPOINT_TRY(shape, spec(value));
+    return staged{dense_view((*static_cast<const bytes*>(value))->data(), shape), {}};
+  }
+  static constexpr leaf_table table{Handler::typestr, host_space::name, true, &spec, &stage};
+};
+
+/// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
+/// caller's own loop, and views, which are as good as what they borrow from.
+template <class T, class Handler>
+inline constexpr bool is_copied_leaf = element<T> || std::same_as<T, std::string> ||
+                                       (handler_is_view<Handler>() && std::copy_constructible<T>);
+
+}  // namespace detail
+
+/// A name and a value to save under it: `save("m.zarr", {{"layers/0/w", w}, {"step", 1200}})`.
+///
+/// An lvalue is borrowed and must stay alive and unchanged until the save is complete; an rvalue is
+/// kept alive, shared by the copies of the leaf; scalars, text and views (spans, mdspans) are
+/// copied, and blobs are turned into bytes at once. Literals and `std::string_view` become
+/// `std::string`. A value of a type that cannot be saved does not compile and says how to mend it.
+class leaf {
+ public:
+  template <class T>
+  leaf(std::string name, T&& value)  // NOLINT(google-explicit-constructor)
+      : name_(std::move(name)) {
+    using value_type = std::remove_cvref_t<T>;
+    detail::require_leaf<value_type>();
+    assign<handler_of<value_type>>(std::forward<T>(value));
+  }
+
+  /// The same by the handler that a registry has for the value's type, or by the type's own if the
+  /// registry has none.
+  template <class T, class Registry>
+    requires requires { typename Registry::template handler_for<std::remove_cvref_t<T>>; }
+  leaf(std::string name, T&& value, Registry) : name_(std::move(name)) {
+    using value_type = std::remove_cvref_t<T>;
+    using handler = typename Registry::template handler_for<value_type>;
+    if constexpr (saving_handler<handler, value_type> || blob_handler<handler, value_type>) {
+      assign<handler>(std::forward<T>(value));
+    } else {
+      detail::require_leaf<value_type>();
+      assign<handler_of<value_type>>(std::forward<T>(value));
+    }
+  }
+
+  const std::string& name() const noexcept { return name_; }
+  /// The stored kind: `"array"`, `"scalar"`, `"string"`, `"json"` or a handler's own.
+  std::string_view typestr() const noexcept { return table_->typestr; }
+  /// The name of the memory space that the elements live in.
+  const char* space_name() const noexcept { return table_->space; }
+  /// Whether `view` may be called: no staging is needed.
+  bool host_accessible() const noexcept { return table_->host_accessible; }
+
+  /// The dtype and shape; touches no element. A blob is uint8 of rank 1. Errors: the handler's.
+  result<tensor_spec> spec() const { return table_->spec(value_); }
+
+  /// The elements, where they are; `host_accessible()` and a `spec()` that succeeded are required.
+  /// Waits until they are ready. Errors: those of the memory space.
+  result<host_view> view() const {
+    ZARRPOINT_ASSERT(host_accessible());
+    ZARRPOINT_TRY(out, table_->stage(value_, default_resource()));
+    return out.view;
+  }
+
+  /// The elements, where the host can read them: copied into memory of `resource` if their space
+  /// asks for it, in place otherwise. A `spec()` that succeeded is required. Errors: those of the
+  /// memory space, `resource_limit`.
+  result<staged> stage(memory_resource& resource) const { return table_->stage(value_, resource); }
+
+ private:
+  template <class Handler, class T>
+  void assign(T&& value) {
+    using value_type = std::remove_cvref_t<T>;
+    if constexpr (saving_handler<Handler, value_type>) {
+      table_ = &detail::leaf_functions<value_type, Handler>::table;
+      if constexpr (std::is_lvalue_reference_v<T> && !detail::is_copied_leaf<value_type, Handler>) {
+        value_ = std::addressof(value);
+      } else {
+        keep(std::make_shared<const value_type>(std::forward<T>(value)));
+      }
+    } else if constexpr (blob_handler<Handler, value_type>) {
+      using bytes = typename detail::blob_functions<Handler>::bytes;
+      table_ = &detail::blob_functions<Handler>::table;
+      keep(std::make_shared<const bytes>(Handler::to_bytes(value)));
+    } else if constexpr (detail::text_like<value_type>) {
+      const std::string_view text = value;
+      assign<handler_of<std::string>>(std::string(text));
+    }
+  }
+
+  template <class T>
+  void keep(std::shared_ptr<const T> value) {
+    value_ = value.get();
+    kept_ = std::move(value);
+  }
+
+  std::string name_;
+  const detail::leaf_table* table_ = nullptr;
+  const void* value_ = nullptr;
+  std::shared_ptr<const void> kept_;
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/resource.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// Owned bytes from a memory resource, which must outlive them. Empty by default; move-only.
+class buffer {
+ public:
+  /// Where the bytes of elements begin, unless more is asked for: a cache line, and enough for
+  /// every vector register.
+  static constexpr std::size_t default_alignment = 64;
+
+  buffer() = default;
+
+  /// `bytes` uninitialised bytes at a multiple of `alignment`, a power of two. Errors:
+  /// `resource_limit` when the resource refuses.
+  static result<buffer> allocate(std::size_t bytes, memory_resource& from = default_resource(),
+                                 std::size_t alignment = default_alignment) {
+    buffer out;
+    if (bytes == 0) return out;
+    void* const memory = from.allocate(bytes, alignment);
+    if (memory == nullptr)
+      return error{errc::resource_limit, "cannot allocate " + std::to_string(bytes) + " bytes"};
+    out.data_ = static_cast<std::byte*>(memory);
+    out.size_ = bytes;
+    out.alignment_ = alignment;
+    out.resource_ = &from;
+    return out;
+  }
+
+  buffer(buffer&& other) noexcept { swap(other); }
+  buffer& operator=(buffer&& other) noexcept {
+    buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~buffer() {
+    if (data_ != nullptr) resource_->deallocate(data_, size_, alignment_);
+  }
+
+  std::byte* data() noexcept { return data_; }
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  mutable_bytes bytes() noexcept { return {data_, size_}; }
+  bytes_view bytes() const noexcept { return {data_, size_}; }
+
+  void swap(buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(alignment_, other.alignment_);
+    std::swap(resource_, other.resource_);
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t alignment_ = default_alignment;
+  memory_resource* resource_ = nullptr;
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/convert.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// A run of elements, `stride` bytes apart.
+template <class Pointer>
+struct typed_run {
+  Pointer data;
+  index_t stride;
+  dtype type;
+
+  typed_run from_element(std::size_t i) const {
+    return {data + static_cast<index_t>(i) * stride, stride, type};
+  }
+  /// The real or imaginary parts of complex numbers; the elements themselves of others.
+  typed_run part(bool imaginary) const {
+    if (!type.is_complex()) return *this;
+    const bool is_single = type == dtype_kind::complex64;
+    return {data + (imaginary ? type.scalar_size() : 0), stride,
+            is_single ? dtype_kind::float32 : dtype_kind::float64};
+  }
+};
+using source_run = typed_run<const std::byte*>;
+using target_run = typed_run<std::byte*>;
+
+/// Elements converted at once: the blocks of wide values stay in the first level of the cache.
+inline constexpr std::size_t cast_block = 256;
+
+/// Calls `f.operator()<T>()` for the C++ type of a dtype that is neither complex nor a string.
+template <class F>
+void visit_real(dtype_kind kind, F&& f) {
+  switch (kind) {
+    case dtype_kind::bool_: return f.template operator()<bool>();
+    case dtype_kind::int8: return f.template operator()<std::int8_t>();
+    case dtype_kind::int16: return f.template operator()<std::int16_t>();
+    case dtype_kind::int32: return f.template operator()<std::int32_t>();
+    case dtype_kind::int64: return f.template operator()<std::int64_t>();
+    case dtype_kind::uint8: return f.template operator()<std::uint8_t>();
+    case dtype_kind::uint16: return f.template operator()<std::uint16_t>();
+    case dtype_kind::uint32: return f.template operator()<std::uint32_t>();
+    case dtype_kind::uint64: return f.template operator()<std::uint64_t>();
+    case dtype_kind::float8_e4m3fn: return f.template operator()<float8_e4m3fn>();
+    case dtype_kind::float8_e5m2: return f.template operator()<float8_e5m2>();
+    case dtype_kind::float16: return f.template operator()<float16>();
+    case dtype_kind::bfloat16: return f.template operator()<bfloat16>();
+    case dtype_kind::float32: return f.template operator()<float>();
+    case dtype_kind::float64: return f.template operator()<double>();
+    default: ZARRPOINT_ASSERT(false && "not a real dtype");
+  }
+}
+
+/// As it is stored: a byte from a file that should be a bool may be neither 0 nor 1.
+template <class T>
+using stored_type = std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>;
+
+template <class T>
+T from_stored(stored_type<T> value) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return value != 0;
+  } else {
+    return value;
+  }
+}
+
+/// Copies up to `cast_block` elements to an array.
+template <class T>
+void read_run(const source_run& from, T* to, std::size_t count) {
+  if (from.stride == sizeof(T)) {
+    std::memcpy(to, from.data, count * sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(&to[i], from.from_element(i).data, sizeof(T));
+    }
+  }
+}
+
+template <class T>
+void write_run(const T* from, const target_run& to, std::size_t count) {
+  if (to.stride == sizeof(T)) {
+    std::memcpy(to.data, from, count * sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(to.from_element(i).data, &from[i], sizeof(T));
+    }
+  }
+}
+
+/// Converts up to `cast_block` elements; a whole block is a loop of a constant size, which becomes
+/// vector code at -O2 already.
+template <class To, class From>
+void convert_array(const stored_type<From>* __restrict from, To* __restrict to, std::size_t count) {
+  if (count == cast_block) {
+    for (std::size_t i = 0; i < cast_block; ++i) to[i] = convert<To>(from_stored<From>(from[i]));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) to[i] = convert<To>(from_stored<From>(from[i]));
+  }
+}
+
+/// Reads up to `cast_block` elements as `Wide`, which holds each of them exactly.
+template <class Wide>
+void widen(const source_run& from, Wide* to, std::size_t count) {
+  visit_real(from.type.kind(), [&]<class T>() {
+    if constexpr (dtype_of<T>.is_floating() == std::same_as<Wide, double> &&
+                  std::same_as<T, std::uint64_t> == std::same_as<Wide, std::uint64_t>) {
+      std::array<stored_type<T>, cast_block> stored;
+      read_run(from, stored.data(), count);
+      convert_array<Wide, T>(stored.data(), to, count);
+    }
+  });
+}
+
+template <class Wide>
+void narrow(const Wide* from, const target_run& to, std::size_t count) {
+  visit_real(to.type.kind(), [&]<class T>() {
+    std::array<T, cast_block> narrowed;
+    convert_array<T, Wide>(from, narrowed.data(), count);
+    write_run(narrowed.data(), to, count);
+  });
+}
+
+/// Casts up to `cast_block` elements by way of `Wide`.
+template <class Wide>
+void cast_by_way_of(const target_run& to, const source_run& from, std::size_t count) {
+  std::array<Wide, cast_block> real;
+  std::array<Wide, cast_block> imaginary;
+  widen(from.part(false), real.data(), count);
+  if (from.type.is_complex()) {
+    widen(from.part(true), imaginary.data(), count);
+  } else if (to.type.is_complex()) {
+    imaginary.fill(0);
+  }
+  if (from.type.is_complex() && to.type == dtype_kind::bool_) {
+    for (std::size_t i = 0; i < count; ++i) real[i] = real[i] != 0 || imaginary[i] != 0 ? 1 : 0;
+  }
+  narrow(real.data(), to.part(false), count);
+  if (to.type.is_complex()) narrow(imaginary.data(), to.part(true), count);
+}
+
+/// Casts up to `cast_block` elements without the wide step.
+template <class To, class From>
+void cast_directly(const target_run& to, const source_run& from, std::size_t count) {
+  std::array<From, cast_block> in;
+  std::array<To, cast_block> out;
+  read_run(from, in.data(), count);
+  convert_array<To, From>(in.data(), out.data(), count);
+  write_run(out.data(), to, count);
+}
+
+using cast_function = void (*)(const target_run&, const source_run&, std::size_t);
+
+/// How to cast a block: directly for the pairs that networks are stored in and computed with, else
+/// by way of the smallest type that holds every value of `from`.
+inline cast_function choose_cast(dtype to, dtype from) {
+  const auto is_pair = [&](dtype_kind a, dtype_kind b) { return from == a && to == b; };
+  using enum dtype_kind;
+  if (is_pair(bfloat16, float32)) return cast_directly<float, v0::bfloat16>;
+  if (is_pair(float32, bfloat16)) return cast_directly<v0::bfloat16, float>;
+  if (is_pair(float16, float32)) return cast_directly<float, v0::float16>;
+  if (is_pair(float32, float16)) return cast_directly<v0::float16, float>;
+  if (from.is_floating() || from.is_complex()) return cast_by_way_of<double>;
+  return from == uint64 ? cast_by_way_of<std::uint64_t> : cast_by_way_of<std::int64_t>;
+}
+
+}  // namespace detail
+
+/// Converts every element of `from` into the same place of `to`, as `convert` of
+/// `core/convert.hpp` does; any strides. Equal dtypes are copied. The elements of `to` are distinct
+/// and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` between strings and
+/// numbers, or for an invalid dtype.
+template <class = void>
+result<void> cast_elements(const mutable_host_view& to, const host_view& from) {
+  if (to.shape != from.shape)
+    return error{errc::shape_mismatch,
+                 "cannot cast " + to_string(from.spec()) + " to " + to_string(to.spec())};
+  if (to.type == from.type && to.type.valid()) {
+    copy_elements(to, from);
+    return {};
+  }
+  if (to.type.size() == 0 || from.type.size() == 0)
+    return error{errc::unsupported, "no cast from " + std::string(to_string(from.type)) + " to " +
+                                        std::string(to_string(to.type))};
+  const detail::loop_nest nest(to.shape, to.strides, from.strides);
+  const detail::loop_axis inner = nest.inner(0);
+  const auto count = static_cast<std::size_t>(inner.count);
+  const detail::cast_function cast = detail::choose_cast(to.type, from.type);
+  nest.for_each_outer(1, [&](index_t to_offset, index_t from_offset) {
+    const detail::target_run target{to.data + to_offset, inner.to, to.type};
+    const detail::source_run source{from.data + from_offset, inner.from, from.type};
+    for (std::size_t i = 0; i < count; i += detail::cast_block) {
+      cast(target.from_element(i), source.from_element(i), std::min(detail::cast_block, count - i));
+    }
+    return true;
+  });
+  return {};
+}
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// One range of a vectored read: `into.size()` bytes from `offset`.
+struct read_request {
+  std::uint64_t offset;
+  mutable_bytes into;
+};
+
+/// Read-only bytes that stay where they are for as long as a copy of the mapping lives.
+class mapping {
+ public:
+  mapping() = default;
+  /// `owner` keeps `bytes` alive.
+  mapping(bytes_view bytes, std::shared_ptr<const void> owner)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+
+  bytes_view bytes() const noexcept { return bytes_; }
+
+ private:
+  bytes_view bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+/// One stored object, open for reading. Its size is fixed when it is opened; all members may be
+/// called from several threads at once.
+class blob {
+ public:
+  blob() = default;
+  blob(const blob&) = delete;
+  blob& operator=(const blob&) = delete;
+  virtual ~blob() = default;
+
+  /// The size of the object in bytes.
+  virtual std::uint64_t size() const noexcept = 0;
+
+  /// Fills `into` from `offset`, completely: `out_of_range` when the range is not inside the
+  /// object, `io` when the store fails. What `into` holds after an error is unspecified.
+  virtual result<void> read(std::uint64_t offset, mutable_bytes into) const = 0;
+
+  /// All of `requests`, in any order; the store may join neighbours into one operation.
+  result<void> read(std::span<const read_request> requests) const {
+    return read_vectored(requests);
+  }
+
+  /// The whole object in memory without copying it; `unsupported` where the store cannot. Reading
+  /// a mapped file that another process truncates raises SIGBUS: map only what nobody rewrites.
+  virtual result<mapping> map() const {
+    return error{errc::unsupported, "map " + name() + ": this store cannot map objects"};
+  }
+
+  /// What error messages call this object.
+  virtual std::string name() const = 0;
+
+ protected:
+  /// Behind `read(requests)`; override it where several ranges are cheaper together.
+  virtual result<void> read_vectored(std::span<const read_request> requests) const {
+    for (const read_request& request : requests)
+      ZARRPOINT_CHECK(read(request.offset, request.into));
+    return {};
+  }
+
+  /// `out_of_range`, unless `bytes` bytes from `offset` lie inside the object.
+  result<void> check_range(std::uint64_t offset, std::uint64_t bytes) const {
+    if (offset <= size() && bytes <= size() - offset) return {};
+    return error{errc::out_of_range, "read " + name() + ": " + std::to_string(bytes) +
+                                         " bytes at " + std::to_string(offset) +
+                                         " are not inside its " + std::to_string(size())};
+  }
+};
+
+/// One object being written. It comes into being, whole, when `finish` succeeds; a writer that is
+/// destroyed before leaves nothing behind.
+class blob_writer {
+ public:
+  blob_writer() = default;
+  blob_writer(const blob_writer&) = delete;
+  blob_writer& operator=(const blob_writer&) = delete;
+  virtual ~blob_writer() = default;
+
+  /// Puts `bytes` at `offset`. Threads may write disjoint ranges at once. The object ends where the
+  /// last of its ranges ends, and what no range covers is zero.
+  virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
+
+  /// Announces that the object will take up to `size` bytes, so that a full disk is reported
+  /// before the work is done. Only a hint: neither required nor a limit.
+  virtual result<void> reserve(std::uint64_t size) {
+    static_cast<void>(size);
+    return {};
+  }
+
+  /// Makes the object visible under its key, in place of the one before. Call it once, when all
+  /// writes have returned. On failure the object before is still there and the writer is spent;
+  /// only `outcome_unknown` means that the last sync failed after the object had its name.
+  virtual result<void> finish() = 0;
+};
+
+}  // namespace zarrpoint::inline v0

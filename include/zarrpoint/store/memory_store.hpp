@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/key.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// Objects in the memory of this process: for tests, and for checkpoints that never reach a disk.
+/// Copies of the handle are the same store.
+class memory_store {
+ public:
+  memory_store() : state_(std::make_shared<state>()) {}
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    const std::lock_guard lock(state_->mutex);
+    const auto at = state_->objects.find(key.str());
+    if (at == state_->objects.end()) return std::unique_ptr<blob>();
+    return std::unique_ptr<blob>(std::make_unique<object>(at->second, describe(key)));
+  }
+
+  std::string describe(const store_key& key) const { return "memory:" + std::string(key.str()); }
+
+  result<void> put(const store_key& key, bytes_view bytes) const {
+    return guarded([&] {
+      return insert(key,
+                    std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
+    });
+  }
+
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
+    if (key.is_root()) return no_object();
+    return std::unique_ptr<blob_writer>(std::make_unique<writer>(state_, key));
+  }
+
+  result<bool> erase(const store_key& key) const {
+    const std::lock_guard lock(state_->mutex);
+    const auto at = state_->objects.find(key.str());
+    if (at == state_->objects.end()) return false;
+    state_->objects.erase(at);
+    return true;
+  }
+
+  result<std::vector<list_entry>> list(const store_key& prefix) const {
+    const std::lock_guard lock(state_->mutex);
+    std::vector<list_entry> out;
+    const std::string start = below(prefix);
+    for (auto at = state_->objects.lower_bound(start);
+         at != state_->objects.end() && std::string_view(at->first).starts_with(start); ++at) {
+      const std::string_view rest = std::string_view(at->first).substr(start.size());
+      const std::string_view name = rest.substr(0, rest.find('/'));
+      const bool is_prefix = name.size() != rest.size();
+      // The keys "a" and "a/b" may both be there, with "a-b" between them.
+      const auto same = std::find_if(out.begin(), out.end(),
+                                     [&](const list_entry& entry) { return entry.name == name; });
+      if (same == out.end()) {
+        out.push_back({std::string(name), is_prefix});
+      } else {
+        same->is_prefix = same->is_prefix || is_prefix;
+      }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  /// A tree in a store of its own, whose objects replace those beneath `key` in one step.
+  result<std::unique_ptr<publication>> stage(const store_key& key,
+                                             const publish_options& how = {}) const {
+    auto out = std::make_unique<staged>(state_, key, how);
+    ZARRPOINT_CHECK(out->check_free());
+    return std::unique_ptr<publication>(std::move(out));
+  }
+
+ private:
+  using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
+
+  struct state {
+    std::mutex mutex;
+    std::map<std::string, shared_bytes, std::less<>> objects;
+  };
+
+  explicit memory_store(std::shared_ptr<state> shared) : state_(std::move(shared)) {}
+
+  static error no_object() { return {errc::invalid_argument, "the root of a store is no object"}; }
+
+  /// What the keys beneath `prefix` begin with.
+  static std::string below(const store_key& prefix) {
+    return prefix.is_root() ? std::string() : std::string(prefix.str()) + '/';
+  }
+
+  result<void> insert(const store_key& key, shared_bytes bytes) const {
+    if (key.is_root()) return no_object();
+    const std::lock_guard lock(state_->mutex);
+    state_->objects.insert_or_assign(std::string(key.str()), std::move(bytes));
+    return {};
+  }
+
+  class object final : public blob {
+   public:
+    object(shared_bytes bytes, std::string name)
+        : bytes_(std::move(bytes)), name_(std::move(name)) {}
+    std::uint64_t size() const noexcept override { return bytes_->size(); }
+    using blob::read;
+    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+      ZARRPOINT_CHECK(check_range(offset, into.size()));
+      if (!into.empty()) std::memcpy(into.data(), bytes_->data() + offset, into.size());
+      return {};
+    }
+    result<mapping> map() const override { return mapping(*bytes_, bytes_); }
+    std::string name() const override { return name_; }
+
+   private:
+    shared_bytes bytes_;
+    std::string name_;
+  };
+
+  class writer final : public blob_writer {
+   public:
+    writer(std::shared_ptr<state> store, store_key key)
+        : store_(std::move(store)), key_(std::move(key)) {}
+    result<void> write(std::uint64_t offset, bytes_view bytes) override {
+      const std::lock_guard lock(mutex_);
+      const std::size_t limit = bytes_.max_size();
+      if (offset > limit || bytes.size() > limit - offset)
+        return error{errc::out_of_range,
+                     "write " + memory_store(store_).describe(key_) + ": beyond all memory"};
+      const auto end = static_cast<std::size_t>(offset) + bytes.size();
+      if (end > bytes_.size()) ZARRPOINT_CHECK(grow([&] { bytes_.resize(end); }));
+      if (!bytes.empty()) std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
+      return {};
+    }
+    result<void> reserve(std::uint64_t size) override {
+      const std::lock_guard lock(mutex_);
+      if (size > bytes_.max_size()) return {};
+      return grow([&] { bytes_.reserve(static_cast<std::size_t>(size)); });
+    }
+    result<void> finish() override {
+      if (std::exchange(finished_, true))
+        return error{errc::invalid_argument,
+                     "finish " + memory_store(store_).describe(key_) + ": it is finished already"};
+      return memory_store(store_).insert(
+          key_, std::make_shared<const std::vector<std::byte>>(std::move(bytes_)));
+    }
+
+   private:
+    template <class F>
+    result<void> grow(F&& f) {
+      return guarded([&]() -> result<void> {
+               f();
+               return {};
+             })
+          .at("write " + memory_store(store_).describe(key_));
+    }
+
+    std::shared_ptr<state> store_;
+    store_key key_;
+    std::mutex mutex_;
+    std::vector<std::byte> bytes_;
+    bool finished_ = false;
+  };
+
+  class staged final : public publication {
+   public:
+    staged(std::shared_ptr<state> target, store_key key, publish_options how)
+        : target_(std::move(target)), key_(std::move(key)), how_(how) {}
+    any_store store() const override { return memory_store(tree_); }
+    result<void> check_free() const {
+      const std::lock_guard lock(target_->mutex);
+      return check_free_locked();
+    }
+    result<void> commit() override {
+      if (std::exchange(committed_, true))
+        return error{errc::invalid_argument, "publish " + memory_store(target_).describe(key_) +
+                                                 ": it is published already"};
+      const std::scoped_lock lock(target_->mutex, tree_->mutex);
+      ZARRPOINT_CHECK(check_free_locked());
+      auto& objects = target_->objects;
+      if (const auto same = objects.find(key_.str()); same != objects.end()) objects.erase(same);
+      const std::string start = below(key_);
+      auto at = objects.lower_bound(start);
+      while (at != objects.end() && at->first.starts_with(start)) at = objects.erase(at);
+      for (auto& [key, bytes] : tree_->objects) objects.emplace(start + key, std::move(bytes));
+      return {};
+    }
+
+   private:
+    result<void> check_free_locked() const {
+      const std::string start = below(key_);
+      const auto at = target_->objects.lower_bound(start);
+      const bool there = target_->objects.find(key_.str()) != target_->objects.end() ||
+                         (at != target_->objects.end() && at->first.starts_with(start));
+      if (!there || how_.overwrite) return {};
+      return error{errc::already_exists,
+                   "publish " + memory_store(target_).describe(key_) + ": it is there already"};
+    }
+
+    std::shared_ptr<state> target_;
+    std::shared_ptr<state> tree_ = std::make_shared<state>();
+    store_key key_;
+    publish_options how_;
+    bool committed_ = false;
+  };
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace zarrpoint::inline v0

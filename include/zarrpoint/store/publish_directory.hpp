@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/concepts.hpp>
+#include <zarrpoint/store/directory.hpp>
+#include <zarrpoint/store/file_root.hpp>
+
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0::detail {
+
+/// Removes a file, a link or an empty directory.
+inline bool remove_entry(int parent, const char* name) noexcept {
+  return ::unlinkat(parent, name, 0) == 0 || ::unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+/// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
+/// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
+/// whether anything changed.
+inline bool remove_or_raise_entries(directory_stream& top, const std::string& prefix,
+                                    std::uint64_t& counter) {
+  bool changed = false;
+  top.rewind();
+  while (const dirent* entry = top.next()) {
+    if (remove_entry(top.fd(), entry->d_name)) {
+      changed = true;
+      continue;
+    }
+    directory_stream inner(
+        ::openat(top.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!inner) continue;
+    while (const dirent* child = inner.next()) {
+      if (remove_entry(inner.fd(), child->d_name)) {
+        changed = true;
+      } else {
+        const std::string raised = prefix + std::to_string(counter++);
+        if (::renameat(inner.fd(), child->d_name, top.fd(), raised.c_str()) == 0) changed = true;
+      }
+    }
+    if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
+  }
+  return changed;
+}
+
+/// Removes a file, or a directory with all that is in it, following no symbolic link. Best effort:
+/// what cannot be removed stays.
+inline void remove_tree(int parent, const std::string& name) {
+  if (remove_entry(parent, name.c_str())) return;
+  {
+    directory_stream top(
+        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!top) return;
+    const std::string prefix = random_id();
+    std::uint64_t counter = 0;
+    while (remove_or_raise_entries(top, prefix, counter)) {
+    }
+  }
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+/// Whether something other than an empty directory has this name.
+inline bool is_occupied(int parent, const char* name) noexcept {
+  directory_stream stream(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return stream ? stream.next() != nullptr : errno != ENOENT;
+}
+
+/// A directory that is built beside its target and renamed to it, so that the target is at any time
+/// what it was or what it will be.
+class directory_publication {
+ public:
+  /// Makes `.<name>.tmp.<id>` beside `key`.
+  static result<std::unique_ptr<directory_publication>> begin(std::shared_ptr<file_root> root,
+                                                              const store_key& key,
+                                                              const publish_options& how) {
+    auto out = std::make_unique<directory_publication>(std::move(root), key, how);
+    out->parent_ = out->base_->parent_of(key, how.sync);
+    if (!out->parent_) return system_error("create", out->name(), errno);
+    const int parent = out->parent_.get();
+    if (!how.overwrite && is_occupied(parent, out->target_.c_str())) return out->refuse();
+    const std::string at = temporary_name(out->target_);
+    if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
+    out->at_ = at;
+    // Opened before the first write, see `file_root::sync_tree`.
+    unique_fd directory(
+        ::openat(parent, at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory) return system_error("create", out->name(), errno);
+    out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
+    return out;
+  }
+
+  directory_publication(std::shared_ptr<file_root> root, const store_key& key, publish_options how)
+      : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), how_(how) {}
+  directory_publication(const directory_publication&) = delete;
+  directory_publication& operator=(const directory_publication&) = delete;
+  ~directory_publication() {
+    if (!at_.empty()) remove_tree(parent_.get(), at_);
+  }
+
+  /// Where to write.
+  const std::shared_ptr<file_root>& tree() const noexcept { return tree_; }
+
+  /// Makes the tree durable, renames it to the target in one step, makes that durable.
+  result<void> commit() {
+    if (at_.empty() || tree_->writers() != 0)
+      return error{errc::invalid_argument,
+                   "publish " + name() + ": " +
+                       (at_.empty() ? "it is published already" : "a file is still being written")};
+    if (how_.sync) {
+      if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
+    }
+    // A plain rename replaces nothing but an empty directory.
+    const int code = put_in_place(0);
+    if (code == EEXIST || code == ENOTEMPTY || code == ENOTDIR)
+      return how_.overwrite ? replace() : refuse();
+    if (code != 0) return system_error("publish", name(), code);
+    at_.clear();
+    return sync_parent();
+  }
+
+ private:
+  const std::string& name() const noexcept { return name_; }
+
+  error refuse() const {
+    return {errc::already_exists, "publish " + name() + ": it is there already"};
+  }
+
+  /// Renames the tree to the target; 0 or the errno. Over NFS a rename may be done and answer with
+  /// an error, so what the target is decides.
+  int put_in_place(unsigned flags) noexcept {
+    const int parent = parent_.get();
+    const int code =
+        (flags == 0 ? ::renameat(parent, at_.c_str(), parent, target_.c_str())
+                    : ::renameat2(parent, at_.c_str(), parent, target_.c_str(), flags)) == 0
+            ? 0
+            : errno;
+    if (code == 0) return 0;
+    struct ::stat ours {};
+    struct ::stat there {};
+    const bool done = ::fstat(tree_->fd(), &ours) == 0 &&
+                      ::fstatat(parent, target_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+    return done ? 0 : code;
+  }
+
+  /// Exchanges the tree with what has the target's name, and removes that.
+  result<void> replace() {
+    const int code = put_in_place(RENAME_EXCHANGE);
+    if (code == EINVAL || code == ENOSYS) return replace_in_two_steps();
+    if (code == ENOENT) return system_error("publish", name(), EBUSY);  // someone else is at it
+    if (code != 0) return system_error("publish", name(), code);
+    // The temporary name is now that of the old tree, which stays until the exchange is durable.
+    return remove_old(std::exchange(at_, {}));
+  }
+
+  /// Where names cannot be exchanged: the old tree steps aside and comes back if the new one cannot
+  /// take its place. A crash between the two renames leaves it under its temporary name.
+  result<void> replace_in_two_steps() {
+    const int parent = parent_.get();
+    const std::string aside = temporary_name(target_);
+    if (::renameat(parent, target_.c_str(), parent, aside.c_str()) != 0)
+      return system_error("publish", name(), errno);
+    if (const int code = put_in_place(0); code != 0) {
+      if (::renameat(parent, aside.c_str(), parent, target_.c_str()) != 0)
+        return error{errc::outcome_unknown,
+                     "publish " + name() + ": what was there before is now " + aside};
+      return system_error("publish", name(), code);
+    }
+    at_.clear();
+    return remove_old(aside);
+  }
+
+  result<void> remove_old(const std::string& old) {
+    ZARRPOINT_CHECK(sync_parent().at("the old one is kept as " + old));
+    remove_tree(parent_.get(), old);
+    return {};
+  }
+
+  result<void> sync_parent() {
+    const int code = how_.sync ? sync_directory(parent_.get()) : 0;
+    if (code == 0) return {};
+    error failure = system_error("sync the directory of", name(), code);
+    failure.code = errc::outcome_unknown;
+    return failure;
+  }
+
+  std::shared_ptr<file_root> base_;
+  std::string name_;
+  std::string target_;
+  publish_options how_;
+  unique_fd parent_;
+  std::string at_;  ///< the temporary name; empty: none
+  std::shared_ptr<file_root> tree_;
+};
+
+}  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// The name of each dimension; one may have none.
+using dimension_names_list = std::vector<std::optional<std::string>>;
+
+/// All that is known about an array before a chunk is read. Zarr v2 is told in the words of v3:
+/// Fortran order is a `transpose`, the byte order of a typestr is the `endian` of `bytes`, a
+/// compressor is a codec; `zarr_format` says which of the two the document was.
+struct array_metadata {
+  int zarr_format = 3;
+  dims shape;
+  dtype type;
+  /// The shape of a stored chunk: with sharding, of a shard. No extent is 0.
+  dims chunk_shape;
+  chunk_key_encoding keys{};
+  fill_value fill{};
+  std::vector<codec_spec> codecs{};
+  /// An object, or null for none.
+  node attributes{};
+  std::optional<dimension_names_list> dimension_names{};
+
+  tensor_spec spec() const { return {type, shape}; }
+  tensor_spec chunk_spec() const { return {type, chunk_shape}; }
+
+  friend bool operator==(const array_metadata&, const array_metadata&) = default;
+};
+
+/// Whether the parts fit each other, whichever document they came from: ranks, extents, sizes
+/// within 63 bits. Errors: `corrupt`, `out_of_range`.
+inline result<void> check_array_metadata(const array_metadata& array) {
+  const std::size_t rank = array.shape.rank();
+  if (!array.type.valid()) return error{errc::corrupt, "no data type"};
+  if (array.chunk_shape.rank() != rank)
+    return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
+                                    " has not the rank of shape " + to_string(array.shape)};
+  for (const index_t extent : array.chunk_shape) {
+    if (extent < 1)
+      return error{errc::corrupt,
+                   "chunk shape " + to_string(array.chunk_shape) + " has an extent below 1"};
+  }
+  const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
+  ZARRPOINT_CHECK(element_count(array.shape));
+  ZARRPOINT_CHECK(byte_count(array.chunk_shape, element_size));
+  if (array.dimension_names && array.dimension_names->size() != rank)
+    return error{errc::corrupt, std::to_string(array.dimension_names->size()) +
+                                    " dimension names for rank " + std::to_string(rank)};
+  if (array.codecs.empty()) return error{errc::corrupt, "no codecs"};
+  return {};
+}
+
+namespace detail {
+
+/// A chunk extent of 0 is legal on an axis of length 0, where zarr-python writes it and there
+/// are no chunks; it becomes 1, so that nothing downstream divides by it.
+inline void mend_empty_chunks(array_metadata& array) {
+  if (array.chunk_shape.rank() != array.shape.rank()) return;
+  for (std::size_t i = 0; i < array.shape.rank(); ++i) {
+    if (array.shape[i] == 0 && array.chunk_shape[i] == 0) array.chunk_shape[i] = 1;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace zarrpoint::inline v0

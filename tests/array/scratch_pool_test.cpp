@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/scratch_pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+namespace {
+
+using namespace zarrpoint;
+
+TEST_CASE("a workspace that was given back is lent again") {
+  scratch_pool pool{limits{}};
+  const codec_workspace* first = nullptr;
+  {
+    const scratch_pool::lease other = pool.borrow();
+    scratch_pool::lease lease = pool.borrow();
+    first = &*lease;
+    CHECK(&*other != first);
+    CHECK(lease->scratch(0, 1000).has_value());
+    other->scratch(0, 10).value();
+    const scratch_pool::lease moved = std::move(lease);
+    CHECK(&*moved == first);
+  }
+  CHECK(pool.resource().in_use() == 1010);
+  // Given back last, `other` is lent first.
+  const scratch_pool::lease again = pool.borrow();
+  CHECK(&*again != first);
+  CHECK(&*pool.borrow() == first);
+}
+
+TEST_CASE("idle workspaces keep no more memory than may be in flight") {
+  scratch_pool pool{limits{.bytes_in_flight = 1500}};
+  {
+    const scratch_pool::lease a = pool.borrow();
+    const scratch_pool::lease b = pool.borrow();
+    a->scratch(0, 1000).value();
+    b->scratch(0, 1000).value();
+    CHECK(a->held() == 1000);
+    CHECK(pool.resource().in_use() == 2000);
+  }
+  CHECK(pool.resource().in_use() == 1000);
+  for (int i = 0; i < 3; ++i) pool.borrow()->scratch(1, 500).value();
+  CHECK(pool.resource().in_use() == 1500);
+  pool.borrow()->scratch(2, 1).value();
+  CHECK(pool.resource().in_use() == 0);
+}
+
+TEST_CASE("all workspaces together keep to the budget") {
+  scratch_pool pool{limits{.memory = 1500}};
+  const scratch_pool::lease a = pool.borrow();
+  const scratch_pool::lease b = pool.borrow();
+  CHECK(a->scratch(0, 1000).has_value());
+  const auto refused = b->scratch(0, 1000);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(b->variable_limit() == 1500);
+}
+
+TEST_CASE("operations share the scratch memory of a context that has some") {
+  const context own;
+  CHECK(own.scratch == nullptr);
+  const context shared = with_scratch(own);
+  REQUIRE(shared.scratch != nullptr);
+  CHECK(with_scratch(shared).scratch == shared.scratch);
+  CHECK(shared.scratch->limiter().limit() == own.limit.bytes_in_flight);
+}
+
+}  // namespace

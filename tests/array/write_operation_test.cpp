@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/write_operation.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+
+#include "support/array_cases.hpp"
+#include "support/recording_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+bool mentions(const error& failure, const std::string& text) {
+  return failure.message.find(text) != std::string::npos;
+}
+
+array_metadata shards(const dims& shape, const dims& shard, const dims& inner,
+                      std::vector<codec_spec> codecs = {bytes_spec()}) {
+  auto metadata = raw_metadata(dtype_kind::int32, shape, shard);
+  metadata.codecs = std::move(codecs);
+  return sharded_metadata(std::move(metadata), inner);
+}
+array make(const recording_store& store, const array_metadata& metadata, const context& how = {}) {
+  return array::create(store, key_of("w"), metadata, how).value();
+}
+std::vector<std::int32_t> read_all(const array& w) {
+  const auto read = w.read(box::whole(w.spec().shape)).value();
+  const auto data = read.data<std::int32_t>();
+  return {data.begin(), data.end()};
+}
+
+TEST_CASE("whole objects are written without a look at what was there") {
+  recording_store store;
+  const array w = make(store, shards({8, 6}, {4, 4}, {2, 2}));
+  const auto data = counting({8, 6});
+  store->opens = 0;
+  w.write(box::whole({8, 6}), view_of(data, {8, 6})).value();
+  w.write(box{{4, 4}, {4, 2}}, view_of(data, {4, 2})).value();  // up to the edge of the array
+  CHECK(store->opens == 0);
+  w.write(box{{4, 4}, {4, 1}}, view_of(data, {4, 1})).value();
+  CHECK(store->opens == 1);
+}
+
+TEST_CASE("parts of chunks keep the rest") {
+  recording_store store;
+  auto metadata = raw_metadata(dtype_kind::int32, {4, 4}, {2, 4});
+  metadata.fill = fill_value::of(std::int32_t{-1});
+  const array w = make(store, metadata);
+  const std::vector<std::int32_t> some{1, 2};
+  w.write(box{{1, 1}, {1, 2}}, view_of(some, {1, 2})).value();
+  CHECK(read_all(w) ==
+        std::vector<std::int32_t>{-1, -1, -1, -1, -1, 1, 2, -1, -1, -1, -1, -1, -1, -1, -1, -1});
+  w.write(selection({0, 0}, {1, 2}, {1, 3}), view_of(some, {1, 2})).value();
+  CHECK(read_all(w) ==
+        std::vector<std::int32_t>{1, -1, -1, 2, -1, 1, 2, -1, -1, -1, -1, -1, -1, -1, -1, -1});
+  CHECK(store.keys() == std::vector<std::string>{"w/c/0/0", "w/zarr.json"});
+}
+
+TEST_CASE("inner chunks that a write does not touch are copied as they are stored") {
+  recording_store store;
+  const array w = make(store, shards({8}, {8}, {2}, {bytes_spec(), crc32c_spec()}));
+  const auto data = counting({8});
+  w.write(box::whole({8}), view_of(data, {8})).value();
+  recording_store::bytes bent = store.at("w/c/0");
+  bent[2] ^= std::byte{1};  // inner chunk 0 is damaged: it is kept so, and no one is stopped by it
+  store.set("w/c/0", bent);
+  const std::vector<std::int32_t> some{70, 80};
+  chunk_digests digests;
+  w.write(box{{6}, {2}}, view_of(some, {2}), write_options{.collected = &digests}).value();
+  CHECK(w.read(box{{6}, {2}}).value().data<std::int32_t>()[1] == 80);
+  CHECK(w.read(box{{2}, {4}}).value().data<std::int32_t>()[0] == 3);
+  CHECK_FALSE(w.read(box{{0}, {2}}));
+  CHECK(std::equal(bent.begin(), bent.begin() + 36, store.at("w/c/0").begin()));
+  CHECK(digests.find("c/0")->crc32c.size() == 4);
+  // To change a part of the damaged one it would have to be decoded.
+  const std::vector<std::int32_t> one{5};
+  const auto refused = w.write(box{{1}, {1}}, view_of(one, {1}));
+  REQUIRE_FALSE(refused);
+  CHECK(mentions(refused.failure(), "memory:w: chunk c/0: inner chunk [0]: crc32c: "));
+  w.write(box{{0}, {2}}, view_of(some, {2})).value();
+  CHECK(w.read(box::whole({8})).has_value());
+}
+
+TEST_CASE("chunks of nothing but the fill value are not stored, unless they shall be") {
+  recording_store store;
+  const array w = make(store, shards({8}, {4}, {2}));
+  std::vector<std::int32_t> data{0, 0, 1, 2, 3, 0, 0, 0};
+  chunk_digests digests;
+  w.write(box::whole({8}), view_of(std::as_const(data), {8}), write_options{.collected = &digests})
+      .value();
+  CHECK_FALSE(digests.find("c/0")->crc32c[0]);
+  CHECK(digests.find("c/0")->crc32c[1]);
+  CHECK(store.at("w/c/0").size() == 8 + 36);
+  CHECK(read_all(w) == data);
+
+  data = {0, 0, 0, 0, 3, 0, 0, 0};
+  w.write(box{{0}, {4}}, view_of(std::as_const(data), {4}), write_options{.collected = &digests})
+      .value();
+  CHECK_FALSE(store.has("w/c/0"));  // erased
+  CHECK(digests.find("c/0")->absent());
+  w.write(box{{4}, {1}}, view_of(std::as_const(data), {1})).value();
+  CHECK_FALSE(store.has("w/c/1"));
+  CHECK(read_all(w) == std::vector<std::int32_t>(8));
+  w.write(box{{0}, {4}}, view_of(std::as_const(data), {4}),
+          write_options{.elide_fill = false, .collected = &digests})
+      .value();
+  CHECK(store.at("w/c/0").size() == 16 + 36);
+  CHECK(digests.find("c/0")->size == 16 + 36);
+  CHECK(w.read(box{{0}, {4}}, read_options{.missing = missing_chunks::error, .expected = &digests})
+            .has_value());
+
+  recording_store flat;
+  const array v = make(flat, raw_metadata(dtype_kind::int32, {8}, {4}));
+  v.write(box{{4}, {4}}, view_of(std::as_const(data), {4}), write_options{.elide_fill = false})
+      .value();
+  CHECK(flat.has("w/c/1"));
+  v.write(box{{4}, {4}}, view_of(std::as_const(data), {4})).value();
+  CHECK_FALSE(flat.has("w/c/1"));
+}
+
+TEST_CASE("negative zero and NaN are what they are when compared with the fill value") {
+  recording_store store;
+  const array w = make(store, raw_metadata(dtype_kind::float32, {2}, {1}));
+  const std::vector<float> data{-0.0F, 0.0F};
+  w.write(box::whole({2}), view_of(data, {2})).value();
+  CHECK(store.has("w/c/0"));
+  CHECK_FALSE(store.has("w/c/1"));
+}
+
+TEST_CASE("chunks past the edge are stored at full size, padded with the fill value") {
+  recording_store store;
+  auto metadata = raw_metadata(dtype_kind::int32, {3}, {2});
+  metadata.fill = fill_value::of(std::int32_t{7});
+  const array w = make(store, metadata);
+  const auto data = counting({3});
+  w.write(box::whole({3}), view_of(data, {3})).value();
+  const auto& last = store.at("w/c/1");
+  REQUIRE(last.size() == 8);
+  CHECK(load_le<std::uint32_t>(last.data()) == 3);
+  CHECK(load_le<std::uint32_t>(last.data() + 4) == 7);
+}
+
+TEST_CASE("inner chunks beyond the array are never stored") {
+  recording_store store;
+  const array w = make(store, shards({5, 3}, {8, 8}, {2, 2}));
+  const auto data = counting({5, 3});
+  w.write(box::whole({5, 3}), view_of(data, {5, 3})).value();
+  CHECK(store.at("w/c/0/0").size() == 6 * 16 + 16 * 16 + 4);
+  CHECK(read_all(w) == data);
+}
+
+/// Data that compress to inner chunks of very different sizes.
+std::vector<std::int32_t> uneven(std::size_t count) {
+  random_source random(5);
+  std::vector<std::int32_t> out(count);
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = i / 4096 % 3 == 0 ? static_cast<std::int32_t>(random())
+                               : static_cast<std::int32_t>(i / 900);
+  return out;
+}
+
+TEST_CASE(
+    "the same data give the same bytes, however many workers there are and whatever fits in "
+    "flight") {
+  const dims shape{64, 4096};
+  const auto data = uneven(64 * 4096);
+  for (const auto& codecs :
+       {std::vector<codec_spec>{bytes_spec()}, {bytes_spec(), zstd_spec(), crc32c_spec()}}) {
+    recording_store::bytes reference;
+    chunk_digests reference_digests;
+    for (const unsigned workers : {1U, 2U, 5U}) {
+      for (const std::size_t in_flight : {std::size_t{0}, std::size_t{20000}, std::size_t{1}}) {
+        const thread_pool pool(workers);
+        context how;
+        how.executor = pool.executor();
+        how.limit.bytes_in_flight = in_flight;
+        recording_store store;
+        const array w = make(store, shards(shape, {32, 4096}, {1, 4096}, codecs), how);
+        chunk_digests digests;
+        w.write(box::whole(shape), view_of(data, shape), write_options{.collected = &digests})
+            .value();
+        if (reference.empty()) {
+          reference = store.at("w/c/1/0");
+          reference_digests = digests;
+          CHECK(read_all(w) == data);
+        }
+        CHECK(store.at("w/c/1/0") == reference);
+        CHECK(digests == reference_digests);
+      }
+    }
+  }
+}
+
+TEST_CASE("a write that fails leaves the object as it was, and says which it is") {
+  const dims shape{64, 4096};
+  const auto data = uneven(64 * 4096);
+  const std::vector<std::int32_t> other(data.rbegin(), data.rend());
+  const thread_pool pool(4);
+  for (const unsigned workers : {1U, 4U}) {
+    context how;
+    if (workers > 1) how.executor = pool.executor();
+    how.limit.bytes_in_flight = 40000;
+    recording_store store;
+    const array w =
+        make(store, shards(shape, {64, 4096}, {1, 4096}, {bytes_spec(), zstd_spec()}), how);
+    w.write(box::whole(shape), view_of(data, shape)).value();
+    for (const int until : {0, 1, 20, 63, 64}) {
+      store->writes_until_failure = until;
+      const auto refused = w.write(box::whole(shape), view_of(other, shape));
+      REQUIRE_FALSE(refused);
+      CHECK(refused.failure().code == errc::io);
+      CHECK(mentions(refused.failure(), "memory:w: chunk c/0/0: "));
+      CHECK(mentions(refused.failure(), "no space left"));
+    }
+    store->writes_until_failure = INT64_MAX;
+    CHECK(read_all(w) == data);
+  }
+}
+
+TEST_CASE("strings in shards") {
+  recording_store store;
+  const array w = array::create(store, key_of("w"),
+                                sharded_metadata(raw_metadata(dtype_kind::string, {5}, {4}), {2}))
+                      .value();
+  const std::vector<std::string> texts{"one", "", "drei", "four, and longer than a small string",
+                                       "5"};
+  const host_view view =
+      dense_view(reinterpret_cast<const std::byte*>(texts.data()), {dtype_kind::string, {5}});
+  w.write(box::whole({5}), view).value();
+  const auto read = w.read(box::whole({5})).value();
+  CHECK(std::vector<std::string>(read.data<std::string>().begin(),
+                                 read.data<std::string>().end()) == texts);
+  w.write(box{{1}, {1}}, subview(view, box{{3}, {1}})).value();
+  CHECK(w.read(box{{0}, {2}}).value().data<std::string>()[1] == texts[3]);
+}
+
+}  // namespace

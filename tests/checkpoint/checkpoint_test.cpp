@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <vector>
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+template <class T>
+error failure_of(const result<T>& refused) {
+  REQUIRE_FALSE(refused);
+  return refused.failure();
+}
+
+bool mentions(const error& failure, std::string_view text) {
+  const bool found = failure.message.find(text) != std::string::npos;
+  if (!found) MESSAGE(failure.message);
+  return found;
+}
+
+/// A matrix of 600 x 700 floats in several inner chunks, saved in `dir`.
+struct saved_matrix {
+  test::temp_directory dir;
+  std::string path = dir / "m.zarr";
+  tensor values = tensor::make({dtype_kind::float32, {600, 700}}).value();
+
+  explicit saved_matrix(const save_options& options = {}) {
+    auto data = values.data<float>();
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 9973) * 0.25F;
+    save(path, {{"w", values}, {"step", std::int64_t{1200}}, {"note", "warm"}}, options).value();
+  }
+  checkpoint opened(const context& how = default_context()) const {
+    return open(path, how).value();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("metadata without data") {
+  const saved_matrix m(
+      {.rules = {{.glob = "w", .chunk_shape = dims{100, 350}, .codecs = zstd_codecs(1)}}});
+  const leaf_metadata w = m.opened().metadata("w").value();
+  CHECK(w.spec == tensor_spec{dtype_kind::float32, {600, 700}});
+  CHECK(w.chunk_shape == dims{100, 350});
+  CHECK(w.shard_shape == dims{600, 700});
+  CHECK(w.codecs == zstd_codecs(1));
+  CHECK(w.stored_bytes.value() == fs::file_size(m.dir.path() / "m.zarr/w/c/0/0"));
+  CHECK(m.opened().names() == std::vector<std::string>{"note", "step", "w"});
+  CHECK(m.opened().contains("step"));
+  CHECK_FALSE(m.opened().contains("nope"));
+}
+
+TEST_CASE("a missing leaf is named together with those that are there") {
+  const saved_matrix m;
+  const error failure = failure_of(m.opened().load<float>("layers/0/w"));
+  CHECK(failure.code == errc::not_found);
+  CHECK(mentions(failure, "load \"layers/0/w\""));
+  CHECK(mentions(failure, "\"note\", \"step\", \"w\""));
+}
+
+TEST_CASE("dtype and shape are refused before a chunk is read") {
+  const saved_matrix m;
+  fs::remove_all(m.dir.path() / "m.zarr/w/c");
+  const error dtype_error = failure_of(m.opened().load<std::vector<double>>("w"));
+  CHECK(mentions(failure_of(m.opened().load<double>("step")),
+                 "stored dtype is int64, wanted float64"));
+  CHECK(dtype_error.code != errc::io);
+  CHECK(failure_of(m.opened().load<std::vector<float>>("w")).code == errc::shape_mismatch);
+  std::vector<float> small(10);
+  CHECK(failure_of(m.opened().load_into("w", std::span<float>(small))).code ==
+        errc::shape_mismatch);
+}
+
+TEST_CASE("a flat target takes any shape of as many elements") {
+  const saved_matrix m;
+  std::vector<float> flat(600 * 700);
+  m.opened().load_into("w", std::span<float>(flat)).value();
+  CHECK(std::equal(flat.begin(), flat.end(), m.values.data<float>().begin()));
+}
+
+TEST_CASE("casts on load, when allowed") {
+  const saved_matrix m;
+  std::vector<bfloat16> half(600 * 700);
+  m.opened().load_into("w", std::span<bfloat16>(half), {.cast = true}).value();
+  for (std::size_t i = 0; i < half.size(); ++i)
+    REQUIRE(half[i].to_bits() == bfloat16(m.values.data<float>()[i]).to_bits());
+  CHECK(m.opened().load<double>("step", {.cast = true}).value() == 1200.0);
+  CHECK(failure_of(m.opened().load<double>("note", {.cast = true})).code == errc::unsupported);
+}
+
+TEST_CASE("a rule casts what has no dtype of its own") {
+  const saved_matrix m;
+  const load_options options{.rules = {{.glob = "*", .cast = dtype(dtype_kind::float64)}}};
+  const tensor loaded = m.opened().load<tensor>("w", options).value();
+  CHECK(loaded.type() == dtype_kind::float64);
+  CHECK(loaded.data<double>()[7] == static_cast<double>(m.values.data<float>()[7]));
+  CHECK(m.opened().load<double>("step", options).value() == 1200.0);
+  CHECK(failure_of(m.opened().load<float>("step", options)).code == errc::dtype_mismatch);
+}
+
+TEST_CASE("another shape pads with zeros or truncates, when a rule says so") {
+  const saved_matrix m;
+  const load_options options{.rules = {{.glob = "w", .shape = dims{610, 5}}}};
+  const tensor loaded = m.opened().load<tensor>("w", options).value();
+  CHECK(loaded.shape() == dims{610, 5});
+  const auto data = loaded.data<float>();
+  for (std::size_t row = 0; row < 610; ++row) {
+    for (std::size_t column = 0; column < 5; ++column)
+      REQUIRE(data[row * 5 + column] ==
+              (row < 600 ? m.values.data<float>()[row * 700 + column] : 0.0F));
+  }
+  CHECK(failure_of(m.opened().load<tensor>("w", {.rules = {{.shape = dims{3}}}})).code ==
+        errc::shape_mismatch);
+}
+
+TEST_CASE("a view maps a raw leaf where it lies, and copies another") {
+  const saved_matrix m;
+  const mapped_tensor<float> view = m.opened().view<float>("w").value();
+  CHECK(view.is_zero_copy());
+  CHECK(view.shape() == dims{600, 700});
+  CHECK(std::equal(view.begin(), view.end(), m.values.data<float>().begin()));
+  CHECK(reinterpret_cast<std::uintptr_t>(view.data()) % 64 == 0);
+  CHECK(m.opened().view<std::int64_t>("step").value()[0] == 1200);
+  CHECK(failure_of(m.opened().view<double>("w")).code == errc::dtype_mismatch);
+  const saved_matrix packed({.rules = {{.codecs = zstd_codecs(1)}}});
+  const mapped_tensor<float> copy = packed.opened().view<float>("w").value();
+  CHECK_FALSE(copy.is_zero_copy());
+  CHECK(std::equal(copy.begin(), copy.end(), m.values.data<float>().begin()));
+}
+
+TEST_CASE("a view outlives its checkpoint, and the file being replaced") {
+  const saved_matrix m;
+  const mapped_tensor<float> view = m.opened().view<float>("w").value();
+  save(m.path, {{"w", std::vector<float>{1}}}).value();
+  CHECK(view[600 * 700 - 1] == m.values.data<float>().back());
+}
+
+TEST_CASE("a flipped bit anywhere in a leaf's data is found, and the chunk is named") {
+  for (const bool compressed : {false, true}) {
+    save_options options;
+    if (compressed) options.rules = {{.codecs = zstd_codecs(1)}};
+    const saved_matrix m(options);
+    const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+    const std::string good = test::read_file(file);
+    REQUIRE(good.size() > 1000);
+    for (std::size_t at = 0; at < good.size(); at += good.size() / 97) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ 4);
+      test::write_file(file, bad);
+      const auto loaded = m.opened().load<tensor>("w");
+      // Padding behind the last row of the last inner chunk is covered, too.
+      CAPTURE(at);
+      const error failure = failure_of(loaded);
+      CHECK(failure.code == errc::corrupt);
+      CHECK(mentions(failure, "load \"w\""));
+      CHECK(mentions(failure, "c/0/0"));
+    }
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, good.size() / 2, good.size() - 1}) {
+      test::write_file(file, good.substr(0, size));
+      CHECK(failure_of(m.opened().load<tensor>("w")).code == errc::corrupt);
+    }
+    fs::remove(file);
+    const error lost = failure_of(m.opened().load<tensor>("w"));
+    CHECK(mentions(lost, "c/0/0"));
+    CHECK(mentions(lost, "missing"));
+    test::write_file(file, good);
+    CHECK(m.opened().load<tensor>("w"));
+  }
+}
+
+TEST_CASE("objects of the same leaf that are swapped or stale are found") {
+  const save_options options{.rules = {{.glob = "w",
+                                        .chunk_shape = dims{100, 700},
+                                        .shard_shape = dims{300, 700},
+                                        .codecs = zstd_codecs(1)}}};
+  const saved_matrix m(options);
+  const fs::path first = m.dir.path() / "m.zarr/w/c/0/0";
+  const fs::path second = m.dir.path() / "m.zarr/w/c/1/0";
+  const std::string kept = test::read_file(first);
+  test::write_file(first, test::read_file(second));
+  CHECK(failure_of(m.opened().load<tensor>("w")).code == errc::corrupt);
+  test::write_file(first, kept);
+  CHECK(m.opened().load<tensor>("w"));
+  CHECK(m.opened().load<tensor>("w", {.verify = false}));
+}
+
+TEST_CASE("a changed commit document is refused") {
+  const saved_matrix m;
+  const fs::path file = m.dir.path() / "m.zarr/zarr.json";
+  const std::string good = test::read_file(file);
+  std::string bad = good;
+  const std::size_t at = bad.find("\"size\":") + 7;
+  bad[at] = bad[at] == '1' ? '2' : '1';
+  test::write_file(file, bad);
+  const error failure = failure_of(open(m.path));
+  CHECK(failure.code == errc::corrupt);
+  CHECK(mentions(failure, "checksum"));
+  for (std::size_t size = 0; size < good.size(); size += 13) {
+    test::write_file(file, good.substr(0, size));
+    const auto refused = open(m.path);
+    CHECK_FALSE(refused);
+  }
+}
+
+TEST_CASE("the memory budget of the caller holds") {
+  const saved_matrix m({.rules = {{.codecs = zstd_codecs(1)}}});
+  context how;
+  how.limit.memory = 1 << 20;
+  const error failure = failure_of(m.opened(how).load<tensor>("w"));
+  CHECK(failure.code == errc::resource_limit);
+  CHECK(mentions(failure, "w"));
+  CHECK(m.opened(how).load<std::int64_t>("step").value() == 1200);
+  how.limit.metadata_bytes = 10;
+  CHECK(failure_of(open(m.path, how)).code == errc::resource_limit);
+}
+
+TEST_CASE("hierarchies without a commit document open, consolidated or not") {
+  const saved_matrix m(
+      {.rules = {{.codecs = zstd_codecs(1)}}, .attributes = node::object{{"author", "me"}}});
+  CHECK(*m.opened().attributes().find("author") == node("me"));
+  CHECK(m.opened().attributes().find("zarrpoint") == nullptr);
+  const fs::path file = m.dir.path() / "m.zarr/zarr.json";
+  node root = parse_json(as_bytes(test::read_file(file))).value();
+  root.set("attributes", node::object{{"author", "me"}});
+  test::write_file(file, dump_json(root));
+  const auto check = [&] {
+    const checkpoint opened = m.opened();
+    CHECK(opened.id().empty());
+    CHECK(opened.names() == std::vector<std::string>{"note", "step", "w"});
+    const tensor loaded = opened.load<tensor>("w").value();
+    CHECK(std::equal(loaded.data<float>().begin(), loaded.data<float>().end(),
+                     m.values.data<float>().begin()));
+    CHECK_FALSE(opened.metadata("w").value().stored_bytes.has_value());
+  };
+  REQUIRE(root.find("consolidated_metadata") != nullptr);
+  check();
+  test::write_file(file, dump_json(node::object{{"zarr_format", 3}, {"node_type", "group"}}));
+  check();
+  // A single array is a checkpoint of one leaf, which has no name.
+  CHECK(open((m.dir.path() / "m.zarr/step").string()).value().load<std::int64_t>("").value() ==
+        1200);
+}
+
+TEST_CASE("absent chunks of foreign checkpoints read as zero, unless that is forbidden") {
+  const saved_matrix m;
+  test::write_file(m.dir.path() / "m.zarr/zarr.json",
+                   dump_json(node::object{{"zarr_format", 3}, {"node_type", "group"}}));
+  fs::remove_all(m.dir.path() / "m.zarr/step/c");
+  CHECK(m.opened().load<std::int64_t>("step").value() == 0);
+  const error failure =
+      failure_of(m.opened().load<std::int64_t>("step", {.allow_missing_chunks = false}));
+  CHECK(failure.code == errc::not_found);
+}
+
+TEST_CASE("what is no hierarchy is not found, and says so") {
+  const test::temp_directory dir;
+  CHECK(failure_of(open(dir / "nowhere")).code == errc::not_found);
+  CHECK(mentions(failure_of(open(dir.path().string())), "no zarr.json, .zgroup or .zarray"));
+}
+
+TEST_CASE("leaf names in a commit document cannot leave the checkpoint") {
+  const saved_matrix m;
+  commit_document document{.id = "x", .leaves{}};
+  for (const char* name : {"../secret", "/etc/passwd", "a/../../b", ".."}) {
+    leaf_record leaf;
+    leaf.name = name;
+    leaf.metadata = node::object{{"zarr_format", 3}};
+    document.leaves = {leaf};
+    node root = node::object{{"zarr_format", 3}, {"node_type", "group"}};
+    root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+    test::write_file(m.dir.path() / "m.zarr/zarr.json", dump_json(root));
+    CHECK(failure_of(open(m.path)).code == errc::corrupt);
+  }
+}
+
+TEST_CASE("symbolic links are not followed") {
+  const saved_matrix m;
+  const fs::path file = m.dir.path() / "m.zarr/step/c";
+  fs::rename(file, m.dir.path() / "elsewhere");
+  fs::create_symlink(m.dir.path() / "elsewhere", file);
+  const error failure = failure_of(m.opened().load<std::int64_t>("step"));
+  CHECK(mentions(failure, "symbolic link"));
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/commit_document.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace zarrpoint;
+
+namespace {
+
+commit_document example() {
+  commit_document document{.id = "00112233445566778899aabbccddeeff", .leaves{}};
+  leaf_record leaf{.name = "layers/0/w",
+                   .typestr = "array",
+                   .metadata = node::object{{"zarr_format", 3}},
+                   .objects{}};
+  leaf.objects.set("c/0/0", {.size = 4228, .crc32c = {0xdeadbeefU, std::nullopt, 0U, 0xffffffffU}});
+  leaf.objects.set("c/0/1", {});
+  document.leaves.push_back(std::move(leaf));
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("a commit document reads back as it was written") {
+  const commit_document document = example();
+  const node written = to_node(document);
+  CHECK(parse_commit_document(written).value() == document);
+  const auto again = parse_json(as_bytes(dump_json(written, json_style::pretty))).value();
+  CHECK(parse_commit_document(again).value() == document);
+}
+
+TEST_CASE("its text is stable") {
+  CHECK(
+      dump_json(to_node(example()), json_style::compact) ==
+      R"({"format":1,"writer":"zarrpoint 0.1.0","id":"00112233445566778899aabbccddeeff","leaves":[{"name":"layers/0/w","typestr":"array","metadata":{"zarr_format":3},"objects":{"c/0/0":{"size":4228,"crc32c":"deadbeef--------00000000ffffffff"},"c/0/1":{"size":0,"crc32c":""}}}],"crc32c":"755ffd63"})");
+}
+
+TEST_CASE("any change breaks the seal") {
+  const node written = to_node(example());
+  const std::string text = dump_json(written, json_style::compact);
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (const char other : {'0', '7', 'x', '"', ' '}) {
+      if (text[i] == other) continue;
+      std::string changed = text;
+      changed[i] = other;
+      const auto parsed = parse_json(as_bytes(changed));
+      if (!parsed) continue;
+      if (*parsed == written) continue;
+      CAPTURE(changed);
+      CHECK_FALSE(parse_commit_document(*parsed));
+      ++refused;
+    }
+  }
+  CHECK(refused > 500);
+}
+
+TEST_CASE("what is no commit document is refused with the reason") {
+  const auto refusal = [](node document, bool sealed = true) {
+    if (sealed && document.if_object() != nullptr)
+      document.set("crc32c", detail::commit_seal(document));
+    const auto parsed = parse_commit_document(document);
+    REQUIRE_FALSE(parsed);
+    return parsed.failure();
+  };
+  CHECK(refusal(node(3)).message.find("not an object") != std::string::npos);
+  CHECK(refusal(node::object{}).message.find("\"format\" is missing") != std::string::npos);
+  const error later = refusal(node::object{{"format", 2}});
+  CHECK(later.code == errc::unsupported);
+  CHECK(later.message.find("format 2") != std::string::npos);
+  node document = to_node(example());
+  const auto with_leaf = [&](const char* key, node value) {
+    node changed = document;
+    changed.find("leaves")->if_array()->front().set(key, std::move(value));
+    return refusal(std::move(changed)).message;
+  };
+  CHECK(with_leaf("name", 3).find("\"name\" is missing or no string") != std::string::npos);
+  CHECK(with_leaf("metadata", 3).find("has no metadata") != std::string::npos);
+  CHECK(with_leaf("objects", 3).find("has no list of objects") != std::string::npos);
+  CHECK(with_leaf("objects", node::object{{"c", 3}}).find("has no size") != std::string::npos);
+  CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "123"}}}})
+            .find("torn list") != std::string::npos);
+  CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "1234567x"}}}})
+            .find("not hexadecimal") != std::string::npos);
+  document.set("leaves", 3);
+  CHECK(refusal(document).message.find("no list of leaves") != std::string::npos);
+}

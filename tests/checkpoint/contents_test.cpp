@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/contents.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace zarrpoint;
+
+namespace {
+
+const std::string array_v3 =
+    R"({"zarr_format":3,"node_type":"array","shape":[2],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},)"
+    R"("chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]})";
+const std::string group_v3 = R"({"zarr_format":3,"node_type":"group"})";
+const std::string array_v2 =
+    R"({"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|i1","compressor":null,"filters":null,"fill_value":0,"order":"C"})";
+const std::string group_v2 = R"({"zarr_format":2})";
+
+using documents = std::vector<std::pair<std::string, std::string>>;
+
+result<checkpoint_contents> contents(const documents& files) {
+  const memory_store store;
+  for (const auto& [key, text] : files)
+    store.put(store_key::parse(key).value(), as_bytes(text)).value();
+  return read_contents(store, {});
+}
+
+std::vector<std::string> names(const documents& files) {
+  const auto found = contents(files);
+  REQUIRE_MESSAGE(found, (found ? "" : to_string(found.failure())));
+  std::vector<std::string> out;
+  for (const stored_leaf& leaf : found->leaves) out.push_back(leaf.name);
+  return out;
+}
+
+using list = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a hierarchy is walked when nothing is consolidated") {
+  CHECK(names({{"zarr.json", group_v3},
+               {"b/zarr.json", array_v3},
+               {"a/zarr.json", group_v3},
+               {"a/x/zarr.json", array_v3}}) == list{"a/x", "b"});
+  CHECK(names({{".zgroup", group_v2},
+               {"b/.zarray", array_v2},
+               {"a/.zgroup", group_v2},
+               {"a/x/.zarray", array_v2}}) == list{"a/x", "b"});
+  CHECK(names({{"zarr.json", group_v3}}) == list{});
+}
+
+TEST_CASE("the root may be an array") {
+  CHECK(names({{"zarr.json", array_v3}}) == list{""});
+  CHECK(names({{".zarray", array_v2}}) == list{""});
+}
+
+TEST_CASE("an array that cannot be read does not hide the others") {
+  std::string unknown = array_v3;
+  unknown.replace(unknown.find("int8"), 4, "int3");
+  CHECK(names({{"zarr.json", group_v3}, {"a/zarr.json", unknown}, {"b/zarr.json", array_v3}}) ==
+        list{"a", "b"});
+}
+
+TEST_CASE("lock files and directories of others are passed over") {
+  CHECK(names({{".zgroup", group_v2},
+               {"a/.zarray", array_v2},
+               {"a.sync/.zarray", ""},
+               {"notes/readme", "x"},
+               {"file", "x"}}) == list{"a"});
+}
+
+TEST_CASE("consolidated documents are believed, and nothing is listed") {
+  CHECK(
+      names(
+          {{"zarr.json",
+            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
+                group_v3 + R"(,"g/w":)" + array_v3 + "}}}"}}) == list{"g/w"});
+  CHECK(names({{".zgroup", group_v2},
+               {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" + group_v2 +
+                                  R"(,"w/.zarray":)" + array_v2 + "}}"}}) == list{"w"});
+}
+
+TEST_CASE("faults are named by file") {
+  const auto failure = [](const documents& files) {
+    const auto found = contents(files);
+    REQUIRE_FALSE(found);
+    return found.failure();
+  };
+  CHECK(failure({}).code == errc::not_found);
+  CHECK(failure({{"zarr.json", "{"}}).message.find("zarr.json") != std::string::npos);
+  CHECK(failure({{"zarr.json", group_v3}, {"a/zarr.json", "[]"}}).code == errc::corrupt);
+  CHECK(failure({{"zarr.json",
+                  R"({"zarr_format":3,"node_type":"group","attributes":{"zarrpoint":{}}})"}})
+            .message.find("commit document") != std::string::npos);
+  CHECK(
+      failure(
+          {{"zarr.json",
+            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"../x":)" +
+                array_v3 + "}}}"}})
+          .code == errc::corrupt);
+}
+
+TEST_CASE("a hierarchy deeper than any model is refused") {
+  documents files{{"zarr.json", group_v3}};
+  std::string path;
+  for (int depth = 0; depth < 70; ++depth) {
+    path += "g/";
+    files.emplace_back(path + "zarr.json", group_v3);
+  }
+  const auto found = contents(files);
+  REQUIRE_FALSE(found);
+  CHECK(found.failure().code == errc::resource_limit);
+}

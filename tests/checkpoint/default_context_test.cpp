@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/default_context.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace zarrpoint;
+
+TEST_CASE("the default context has the machine's threads; one of the caller's own has none") {
+  CHECK(default_context().executor.concurrency() >= 1);
+  CHECK(&default_context() == &default_context());
+  CHECK(context{}.executor.concurrency() == 1);
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The programs of docs/guide.md; tests/tools/check_links.py compares the two.
+
+#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(i) / 8;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the guide: saving and loading") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  const std::vector<float> w = numbers(6);
+  std::int64_t step = 1200;
+
+  zp::save(path, {{"layers/0/w", w}, {"step", step}, {"note", "warm start"}}).value();
+
+  auto ckpt = zp::open(path).value();
+  auto loaded = ckpt.load<std::vector<float>>("layers/0/w").value();  // makes one
+  std::vector<float> mine(6);
+  ckpt.load_into("layers/0/w", std::span<float>(mine)).value();  // fills yours
+  auto view = ckpt.view<float>("layers/0/w").value();            // maps the file
+  auto known = ckpt.metadata("layers/0/w").value();              // reads no data
+  auto array = ckpt.as_array("layers/0/w").value();              // boxes of it:
+  zp::tensor middle = array.read(zp::box({2}, {3})).value();     // elements 2, 3 and 4
+
+  CHECK(loaded == w);
+  CHECK(mine == w);
+  CHECK(view.is_zero_copy());
+  CHECK(known.spec == zp::tensor_spec{zp::dtype_kind::float32, {6}});
+  CHECK(middle.data<float>()[2] == w[4]);
+  CHECK(ckpt.load<std::string>("note").value() == "warm start");
+}
+
+TEST_CASE("the guide: options by leaf") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  const std::vector<float> moments = numbers(5);
+  zp::tensor embedding = zp::tensor::make({zp::dtype_kind::float32, {2048, 512}}).value();
+  for (float& value : embedding.data<float>()) value = 0.5F;
+  const std::vector<zp::leaf> leaves{{"embedding", embedding}, {"optimizer/adam/v", moments}};
+
+  const zp::leaf_rule all{.codecs = zp::zstd_codecs(3)};
+  const zp::leaf_rule some{.glob = "optimizer/**", .cast = zp::dtype(zp::dtype_kind::bfloat16)};
+  const zp::leaf_rule one{.glob = "**/embedding", .chunk_shape = zp::dims{1024, 512}};
+  auto report = zp::save(path, leaves, {.rules = {all, some, one}, .overwrite = false}).value();
+
+  CHECK(report.leaves[1].stored.type == zp::dtype_kind::bfloat16);
+  auto ckpt = zp::open(path).value();
+  CHECK(ckpt.metadata("embedding").value().chunk_shape == zp::dims{1024, 512});
+  CHECK(ckpt.metadata("optimizer/adam/v").value().codecs == zp::zstd_codecs(3));
+
+  auto wide = ckpt.load<std::vector<double>>("optimizer/adam/v", {.cast = true}).value();
+  const zp::load_rule cut{.glob = "**/embedding", .shape = zp::dims{2000, 512}};
+  auto rows = ckpt.load<zp::tensor>("embedding", {.rules = {cut}}).value();
+
+  CHECK(wide[1] == 0.125);
+  CHECK(rows.shape() == zp::dims{2000, 512});
+}
+
+TEST_CASE("the guide: how") {
+  std::uint64_t bytes = 0;
+  const auto draw = [&](std::uint64_t done, std::uint64_t) { bytes = done; };
+
+  zp::thread_pool pool(4);
+  zp::stop_source stop;
+  zp::context how{
+      .executor = pool.executor(),
+      .limit = {.bytes_in_flight = 64 << 20, .memory = 2U << 30},
+      .stop = stop.token(),
+      .progress = [&](const zp::progress_event& e) { draw(e.bytes_done, e.bytes_total); }};
+
+  zp::memory_store store;
+  zp::save(store, {{"w", numbers(100)}}, {}, how).value();
+  CHECK(bytes == 400);
+  CHECK(zp::open(store, how).value().load<std::vector<float>>("w").value() == numbers(100));
+
+  auto pending = zp::save_async(store, {{"w", numbers(7)}}, {}, how);
+  auto report = pending.get().value();  // waits
+  CHECK(report.bytes == 28);
+}
+
+TEST_CASE("the guide: errors") {
+  const test::temp_directory dir;
+  auto opened = zp::open(dir / "no.zarr");
+  if (!opened && opened.failure().code == zp::errc::not_found) {
+    const zp::error& failure = opened.failure();
+    CHECK(zp::to_string(failure).find("no.zarr") != std::string::npos);
+  }
+  REQUIRE_FALSE(opened);
+}
+
+TEST_CASE("the guide: safetensors") {
+  const test::temp_directory dir;
+  const std::string from = dir / "model.safetensors";
+  const std::string to = dir / "copy.safetensors";
+  const std::vector<float> w = numbers(6);
+  const zp::host_view elements = zp::dense_view(reinterpret_cast<const std::byte*>(w.data()),
+                                                {zp::dtype_kind::float32, {2, 3}});
+  zp::safetensors::save(from, std::vector<zp::safetensors::named_view>{{"conv1.weight", elements}})
+      .value();
+
+  auto file = zp::safetensors::open(from).value();  // checks all of the header, maps the data
+  auto view = file.view("conv1.weight").value();    // a host_view into the mapping
+
+  zp::safetensors::named_view out[] = {{"conv1.weight", view}};
+  zp::safetensors::save(to, out, {{"format", "pt"}}).value();  // whole, or the old file stays
+
+  CHECK(zp::safetensors::open(to).value().metadata().at("format") == "pt");
+  zp::save(dir / "model.zarr", {{"conv1/weight", view}}).value();
+  CHECK(zp::open(dir / "model.zarr")
+            .value()
+            .load<zp::tensor>("conv1/weight")
+            .value()
+            .data<float>()[5] == w[5]);
+}

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/names.hpp>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace zarrpoint;
+using names = std::vector<std::string_view>;
+
+TEST_CASE("every proper prefix of a name is a group") {
+  const names leaves{"a/b/c", "a/d", "e"};
+  CHECK(groups_of(leaves).value() == std::set<std::string>{"a", "a/b"});
+  CHECK(groups_of(names{}).value().empty());
+}
+
+TEST_CASE("names that cannot be told apart or written are refused, by name") {
+  const auto message = [](const names& leaves) {
+    const auto groups = groups_of(leaves);
+    REQUIRE_FALSE(groups);
+    CHECK(groups.failure().code == errc::invalid_argument);
+    return groups.failure().message;
+  };
+  CHECK(message({"a", "a"}).find("\"a\" is named twice") != std::string::npos);
+  CHECK(message({"a", "a/b"}).find("\"a\" has the name of a group") != std::string::npos);
+  CHECK(message({"a/b/c", "a/b"}).find("\"a/b\" has the name of a group") != std::string::npos);
+  for (const std::string_view bad :
+       {"", "/a", "a/", "a//b", "..", "a/../b", ".", "__x", "zarr.json", "a/.zarray"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(groups_of(names{bad}));
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/plan_layout.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace zarrpoint;
+
+namespace {
+
+const tensor_spec matrix{dtype_kind::float32, {1024, 1024}};
+
+dims inner_shape(const array_metadata& metadata) {
+  REQUIRE(metadata.codecs.size() == 1);
+  REQUIRE(metadata.codecs[0].name == "sharding_indexed");
+  return sharding_config::from_configuration(metadata.codecs[0].configuration).value().chunk_shape;
+}
+
+std::string refusal(const save_options& options, const tensor_spec& spec = matrix) {
+  const auto plan = plan_layout("w", spec, options);
+  REQUIRE_FALSE(plan);
+  CHECK(plan.failure().code == errc::invalid_argument);
+  return plan.failure().message;
+}
+
+}  // namespace
+
+TEST_CASE("by default a leaf is one shard of contiguous raw inner chunks") {
+  const array_metadata metadata = plan_layout("w", matrix, {}).value().metadata;
+  CHECK(metadata.chunk_shape == dims{1024, 1024});
+  CHECK(inner_shape(metadata) == dims{256, 1024});
+  CHECK(metadata.zarr_format == 3);
+}
+
+TEST_CASE("a leaf of one inner chunk has no shard") {
+  for (const dims& shape : {dims{}, dims{3}, dims{0, 5}, dims{100, 100}}) {
+    const array_metadata metadata =
+        plan_layout("w", {dtype_kind::float32, shape}, {}).value().metadata;
+    REQUIRE(metadata.codecs.size() == 1);
+    CHECK(metadata.codecs[0].name == "bytes");
+    for (std::size_t i = 0; i < shape.rank(); ++i) CHECK(metadata.chunk_shape[i] >= 1);
+  }
+}
+
+TEST_CASE("the shard is whole inner chunks, past the edge if need be") {
+  const array_metadata metadata =
+      plan_layout("w", {dtype_kind::float32, {1000, 1000}}, {}).value().metadata;
+  CHECK(inner_shape(metadata) == dims{262, 1000});
+  CHECK(metadata.chunk_shape == dims{1048, 1000});
+}
+
+TEST_CASE("rules apply by name, and the last one that sets a thing wins") {
+  const save_options options{.rules = {{.codecs = zstd_codecs(3)},
+                                       {.glob = "*/w", .chunk_shape = dims{128, 1024}},
+                                       {.glob = "a/*", .codecs = zstd_codecs(9)}}};
+  const auto chain = [&](std::string_view name) {
+    const array_metadata metadata = plan_layout(name, matrix, options).value().metadata;
+    return sharding_config::from_configuration(metadata.codecs[0].configuration).value();
+  };
+  CHECK(chain("b/x").codecs == zstd_codecs(3));
+  CHECK(chain("b/x").chunk_shape == dims{256, 1024});
+  CHECK(chain("b/w").chunk_shape == dims{128, 1024});
+  CHECK(chain("a/w").codecs == zstd_codecs(9));
+  CHECK(chain("a/w").chunk_shape == dims{128, 1024});
+}
+
+TEST_CASE("shards and chunks of the caller") {
+  save_options options{.rules = {{.chunk_shape = dims{64, 64}, .shard_shape = dims{256, 512}}}};
+  const array_metadata metadata = plan_layout("w", matrix, options).value().metadata;
+  CHECK(metadata.chunk_shape == dims{256, 512});
+  CHECK(inner_shape(metadata) == dims{64, 64});
+
+  options.rules = {{.shard_shape = dims{300, 1024}}};
+  const array_metadata divided = plan_layout("w", matrix, options).value().metadata;
+  CHECK(divided.chunk_shape == dims{300, 1024});
+  CHECK(300 % inner_shape(divided)[0] == 0);
+}
+
+TEST_CASE("chunk_byte_size picks the chunk, and is ignored beside a chunk shape, with a warning") {
+  save_options options{.rules = {{.chunk_byte_size = 65536}}};
+  CHECK(inner_shape(plan_layout("w", matrix, options).value().metadata) == dims{128, 128});
+  options.rules.push_back({.chunk_shape = dims{512, 512}});
+  const planned_layout plan = plan_layout("w", matrix, options).value();
+  CHECK(inner_shape(plan.metadata) == dims{512, 512});
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK(plan.warnings[0] == "chunk_byte_size is ignored: chunk_shape is given");
+}
+
+TEST_CASE("options that make no sense are refused with the reason") {
+  CHECK(refusal({.rules = {{.chunk_shape = dims{3, 1024}, .shard_shape = dims{256, 1024}}}})
+            .find("chunk_shape [3, 1024] does not divide shard_shape [256, 1024]") !=
+        std::string::npos);
+  CHECK(refusal({.rules = {{.chunk_shape = dims{3}}}})
+            .find("chunk_shape [3] for a tensor of shape [1024, 1024]") != std::string::npos);
+  CHECK(refusal({.rules = {{.chunk_shape = dims{0, 4}}}}).find("extent below 1") !=
+        std::string::npos);
+  CHECK(refusal({.rules = {{.chunk_byte_size = 3}}}).find("below one element") !=
+        std::string::npos);
+  CHECK(refusal({.zarr_format = 4}).find("neither 2 nor 3") != std::string::npos);
+  for (const leaf_rule& rule :
+       {leaf_rule{.chunk_shape = dims{4, 4}}, leaf_rule{.shard_shape = dims{4, 4}},
+        leaf_rule{.chunk_byte_size = 4096}}) {
+    CHECK(refusal({.zarr_format = 2, .rules = {rule}}).find("are for Zarr v3") !=
+          std::string::npos);
+  }
+  const index_t huge = index_t{1} << 62;
+  CHECK_FALSE(plan_layout("w", matrix, {.rules = {{.chunk_shape = dims{huge, 16}}}}));
+}
+
+TEST_CASE("Zarr v2 has one chunk a leaf") {
+  const array_metadata metadata = plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
+  CHECK(metadata.zarr_format == 2);
+  CHECK(metadata.chunk_shape == dims{1024, 1024});
+  CHECK(metadata.keys.key({0, 0}) == "0.0");
+}

@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/core/complex.hpp>
+#include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/mount.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <vector>
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> out(n);
+  std::iota(out.begin(), out.end(), 0.0F);
+  return out;
+}
+
+tensor random_tensor(const tensor_spec& spec, unsigned seed) {
+  tensor out = tensor::make(spec).value();
+  std::mt19937 random(seed);
+  const std::size_t bytes = byte_count(spec).value();
+  std::byte* data = out.mutable_view().data;
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(random());
+  if (spec.type == dtype_kind::bool_) {
+    for (std::size_t i = 0; i < bytes; ++i) data[i] &= std::byte{1};
+  }
+  return out;
+}
+
+bool same_bytes(const tensor& a, const tensor& b) {
+  const std::size_t bytes = byte_count(a.spec()).value();
+  return a.spec() == b.spec() &&
+         (bytes == 0 || std::memcmp(a.view().data, b.view().data, bytes) == 0);
+}
+
+std::vector<std::string> entries(const fs::path& directory) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(directory))
+    out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("every dtype comes back bit for bit, raw and zstd, v2 and v3, in threads and inline") {
+  const test::temp_directory dir;
+  thread_pool pool(3);
+  unsigned seed = 0;
+  for (const int format : {2, 3}) {
+    for (const bool compressed : {false, true}) {
+      for (const bool threaded : {false, true}) {
+        std::vector<tensor> values;
+        std::vector<leaf> leaves;
+        for (const dtype_kind kind : all_dtype_kinds) {
+          if (kind == dtype_kind::string) continue;
+          for (const dims& shape :
+               {dims{}, dims{0}, dims{3, 0, 2}, dims{7}, dims{5, 4, 3}, dims{700, 611}}) {
+            values.push_back(random_tensor({kind, shape}, ++seed));
+          }
+        }
+        for (std::size_t i = 0; i < values.size(); ++i)
+          leaves.emplace_back("group/" + std::to_string(i), values[i]);
+        context how;
+        if (threaded) how.executor = pool.executor();
+        save_options options{.zarr_format = format, .sync = false};
+        if (compressed)
+          options.rules = {
+              {.codecs = format == 2 ? std::vector<codec_spec>{{"bytes",
+                                                                node::object{{"endian", "little"}}},
+                                                               {"zstd", node::object{{"level", 1}}}}
+                                     : zstd_codecs(1)}};
+        const auto report = save(dir / "m.zarr", leaves, options, how);
+        CHECK_MESSAGE(report, (report ? "" : to_string(report.failure())));
+        if (!report) continue;
+        const checkpoint opened = open(dir / "m.zarr", how).value();
+        CHECK(opened.size() == values.size());
+        CHECK(opened.id() == report->id);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          const auto loaded = opened.load<tensor>("group/" + std::to_string(i));
+          CAPTURE(to_string(values[i].view().spec()));
+          REQUIRE_MESSAGE(loaded, (loaded ? "" : to_string(loaded.failure())));
+          CHECK(same_bytes(*loaded, values[i]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("leaves of many C++ types") {
+  const test::temp_directory dir;
+  const std::vector<double> vector{1.5, -2.5, std::nan("")};
+  const std::array<std::int16_t, 4> array{1, 2, 3, 4};
+  const std::vector<std::string> words{"a", "", "h\u00e9h\u00e9", std::string(5000, 'x')};
+  save(dir / "m.zarr", {{"vector", vector},
+                        {"array", array},
+                        {"words", words},
+                        {"step", 1200},
+                        {"rate", 0.1},
+                        {"flag", true},
+                        {"z", std::complex<float>(1, -2)},
+                        {"half", bfloat16(0.5F)},
+                        {"note", "warm start"},
+                        {"config", json_text{R"({"a": 1})"}}})
+      .value();
+  const checkpoint opened = open(dir / "m.zarr").value();
+  const auto again = opened.load<std::vector<double>>("vector").value();
+  CHECK(again[0] == 1.5);
+  CHECK(std::isnan(again[2]));
+  CHECK(opened.load<std::array<std::int16_t, 4>>("array").value() == array);
+  CHECK(opened.load<std::vector<std::string>>("words").value() == words);
+  CHECK(opened.load<int>("step").value() == 1200);
+  CHECK(opened.load<double>("rate").value() == 0.1);
+  CHECK(opened.load<bool>("flag").value());
+  CHECK(opened.load<std::complex<float>>("z").value() == std::complex<float>(1, -2));
+  CHECK(opened.load<bfloat16>("half").value() == bfloat16(0.5F));
+  CHECK(opened.load<std::string>("note").value() == "warm start");
+  CHECK(opened.load<json_text>("config").value().text == R"({"a": 1})");
+  CHECK(opened.metadata("config").value().typestr == "json");
+}
+
+TEST_CASE("empty trees and empty leaves") {
+  const test::temp_directory dir;
+  CHECK(save(dir / "none.zarr", std::span<const leaf>()).value().leaves.empty());
+  CHECK(open(dir / "none.zarr").value().size() == 0);
+  save(dir / "empty.zarr", {{"e", std::vector<float>{}}}).value();
+  CHECK(open(dir / "empty.zarr").value().load<std::vector<float>>("e").value().empty());
+}
+
+TEST_CASE("what is written is stable: metadata byte for byte, but for the id") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(6);
+  save(dir / "m.zarr", {{"layers/0/w", w}}, {.sync = false}).value();
+  CHECK(test::read_file(dir.path() / "m.zarr/layers/zarr.json") ==
+        "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\"\n}");
+  CHECK(test::read_file(dir.path() / "m.zarr/layers/0/w/zarr.json")
+            .find("\"data_type\": \"float32\"") != std::string::npos);
+  const std::string first = test::read_file(dir.path() / "m.zarr/layers/0/w/zarr.json");
+  save(dir / "m.zarr", {{"layers/0/w", w}}, {.sync = false}).value();
+  CHECK(test::read_file(dir.path() / "m.zarr/layers/0/w/zarr.json") == first);
+}
+
+TEST_CASE("saving over a checkpoint replaces it whole") {
+  const test::temp_directory dir;
+  save(dir / "m.zarr", {{"old", 1}, {"both", 2}}).value();
+  save(dir / "m.zarr", {{"new", 3}, {"both", 4}}).value();
+  const checkpoint opened = open(dir / "m.zarr").value();
+  CHECK(opened.names() == std::vector<std::string>{"both", "new"});
+  CHECK(opened.load<int>("both").value() == 4);
+  CHECK_FALSE(fs::exists(dir.path() / "m.zarr/old"));
+  CHECK(entries(dir.path()) == std::vector<std::string>{"m.zarr"});
+}
+
+TEST_CASE("what is no checkpoint is never replaced") {
+  const test::temp_directory dir;
+  fs::create_directories(dir.path() / "home/important");
+  test::write_file(dir.path() / "home/important/file", "precious");
+  test::write_file(dir.path() / "file", "precious");
+  for (const char* target : {"home", "file"}) {
+    const auto refused = save(dir / target, {{"a", 1}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::already_exists);
+    CHECK(refused.failure().message.find(target) != std::string::npos);
+    CHECK(refused.failure().message.find("left alone") != std::string::npos);
+  }
+  CHECK(test::read_file(dir.path() / "home/important/file") == "precious");
+  CHECK(test::read_file(dir.path() / "file") == "precious");
+  save(dir / "m.zarr", {{"a", 1}}).value();
+  const auto refused = save(dir / "m.zarr", {{"a", 2}}, {.overwrite = false});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::already_exists);
+  CHECK(open(dir / "m.zarr").value().load<int>("a").value() == 1);
+  fs::create_directory(dir.path() / "empty");
+  CHECK(save(dir / "empty", {{"a", 3}}));
+  CHECK(open(dir / "empty").value().load<int>("a").value() == 3);
+}
+
+TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
+  const test::temp_directory dir;
+  save(dir / "m.zarr", {{"a", 1}}).value();
+  const std::string before = test::read_file(dir.path() / "m.zarr/zarr.json");
+  const auto check_refused = [&](const result<save_report>& refused, errc code, const char* text) {
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == code);
+    CAPTURE(refused.failure().message);
+    CHECK(refused.failure().message.find(text) != std::string::npos);
+    CHECK(test::read_file(dir.path() / "m.zarr/zarr.json") == before);
+    CHECK(entries(dir.path()) == std::vector<std::string>{"m.zarr"});
+  };
+  const std::vector<float> w = ramp(10);
+  check_refused(save(dir / "m.zarr", {{"a/b", w}, {"a", w}}), errc::invalid_argument,
+                "name of a group");
+  check_refused(save(dir / "m.zarr", {{"a", w}}, {.rules = {{.cast = dtype(dtype_kind::string)}}}),
+                errc::unsupported, "no cast from float32 to string");
+  check_refused(save(dir / "m.zarr", {{"a", w}},
+                     {.rules = {{.codecs = std::vector<codec_spec>{{"nope", node()}}}}}),
+                errc::unsupported, "nope");
+  check_refused(save(dir / "m.zarr", {{"a", w}}, {.attributes = node::object{{"zarrpoint", 1}}}),
+                errc::invalid_argument, "reserved");
+  stop_source stop;
+  stop.request_stop();
+  context how;
+  how.stop = stop.token();
+  check_refused(save(dir / "m.zarr", {{"a", w}}, {}, how), errc::cancelled, "");
+  check_refused(save(dir / "nowhere/m.zarr", {{"a", w}}), errc::not_found, "nowhere");
+}
+
+TEST_CASE("a full disk, or one that is read-only, leaves the old checkpoint and says why") {
+  const test::temp_directory dir;
+  const std::string disk = dir / "disk";
+  fs::create_directory(disk);
+  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=4m") != 0) {
+    MESSAGE("skipped: mounting a tmpfs needs root");
+    return;
+  }
+  const std::vector<float> small = ramp(1000);
+  const std::string path = disk + "/m.zarr";
+  save(path, {{"w", small}}).value();
+  for (const bool compressed : {false, true}) {
+    save_options options;
+    if (compressed) options.rules = {{.codecs = zstd_codecs(1)}};
+    const auto refused =
+        save(path, {{"w", random_tensor({dtype_kind::uint8, {8 << 20}}, 1)}}, options);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::io);
+    CAPTURE(refused.failure().message);
+    CHECK(refused.failure().message.find("No space left on device") != std::string::npos);
+    CHECK(refused.failure().message.find("\"w\"") != std::string::npos);
+    CHECK(open(path).value().load<std::vector<float>>("w").value() == small);
+    CHECK(entries(disk) == std::vector<std::string>{"m.zarr"});
+  }
+  CHECK(::mount("none", disk.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0);
+  const auto refused = save(path, {{"w", small}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().message.find("Read-only file system") != std::string::npos);
+  CHECK(open(path).value().load<std::vector<float>>("w").value() == small);
+  CHECK(::umount2(disk.c_str(), MNT_DETACH) == 0);
+}
+
+TEST_CASE("casts on save, by rule") {
+  const test::temp_directory dir;
+  std::vector<float> w = ramp(300000);
+  w[7] = 1.0F / 3;
+  const auto report = save(dir / "m.zarr", {{"a/w", w}, {"b", w}},
+                           {.rules = {{.glob = "a/*", .cast = dtype(dtype_kind::bfloat16)}}})
+                          .value();
+  CHECK(report.leaves[0].stored.type == dtype_kind::bfloat16);
+  CHECK(report.leaves[1].stored.type == dtype_kind::float32);
+  const checkpoint opened = open(dir / "m.zarr").value();
+  const auto half = opened.load<std::vector<bfloat16>>("a/w").value();
+  for (std::size_t i = 0; i < w.size(); ++i) REQUIRE(half[i].to_bits() == bfloat16(w[i]).to_bits());
+  CHECK(opened.load<std::vector<float>>("b").value() == w);
+}
+
+TEST_CASE("fill elision leaves out chunks of zeros, and they read as zeros") {
+  const test::temp_directory dir;
+  std::vector<float> w(1 << 20);
+  w[5] = 1;
+  const auto report =
+      save(dir / "m.zarr", {{"w", w}, {"zero", std::vector<float>(10)}}, {.elide_fill = true})
+          .value();
+  CHECK(report.stored_bytes < 2 << 20);
+  CHECK_FALSE(fs::exists(dir.path() / "m.zarr/zero/c"));
+  const checkpoint opened = open(dir / "m.zarr").value();
+  CHECK(opened.load<std::vector<float>>("w").value() == w);
+  CHECK(opened.load<std::vector<float>>("zero").value() == std::vector<float>(10));
+  CHECK(opened.load<std::vector<float>>("w", {.verify = false}).value() == w);
+}
+
+TEST_CASE("save_async returns at once and its result is the save's") {
+  const test::temp_directory dir;
+  thread_pool pool(2);
+  const context how{.executor = pool.executor()};
+  const std::vector<float> w = ramp(100000);
+  pending<save_report> running = save_async(dir / "m.zarr", {{"w", w}}, {}, how);
+  const save_report report = running.get().value();
+  CHECK(report.leaves[0].bytes == 400000);
+  CHECK(open(dir / "m.zarr").value().load<std::vector<float>>("w").value() == w);
+  pending<save_report> failing = save_async(dir / "nowhere/m.zarr", {{"w", w}}, {}, how);
+  CHECK_FALSE(failing.get());
+}
+
+TEST_CASE("progress counts every byte once, and ends at the total") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(1 << 20);
+  std::uint64_t last = 0;
+  std::uint64_t total = 0;
+  context how;
+  how.progress = [&](const progress_event& event) {
+    CHECK(event.bytes_done >= last);
+    last = event.bytes_done;
+    total = event.bytes_total;
+  };
+  save(dir / "m.zarr", {{"w", w}, {"step", 3}}, {}, how).value();
+  CHECK(total == 4 * w.size() + 4);
+  CHECK(last == total);
+}
+
+TEST_CASE("a store of any kind takes a checkpoint") {
+  const memory_store memory;
+  const std::vector<float> w = ramp(1000);
+  const store_key key = store_key::parse("runs/7").value();
+  save({memory, key}, {{"w", w}}).value();
+  CHECK(open({memory, key}).value().load<std::vector<float>>("w").value() == w);
+  save(memory_store(), {{"w", w}}).value();
+  save({memory, key}, {{"v", w}}).value();
+  CHECK(open({memory, key}).value().names() == std::vector<std::string>{"v"});
+  const auto missing = open(memory);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.failure().code == errc::not_found);
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/write_metadata.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace zarrpoint;
+
+namespace {
+
+std::string text_of(const memory_store& store, std::string_view key) {
+  const auto bytes = get(store, store_key::parse(key).value(), 1 << 20).value();
+  REQUIRE(bytes.has_value());
+  return std::string(as_text(*bytes));
+}
+
+commit_document one_leaf() {
+  commit_document document{.id = "id", .leaves{}};
+  leaf_record leaf;
+  leaf.name = "a/w";
+  leaf.typestr = "array";
+  array_metadata metadata{.shape = {2}, .type = dtype_kind::int8, .chunk_shape = {2}};
+  metadata.fill = fill_value::zero(metadata.type);
+  metadata.codecs = {{"bytes", node::object{{"endian", "little"}}}};
+  leaf.metadata = to_v3(metadata).value();
+  document.leaves.push_back(std::move(leaf));
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("the root's document holds the caller's attributes, ours, and the consolidation") {
+  const memory_store store;
+  const save_options options{.attributes = node::object{{"author", "me"}}};
+  detail::put_root_document(store, one_leaf(), {"a"}, options).value();
+  const node root = parse_json(as_bytes(text_of(store, "zarr.json"))).value();
+  CHECK(*root.find("attributes")->find("author") == node("me"));
+  CHECK(parse_commit_document(*root.find("attributes")->find("zarrpoint")).value() == one_leaf());
+  const group_metadata group = parse_group_v3(root).value();
+  REQUIRE(group.consolidated.has_value());
+  REQUIRE(group.consolidated->size() == 2);
+  CHECK(group.consolidated->at(0).first == "a");
+  CHECK(group.consolidated->at(1).first == "a/w");
+  CHECK(group.consolidated->at(1).second == one_leaf().leaves[0].metadata);
+}
+
+TEST_CASE("nothing is consolidated when that is not wanted") {
+  const memory_store store;
+  detail::put_root_document(store, one_leaf(), {"a"}, {.consolidated_metadata = false}).value();
+  CHECK(text_of(store, "zarr.json").find("consolidated_metadata") == std::string::npos);
+}
+
+TEST_CASE("Zarr v2 has its own files") {
+  const memory_store store;
+  detail::put_group_documents(store, {"a", "a/b"}, 2).value();
+  CHECK(text_of(store, "a/b/.zgroup").find("\"zarr_format\": 2") != std::string::npos);
+  commit_document document;
+  document.id = "id";
+  detail::put_root_document(store, document, {"a"}, {.zarr_format = 2}).value();
+  CHECK(text_of(store, ".zattrs").find("\"zarrpoint\"") != std::string::npos);
+  CHECK(text_of(store, ".zmetadata").find("\"a/.zgroup\"") != std::string::npos);
+  CHECK(text_of(store, ".zgroup").find("2") != std::string::npos);
+}
+
+TEST_CASE("erasing the root's document leaves a hierarchy that is none") {
+  const memory_store store;
+  detail::put_root_document(store, one_leaf(), {"a"}, {}).value();
+  detail::erase_root_document(store).value();
+  CHECK(store.list(store_key::root()).value().empty());
+}
+
+TEST_CASE("our member of the attributes is reserved") {
+  CHECK(detail::check_attributes(node()));
+  CHECK(detail::check_attributes(node::object{{"a", 1}}));
+  CHECK_FALSE(detail::check_attributes(node(1)));
+  CHECK_FALSE(detail::check_attributes(node::object{{"zarrpoint", 1}}));
+}

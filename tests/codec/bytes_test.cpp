@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/bytes.hpp>
+
+#include "support/codec_conformance.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+namespace zp = zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+std::vector<std::byte> encoded(const zp::bytes_codec& codec, const zp::host_view& view) {
+  zp::codec_workspace scratch;
+  std::vector<std::byte> out(codec.encoded_bound(view.spec()));
+  REQUIRE(codec.encode(view, out, scratch).value() == out.size());
+  return out;
+}
+
+zp::node object(std::string key, zp::node value) {
+  zp::node out;
+  out.set(std::move(key), std::move(value));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("bytes: conformance in both byte orders") {
+  codec_conformance(zp::bytes_codec{zp::endian::little});
+  codec_conformance(zp::bytes_codec{zp::endian::big});
+  codec_conformance(zp::bytes_codec{},
+                    {{zp::dtype_kind::uint8, {5}}, {zp::dtype_kind::bool_, {5}}});
+}
+
+TEST_CASE("bytes: both byte orders, against a naive reversal of every scalar") {
+  random_source random(5);
+  for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
+    const zp::dtype type(kind);
+    if (type.is_variable()) continue;
+    for (const zp::dims& shape : {zp::dims{3, 4}, zp::dims{6}, zp::dims{}}) {
+      sample_tensor tensor({type, shape}, random, sample_tensor::placed::anywhere);
+      std::vector<std::byte> expected;
+      for_each_coordinate(shape, [&](const zp::dims& at) {
+        const std::byte* const element = tensor.view().data + offset_of(at, tensor.view().strides);
+        expected.insert(expected.end(), element, element + type.size());
+      });
+      std::vector<std::byte> reversed = expected;
+      for (std::size_t i = 0; i < reversed.size(); i += type.scalar_size())
+        std::reverse(reversed.begin() + static_cast<std::ptrdiff_t>(i),
+                     reversed.begin() + static_cast<std::ptrdiff_t>(i + type.scalar_size()));
+      const bool is_little = zp::native_endian == zp::endian::little;
+      CAPTURE(zp::to_string(type));
+      CHECK(encoded({zp::endian::little}, tensor.view()) == (is_little ? expected : reversed));
+      CHECK(encoded({zp::endian::big}, tensor.view()) == (is_little ? reversed : expected));
+    }
+  }
+}
+
+TEST_CASE("bytes: complex numbers are real part, imaginary part") {
+  const std::array<float, 2> value{1.0f, 2.0f};
+  const zp::host_view view = zp::dense_view(reinterpret_cast<const std::byte*>(value.data()),
+                                            {zp::dtype_kind::complex64, {}});
+  const unsigned char expected[] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0};
+  const auto bytes = encoded({zp::endian::big}, view);
+  CHECK(std::equal(bytes.begin(), bytes.end(), std::begin(expected),
+                   [](std::byte a, unsigned b) { return a == static_cast<std::byte>(b); }));
+}
+
+TEST_CASE("bytes: whatever is stored for a bool, what arrives is 0 or 1") {
+  const std::array<std::byte, 4> stored{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{255}};
+  std::array<bool, 8> values{};
+  zp::codec_workspace scratch;
+  zp::mutable_host_view into =
+      zp::dense_view(reinterpret_cast<std::byte*>(values.data()), {zp::dtype_kind::bool_, {2, 2}});
+  for (const zp::dims& strides : {zp::dims{2, 1}, zp::dims{1, 2}, zp::dims{4, 2}}) {
+    into.strides = strides;
+    values.fill(false);
+    REQUIRE(zp::bytes_codec{}.decode(stored, into, scratch));
+    const auto at = [&](zp::index_t i, zp::index_t j) {
+      return values[static_cast<std::size_t>(i * strides[0] + j * strides[1])];
+    };
+    CHECK_FALSE(at(0, 0));
+    CHECK(at(0, 1));
+    CHECK(at(1, 0));
+    CHECK(at(1, 1));
+  }
+  CHECK_FALSE(zp::bytes_codec{}.target(into));
+  CHECK_FALSE(zp::bytes_codec{}.is_raw({zp::dtype_kind::bool_, {4}}));
+}
+
+TEST_CASE("bytes: lends the memory of dense views in native order only") {
+  std::array<float, 6> values{1, 2, 3, 4, 5, 6};
+  const auto memory = reinterpret_cast<std::byte*>(values.data());
+  zp::mutable_host_view view = zp::dense_view(memory, {zp::dtype_kind::float32, {2, 3}});
+  const zp::bytes_codec native{zp::native_endian};
+  const zp::bytes_codec other{zp::native_endian == zp::endian::little ? zp::endian::big
+                                                                      : zp::endian::little};
+  REQUIRE(native.borrow(zp::as_const(view)));
+  CHECK(native.borrow(zp::as_const(view))->data() == memory);
+  CHECK(native.target(view)->size() == 24);
+  CHECK_FALSE(other.borrow(zp::as_const(view)));
+  CHECK_FALSE(other.target(view));
+  std::swap(view.shape[0], view.shape[1]);
+  std::swap(view.strides[0], view.strides[1]);
+  CHECK_FALSE(native.borrow(zp::as_const(view)));
+  CHECK_FALSE(native.target(view));
+}
+
+TEST_CASE("bytes: configuration") {
+  using zp::bytes_codec;
+  CHECK(bytes_codec::from_configuration({}).value().order == std::nullopt);
+  CHECK(bytes_codec::from_configuration(object("endian", "little")).value().order ==
+        zp::endian::little);
+  CHECK(bytes_codec::from_configuration(object("endian", "big")).value().order == zp::endian::big);
+  CHECK_FALSE(bytes_codec::from_configuration(object("endian", "middle")));
+  CHECK_FALSE(bytes_codec::from_configuration(object("endian", 1)));
+  CHECK(bytes_codec{}.configuration() == zp::node(zp::node::object{}));
+
+  // Needed exactly where there is an order.
+  for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
+    const zp::tensor_spec spec{kind, {2}};
+    CHECK(bytes_codec{}.resolve(spec).has_value() == (spec.type.size() == 1));
+    CHECK(bytes_codec{zp::endian::big}.resolve(spec).has_value() == !spec.type.is_variable());
+  }
+  CHECK(bytes_codec{}.resolve({zp::dtype_kind::float32, {2}}).failure().message.find("endian") !=
+        std::string::npos);
+}
+
+TEST_CASE("bytes: another length is an error that says both") {
+  std::array<std::byte, 9> stored{};
+  std::array<float, 2> values{};
+  zp::codec_workspace scratch;
+  const auto into =
+      zp::dense_view(reinterpret_cast<std::byte*>(values.data()), {zp::dtype_kind::float32, {2}});
+  for (const std::size_t size : {0u, 1u, 7u, 9u}) {
+    const zp::result<void> status = zp::bytes_codec{zp::endian::little}.decode(
+        zp::bytes_view(stored).first(size), into, scratch);
+    REQUIRE_FALSE(status);
+    CHECK(status.failure().code == zp::errc::corrupt);
+    CHECK(status.failure().message == std::to_string(size) + " bytes where float32[2] has 8");
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/configuration.hpp>
+
+#include <doctest/doctest.h>
+
+namespace zp = zarrpoint;
+using zp::configuration_reader;
+
+TEST_CASE("configuration_reader: objects with known members, and null for none") {
+  CHECK(configuration_reader::open({}, {}));
+  CHECK(configuration_reader::open(zp::node(zp::node::object{}), {}));
+  const zp::node given(zp::node::object{{"a", 1}, {"b", true}});
+  CHECK(configuration_reader::open(given, {"b", "a", "c"}));
+  CHECK(configuration_reader::open(given, {"a"}).failure().message ==
+        "unknown configuration member \"b\"");
+  CHECK_FALSE(configuration_reader::open(zp::node(1), {}));
+  CHECK_FALSE(configuration_reader::open(zp::node(zp::node::array{}), {}));
+}
+
+TEST_CASE("configuration_reader: members by kind") {
+  const zp::node given(
+      zp::node::object{{"flag", true}, {"number", 7}, {"text", "x"}, {"fraction", 7.5}});
+  const configuration_reader reader =
+      configuration_reader::open(given, {"flag", "number", "text", "fraction"}).value();
+  CHECK(reader.boolean("flag").value() == true);
+  CHECK(reader.integer("number", 0, 7).value() == 7);
+  CHECK(reader.text("text").value() == "x");
+  CHECK(reader.find("fraction")->to_double() == 7.5);
+
+  CHECK_FALSE(reader.boolean("absent").value());
+  CHECK_FALSE(reader.integer("absent", 0, 1).value());
+  CHECK_FALSE(reader.text("absent").value());
+
+  CHECK_FALSE(reader.boolean("number"));
+  CHECK_FALSE(reader.integer("fraction", 0, 10));
+  CHECK_FALSE(reader.integer("flag", 0, 10));
+  CHECK_FALSE(reader.text("number"));
+  CHECK(reader.integer("number", 8, 9).failure().message ==
+        "\"number\" is not an integer from 8 to 9");
+}

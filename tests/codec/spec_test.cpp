@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/spec.hpp>
+
+#include <doctest/doctest.h>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("codec_spec: equal when name, configuration and must_understand are") {
+  const zp::codec_spec zstd{"zstd", zp::node(zp::node::object{{"level", 3}})};
+  CHECK(zstd == zp::codec_spec{"zstd", zp::node(zp::node::object{{"level", 3}})});
+  CHECK(zstd.must_understand);
+  CHECK_FALSE(zstd == zp::codec_spec{"zstd", zp::node(zp::node::object{{"level", 4}})});
+  CHECK_FALSE(zstd == zp::codec_spec{"zstd", zstd.configuration, false});
+  CHECK_FALSE(zstd == zp::codec_spec{"gzip", zstd.configuration});
+  CHECK(zp::codec_spec{"crc32c"}.configuration.is_null());
+}

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/zstd.hpp>
+
+#include "support/codec_conformance.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zp = zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+bytes operator+(bytes a, const bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+bytes raw(std::initializer_list<int> values) {
+  bytes out;
+  for (const int value : values) out.push_back(static_cast<std::byte>(value));
+  return out;
+}
+
+bytes text(std::string_view content) { return copy_of(zp::as_bytes(content)); }
+
+bytes frame(const bytes& content, zp::zstd_codec codec = {}) {
+  zp::codec_workspace scratch;
+  bytes out(codec.encoded_bound(content.size()));
+  out.resize(codec.encode(content, out, scratch).value());
+  return out;
+}
+
+/// A frame as streaming encoders write it: the content size is not in the header.
+bytes frame_without_size(const bytes& content) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+  bytes out(ZSTD_compressBound(content.size()));
+  const std::size_t size =
+      ZSTD_compress2(context, out.data(), out.size(), content.data(), content.size());
+  ZSTD_freeCCtx(context);
+  REQUIRE_FALSE(ZSTD_isError(size));
+  out.resize(size);
+  return out;
+}
+
+/// RFC 8878, 3.1.2: a magic number 0x184D2A50 to 5F, a length, and bytes that nobody reads.
+bytes skippable(int kind, const bytes& content) {
+  bytes head(8);
+  zp::store_le<std::uint32_t>(head.data(), 0x184D2A50u + static_cast<unsigned>(kind));
+  zp::store_le<std::uint32_t>(head.data() + 4, static_cast<std::uint32_t>(content.size()));
+  return head + content;
+}
+
+/// A frame of RLE blocks: four bytes for each 128 KiB. `claimed`: the content size in its header.
+bytes bomb(std::size_t blocks, std::optional<std::uint64_t> claimed) {
+  bytes out = raw({0x28, 0xb5, 0x2f, 0xfd});
+  if (claimed) {
+    out = out + raw({0xc0, 0x38}) + bytes(8);  // 8 bytes of content size; window 128 KiB
+    zp::store_le<std::uint64_t>(out.data() + 6, *claimed);
+  } else {
+    out = out + raw({0x00, 0x38});
+  }
+  constexpr std::uint32_t block_size = 128 * 1024;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::uint32_t header = block_size << 3 | 1 << 1 | (i + 1 == blocks ? 1 : 0);
+    for (const std::uint32_t byte : {header & 255, header >> 8 & 255, header >> 16, 7u})
+      out.push_back(static_cast<std::byte>(byte));
+  }
+  return out;
+}
+
+zp::result<bytes> decoded(const bytes& stored, std::size_t room) {
+  zp::codec_workspace scratch;
+  guarded_bytes out(room);
+  zp::result<std::size_t> size = zp::zstd_codec{}.decode(stored, out.bytes(), scratch);
+  REQUIRE(out.intact());
+  if (!size) return std::move(size).failure();
+  return copy_of(out.bytes().first(*size));
+}
+
+zp::errc code_of(const bytes& stored, std::size_t room) {
+  const zp::result<bytes> result = decoded(stored, room);
+  REQUIRE_FALSE(result);
+  return result.failure().code;
+}
+
+}  // namespace
+
+TEST_CASE("zstd: conformance at several levels, with and without checksum") {
+  codec_conformance(zp::zstd_codec{});
+  const std::vector<zp::tensor_spec> few{{zp::dtype_kind::bfloat16, {40, 30}},
+                                         {zp::dtype_kind::string, {9}}};
+  codec_conformance(zp::zstd_codec{-5, true}, few);
+  codec_conformance(zp::zstd_codec{19, true}, few);
+}
+
+TEST_CASE("zstd: frames that other encoders write") {
+  const bytes content = text("the same words, the same words, the same words") + bytes(5000);
+  const std::size_t size = content.size();
+  CHECK(decoded(frame_without_size(content), size).value() == content);
+  const bytes first(content.begin(), content.begin() + 20);
+  const bytes rest(content.begin() + 20, content.end());
+  CHECK(decoded(frame(first) + frame_without_size(rest), size).value() == content);
+  CHECK(decoded(skippable(3, text("a note")) + frame(first) + skippable(15, {}) + frame(rest) +
+                    skippable(0, text("the end")),
+                size)
+            .value() == content);
+  CHECK(decoded(frame(first) + frame({}) + frame(rest, {1, true}), size).value() == content);
+  // A checksum in the frame is checked whatever the configuration says.
+  bytes damaged = frame(content, {3, true});
+  damaged.back() ^= std::byte{1};
+  CHECK(code_of(damaged, size) == zp::errc::corrupt);
+}
+
+TEST_CASE("zstd: what is no frame is an error, also after one") {
+  const bytes content = text("content");
+  CHECK(code_of({}, 0) == zp::errc::corrupt);
+  CHECK(code_of(frame(content) + raw({0}), 7) == zp::errc::corrupt);
+  CHECK(code_of(frame(content) + bytes(100), 7) == zp::errc::corrupt);
+  CHECK(code_of(content, 7) == zp::errc::corrupt);
+  const bytes cut = frame(content) + skippable(1, text("ab"));
+  CHECK(code_of(bytes(cut.begin(), cut.end() - 1), 7) == zp::errc::corrupt);
+  // Formats of before version 0.8 (magic numbers 0xFD2FB522 to 27): libzstd may know them.
+  for (int version = 0x1e; version <= 0x27; ++version)
+    CHECK(code_of(raw({version, 0xb5, 0x2f, 0xfd}) + bytes(60), 1000) == zp::errc::corrupt);
+}
+
+TEST_CASE("zstd: sizes that lie") {
+  const bytes content(1000, std::byte{3});
+  bytes stored = frame(content);
+  REQUIRE(stored[4] == std::byte{0x60});  // single segment, two bytes of content size
+  for (const unsigned claim : {0u, 1u, 743u, 745u, 65535u}) {
+    bytes lying = stored;
+    lying[5] = static_cast<std::byte>(claim & 255);  // the size minus 256
+    lying[6] = static_cast<std::byte>(claim >> 8);
+    const zp::result<bytes> result = decoded(lying, 1000);
+    CHECK_FALSE(result);
+  }
+  // A claim beyond the room is refused before any work, with both numbers.
+  const zp::result<bytes> refused = decoded(bomb(3, std::uint64_t{1} << 60), 1000);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == zp::errc::out_of_range);
+  CHECK(refused.failure().message.find("1152921504606846976") != std::string::npos);
+  CHECK(zp::zstd_codec{}.decoded_size(bomb(3, std::uint64_t{1} << 60)) == std::uint64_t{1} << 60);
+  // Two claims of which the sum overflows.
+  CHECK(zp::zstd_codec{}.decoded_size(bomb(1, UINT64_MAX - 5) + bomb(1, 10)) == std::nullopt);
+  CHECK_FALSE(zp::zstd_codec{}.decoded_size(frame_without_size(content)));
+  CHECK(zp::zstd_codec{}.decoded_size(frame(content) + skippable(0, {}) + frame(content)) == 2000);
+}
+
+TEST_CASE("zstd: bombs write no more than there is room for") {
+  CHECK(code_of(bomb(20'000, std::nullopt), 100'000) == zp::errc::out_of_range);
+  CHECK(code_of(bomb(20'000, 20'000ull * 128 * 1024), 100'000) == zp::errc::out_of_range);
+  CHECK_FALSE(decoded(bomb(20'000, 100'000), 100'000));  // more than the frame itself says
+  CHECK(decoded(bomb(2, std::nullopt), 256 * 1024).value() == bytes(256 * 1024, std::byte{7}));
+  const bytes one = frame(bytes(1000));
+  bytes many;
+  for (int i = 0; i < 2000; ++i) many.insert(many.end(), one.begin(), one.end());
+  CHECK(code_of(many, 100'000) == zp::errc::out_of_range);
+}
+
+TEST_CASE("zstd: a window of any size costs no memory") {
+  // Window descriptor 0xa8: 2^31 bytes. The block is raw: one byte.
+  const bytes stored = raw({0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x09, 0x00, 0x00, 0x2a});
+  zp::limited_resource budget(std::size_t{1} << 20);
+  zp::codec_workspace scratch(budget);
+  bytes out(1);
+  CHECK(zp::zstd_codec{}.decode(stored, out, scratch).value() == 1);
+  CHECK(out[0] == std::byte{0x2a});
+  // Larger than the format's tools accept at all.
+  bytes beyond = stored;
+  beyond[5] = std::byte{0xff};
+  CHECK(code_of(beyond, 1) == zp::errc::corrupt);
+}
+
+TEST_CASE("zstd: a frame that needs a dictionary says so") {
+  // Descriptor 0x21: single segment, a dictionary id of one byte; content size 1.
+  const bytes stored = raw({0x28, 0xb5, 0x2f, 0xfd, 0x21, 0x07, 0x01, 0x09, 0x00, 0x00, 0x2a});
+  const zp::result<bytes> result = decoded(stored, 1);
+  REQUIRE_FALSE(result);
+  CHECK(result.failure().message.find("ictionary") != std::string::npos);
+}
+
+TEST_CASE("zstd: configuration") {
+  const auto parse = [](zp::node::object members) {
+    return zp::zstd_codec::from_configuration(zp::node(std::move(members)));
+  };
+  const zp::zstd_codec given = parse({{"level", 7}, {"checksum", true}}).value();
+  CHECK(given.level == 7);
+  CHECK(given.checksum);
+  CHECK(zp::zstd_codec::from_configuration({}).value().level == 3);  // numcodecs.zstd writes {}
+  CHECK(parse({{"level", -131072}}));
+  CHECK(parse({{"level", 22}}));
+  CHECK_FALSE(parse({{"level", 23}}));
+  CHECK_FALSE(parse({{"level", -131073}}));
+  CHECK_FALSE(parse({{"level", 1.0}}));
+  CHECK_FALSE(parse({{"level", "3"}}));
+  CHECK_FALSE(parse({{"checksum", 1}}));
+  CHECK_FALSE(parse({{"window", 10}}));
+}
+
+TEST_CASE("zstd: the same bytes whatever the workspace did before") {
+  random_source random(8);
+  zp::codec_workspace scratch;
+  const bytes content = random_bytes(random, 3000) + bytes(3000);
+  const zp::zstd_codec codec{1};
+  bytes out(codec.encoded_bound(content.size()));
+  out.resize(codec.encode(content, out, scratch).value());
+  bytes other(100'000);
+  REQUIRE(zp::zstd_codec{19, true}.encode(content, other, scratch));
+  CHECK_FALSE(codec.encode(content, zp::mutable_bytes(other).first(10), scratch));
+  bytes again(codec.encoded_bound(content.size()));
+  again.resize(codec.encode(content, again, scratch).value());
+  CHECK(again == out);
+  CHECK(frame(content, codec) == out);
+}

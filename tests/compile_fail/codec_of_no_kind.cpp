@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+// EXPECT: zarrpoint: a codec models array_to_array_codec, array_to_bytes_codec or
+#include <zarrpoint/codec/registry.hpp>
+
+struct half_codec {
+  static constexpr std::string_view name = "half";
+  static constexpr bool fixed_size = true;
+  static zarrpoint::result<half_codec> from_configuration(const zarrpoint::node&) {
+    return half_codec{};
+  }
+  zarrpoint::node configuration() const { return {}; }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
+  zarrpoint::result<std::size_t> encode_in_place(zarrpoint::mutable_bytes, std::size_t used) const {
+    return used;
+  }
+#if defined(ZP_OK)
+  zarrpoint::result<zarrpoint::bytes_view> decode_in_place(zarrpoint::bytes_view stored) const {
+    return stored;
+  }
+#endif
+};
+
+zarrpoint::codec_table test() { return zarrpoint::codec_registry<half_codec>::table(); }

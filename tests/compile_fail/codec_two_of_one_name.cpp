@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+// EXPECT: zarrpoint: two codecs of the registry answer to one name
+#include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/registry.hpp>
+
+struct my_crc32c_codec : zarrpoint::crc32c_codec {
+  static zarrpoint::result<my_crc32c_codec> from_configuration(const zarrpoint::node&) {
+    return my_crc32c_codec{};
+  }
+};
+
+using library = zarrpoint::codec_registry<zarrpoint::bytes_codec, zarrpoint::crc32c_codec>;
+
+zarrpoint::codec_table test() {
+#if defined(ZP_OK)
+  return library::with<my_crc32c_codec>::table();  // takes the place of the other
+#else
+  return zarrpoint::codec_registry<zarrpoint::crc32c_codec, my_crc32c_codec>::table();
+#endif
+}

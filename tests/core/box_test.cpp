@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/box.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+bool covers(const zp::box& part, zp::index_t i, zp::index_t j) {
+  return i >= part.offset[0] && i < part.offset[0] + part.shape[0] && j >= part.offset[1] &&
+         j < part.offset[1] + part.shape[1];
+}
+
+}  // namespace
+
+TEST_CASE("box: intersect and contains, all boxes of a small plane, against point by point") {
+  const auto each_box = [](auto&& f) {
+    for (zp::index_t a = 0; a < 3; ++a)
+      for (zp::index_t b = 0; b < 3; ++b)
+        for (zp::index_t n = 0; n < 3; ++n)
+          for (zp::index_t m = 0; m < 3; ++m) f(zp::box{{a, b}, {n, m}});
+  };
+  each_box([&](const zp::box& a) {
+    each_box([&](const zp::box& b) {
+      const zp::box both = zp::intersect(a, b);
+      bool is_inside = true;
+      for (zp::index_t i = 0; i < 6; ++i) {
+        for (zp::index_t j = 0; j < 6; ++j) {
+          REQUIRE(covers(both, i, j) == (covers(a, i, j) && covers(b, i, j)));
+          is_inside = is_inside && (covers(a, i, j) || !covers(b, i, j));
+        }
+      }
+      if (!b.empty()) REQUIRE(zp::contains(a, b) == is_inside);
+    });
+  });
+}
+
+TEST_CASE("box: whole, empty, text") {
+  CHECK(zp::box::whole({3, 4}) == zp::box{{0, 0}, {3, 4}});
+  CHECK(zp::box::whole({3, 0}).empty());
+  CHECK_FALSE(zp::box::whole({}).empty());
+  CHECK(zp::box{{0, 0}, {1, 2}}.rank() == 2);
+  CHECK(zp::to_string(zp::box{{2, 0}, {3, 7}}) == "[2:5, 0:7]");
+  CHECK(zp::to_string(zp::box{}) == "[]");
+}
+
+TEST_CASE("selection: check against point by point in one dimension") {
+  for (zp::index_t bound = 0; bound < 5; ++bound) {
+    for (zp::index_t first = 0; first < 6; ++first) {
+      for (zp::index_t count = 0; count < 5; ++count) {
+        for (zp::index_t step = 1; step < 4; ++step) {
+          bool is_inside = first <= bound;
+          for (zp::index_t i = 0; i < count; ++i) is_inside = is_inside && first + i * step < bound;
+          const zp::selection part({first}, {count}, {step});
+          REQUIRE(part.check({bound}).has_value() == is_inside);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("selection: what makes no sense is refused, whatever the numbers") {
+  using zp::errc;
+  const auto code = [](const zp::selection& part, const zp::dims& bounds) {
+    return part.check(bounds).failure().code;
+  };
+  CHECK(code({{0}, {1}, {1}}, {4, 4}) == errc::invalid_argument);
+  CHECK(code({{0, 0}, {1}, {1}}, {4}) == errc::invalid_argument);
+  CHECK(code({{0}, {1}, {1, 1}}, {4}) == errc::invalid_argument);
+  CHECK(code({{-1}, {1}, {1}}, {4}) == errc::invalid_argument);
+  CHECK(code({{0}, {-1}, {1}}, {4}) == errc::invalid_argument);
+  CHECK(code({{0}, {1}, {0}}, {4}) == errc::invalid_argument);
+  CHECK(code({{0}, {INT64_MAX}, {INT64_MAX}}, {4}) == errc::out_of_range);
+  CHECK(code({{INT64_MAX}, {2}, {INT64_MAX}}, {4}) == errc::out_of_range);
+  CHECK(code({{5}, {0}, {1}}, {4}) == errc::out_of_range);
+  CHECK(zp::selection(zp::box{{1}, {2}}).check({3}));
+  CHECK(zp::selection(zp::box{}).check({}));
+  CHECK(zp::selection({2}, {3}, {4}).check({5}).failure().message ==
+        "selection at [2] of [3] by [4] leaves the array of shape [5]");
+}

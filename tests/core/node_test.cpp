@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/node.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("node: every kind knows what it is") {
+  CHECK(zp::node().is_null());
+  CHECK(zp::node(nullptr).is_null());
+  CHECK(*zp::node(true).if_bool());
+  CHECK(*zp::node("text").if_string() == "text");
+  CHECK(*zp::node(std::string_view("text")).if_string() == "text");
+  CHECK(zp::node(zp::node::array{1, 2}).if_array()->size() == 2);
+  CHECK(zp::node(zp::node::object{}).if_object()->empty());
+  CHECK(zp::node(1).is_integer());
+  CHECK(zp::node(1.0).is_number());
+  CHECK_FALSE(zp::node(1.0).is_integer());
+  CHECK_FALSE(zp::node("1").is_number());
+  CHECK(zp::node(1).if_bool() == nullptr);
+  CHECK(zp::node(true).to_int64() == std::nullopt);
+}
+
+TEST_CASE("node: integers are exact over both 64-bit ranges, and equal when their values are") {
+  const auto max = std::numeric_limits<std::uint64_t>::max();
+  const auto min = std::numeric_limits<std::int64_t>::min();
+  CHECK(zp::node(max).to_uint64() == max);
+  CHECK(zp::node(max).to_int64() == std::nullopt);
+  CHECK(zp::node(min).to_int64() == min);
+  CHECK(zp::node(min).to_uint64() == std::nullopt);
+  CHECK(zp::node(std::uint64_t{5}) == zp::node(5));
+  CHECK(zp::node(std::int64_t{5}).to_uint64() == 5U);
+  CHECK(zp::node(max).to_double() == 0x1p64);
+  CHECK(zp::node(0.5).to_double() == 0.5);
+  CHECK(zp::node(0.5).to_int64() == std::nullopt);
+  CHECK(zp::node(2.0).to_int64() == std::nullopt);
+  CHECK(zp::node("2").to_double() == std::nullopt);
+}
+
+TEST_CASE("node: objects keep the order of their members; set adds or replaces") {
+  zp::node object;
+  object.set("b", 1);
+  object.set("a", "x");
+  object.set("b", 2);
+  const zp::node expected(zp::node::object{{"b", 2}, {"a", "x"}});
+  CHECK(object == expected);
+  CHECK(object.find("b")->to_int64() == 2);
+  CHECK(object.find("c") == nullptr);
+  CHECK(zp::node(3).find("b") == nullptr);
+  object.find("a")->set("inner", true);
+  CHECK(*object.find("a")->if_string() == "x");  // a string has no members to set
+  *object.find("a") = zp::node::array{1, zp::node()};
+  CHECK(object != expected);
+  const zp::node copy = object;
+  CHECK(copy == object);
+  const zp::node moved = std::move(object);
+  CHECK(moved == copy);
+}

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/visit.hpp>
+
+#include <doctest/doctest.h>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("visit_dtype: calls with the type that stands for the dtype, for all but strings") {
+  for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
+    if (kind == zp::dtype_kind::string) continue;
+    const zp::dtype type(kind);
+    CHECK(zp::visit_dtype(type, []<class T>() { return zp::dtype_of<T>; }) == type);
+    CHECK(zp::visit_dtype(type, []<zp::element T>() { return sizeof(T); }) == type.size());
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/exec/executor.hpp>
+
+#include "support/executors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <utility>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+struct bare_executor {
+  std::shared_ptr<int> runs = std::make_shared<int>(0);
+  void execute(zp::task work) const {
+    ++*runs;
+    work();
+  }
+};
+
+struct absurd_executor {
+  void execute(zp::task work) const { work(); }
+  unsigned concurrency() const { return 0; }
+};
+
+struct not_an_executor {};
+
+}  // namespace
+
+TEST_CASE("executor: the concept asks for copies and execute") {
+  static_assert(zp::executor<zp::inline_executor>);
+  static_assert(zp::executor<bare_executor>);
+  static_assert(zp::executor<zp::any_executor>);
+  static_assert(!zp::executor<not_an_executor>);
+  static_assert(!zp::executor<int>);
+  static_assert(!std::is_constructible_v<zp::any_executor, not_an_executor>);
+}
+
+TEST_CASE("any_executor: inline by default, and when given the inline one") {
+  for (const zp::any_executor& each :
+       {zp::any_executor(), zp::any_executor(zp::inline_executor{})}) {
+    CHECK(each.concurrency() == 1);
+    bool ran = false;
+    each.execute([&ran] { ran = true; });
+    CHECK(ran);
+  }
+}
+
+TEST_CASE("any_executor: copies share the handle; concurrency is the model's, else the machine's") {
+  bare_executor bare;
+  const zp::any_executor a = bare;
+  const zp::any_executor b = a;  // NOLINT(performance-unnecessary-copy-initialization)
+  a.execute([] {});
+  b.execute([] {});
+  CHECK(*bare.runs == 2);
+  CHECK(b.concurrency() == zp::hardware_concurrency());
+  CHECK(zp::any_executor(zp::testing::manual_executor{7}).concurrency() == 7);
+  CHECK(zp::any_executor(absurd_executor{}).concurrency() == 1);
+  zp::any_executor moved_from = a;
+  const zp::any_executor moved = std::move(moved_from);
+  bool ran = false;
+  moved.execute([&ran] { ran = true; });
+  CHECK(ran);
+}
+
+TEST_CASE("any_executor: a task may wait in a queue") {
+  const zp::testing::manual_executor manual;
+  const zp::any_executor erased = manual;
+  int runs = 0;
+  for (int i = 0; i < 3; ++i) erased.execute([&runs] { ++runs; });
+  CHECK(runs == 0);
+  manual.run_all();
+  CHECK(runs == 3);
+}
+
+TEST_CASE("hardware_concurrency: at least one") { CHECK(zp::hardware_concurrency() >= 1); }

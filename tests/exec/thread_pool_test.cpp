@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/exec/thread_pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("thread_pool: as many threads as asked for, all at work") {
+  // Each task waits for the three others: fewer threads would never get past.
+  std::latch together(4);
+  std::latch done(4);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  zp::thread_pool pool(4);
+  const auto executor = pool.executor();
+  CHECK(executor.concurrency() == 4);
+  for (int i = 0; i < 4; ++i) {
+    executor.execute([&] {
+      together.arrive_and_wait();
+      {
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+      }
+      done.count_down();
+    });
+  }
+  done.wait();
+  const std::lock_guard lock(mutex);
+  CHECK(threads.size() == 4);
+  CHECK(threads.count(std::this_thread::get_id()) == 0);
+}
+
+TEST_CASE("thread_pool: one per processor by default") {
+  const zp::thread_pool pool;
+  CHECK(pool.executor().concurrency() == zp::hardware_concurrency());
+}
+
+TEST_CASE("thread_pool: one thread runs tasks in order") {
+  std::vector<int> order;
+  {
+    zp::thread_pool pool(1);
+    for (int i = 0; i < 100; ++i) pool.executor().execute([&order, i] { order.push_back(i); });
+  }
+  REQUIRE(order.size() == 100);
+  for (int i = 0; i < 100; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
+}
+
+TEST_CASE("thread_pool: the destructor runs what is queued, and what that queues") {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> runs{0};
+    std::latch gate(1);  // outlives the threads that wait at it
+    {
+      zp::thread_pool pool(2);
+      const zp::any_executor executor = pool.executor();
+      for (int i = 0; i < 2; ++i) executor.execute([&gate] { gate.wait(); });
+      for (int i = 0; i < 20; ++i) {
+        executor.execute([&runs, executor] {
+          ++runs;
+          executor.execute([&runs] { ++runs; });
+        });
+      }
+      gate.count_down();
+    }
+    CHECK(runs == 40);
+  }
+}
+
+TEST_CASE("thread_pool: a chain of tasks that outlives the owner's scope does not recurse") {
+  struct chain {
+    zp::thread_pool::executor_type executor;
+    std::atomic<int>* runs;
+    void operator()() const {
+      if (++*runs < 100000) executor.execute(*this);
+    }
+  };
+  std::atomic<int> runs{0};
+  {
+    zp::thread_pool pool(2);
+    pool.executor().execute(chain{pool.executor(), &runs});
+  }
+  CHECK(runs == 100000);
+}
+
+TEST_CASE("thread_pool: an executor without its pool runs tasks on the calling thread") {
+  std::optional<zp::thread_pool> pool(std::in_place, 2u);
+  const auto executor = pool->executor();
+  pool.reset();
+  std::thread::id where;
+  executor.execute([&where] { where = std::this_thread::get_id(); });
+  CHECK(where == std::this_thread::get_id());
+}
+
+TEST_CASE("thread_pool: what a task holds is gone before the pool is") {
+  const auto held = std::make_shared<int>(1);
+  std::optional<zp::thread_pool::executor_type> executor;
+  {
+    zp::thread_pool pool(3);
+    executor = pool.executor();
+    for (int i = 0; i < 50; ++i) executor->execute([held] {});
+  }
+  CHECK(held.use_count() == 1);
+}
+
+TEST_CASE("thread_pool: many producers") {
+  std::atomic<int> runs{0};
+  {
+    zp::thread_pool pool(3);
+    std::vector<std::thread> producers;
+    for (int p = 0; p < 4; ++p) {
+      producers.emplace_back([executor = pool.executor(), &runs] {
+        for (int i = 0; i < 500; ++i) executor.execute([&runs] { ++runs; });
+      });
+    }
+    for (std::thread& each : producers) each.join();
+  }
+  CHECK(runs == 2000);
+}
+
+TEST_CASE("thread_pool: producers that race with its end lose no task") {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> runs{0};
+    std::optional<zp::thread_pool> pool(std::in_place, 2u);
+    std::thread producer([executor = pool->executor(), &runs] {
+      for (int i = 0; i < 50; ++i) executor.execute([&runs] { ++runs; });
+    });
+    pool.reset();
+    producer.join();
+    CHECK(runs == 50);
+  }
+}

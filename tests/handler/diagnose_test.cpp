@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/handler/diagnose.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+// What the messages say when a type does not pass is tested in tests/compile_fail.
+
+using namespace zarrpoint;
+
+namespace {
+
+struct unknown {};
+struct named {
+  operator std::string_view() const { return "name"; }
+};
+
+template <class T>
+consteval bool passes_all() {
+  detail::require_leaf<T>();
+  detail::require_loadable<T>();
+  detail::require_fillable<T&>();
+  return true;
+}
+static_assert(passes_all<float>() && passes_all<std::string>() && passes_all<tensor>());
+static_assert(passes_all<std::vector<float>>() && passes_all<std::array<bool, 3>>());
+
+}  // namespace
+
+TEST_CASE("text is what a string_view can be taken of and has no handler of its own") {
+  CHECK(detail::text_like<std::string_view>);
+  CHECK(detail::text_like<const char*>);
+  CHECK(detail::text_like<char[6]>);
+  CHECK(detail::text_like<named>);
+  CHECK(!detail::text_like<std::string>);  // a tensor of rank 0
+  CHECK(!detail::text_like<unknown>);
+  CHECK(!detail::text_like<std::vector<char>>);
+  CHECK(!detail::text_like<std::nullptr_t>);
+}
+
+TEST_CASE("packed bools are known whatever their allocator") {
+  CHECK(detail::is_packed_bools<std::vector<bool>>);
+  CHECK(!detail::is_packed_bools<std::vector<char>>);
+}

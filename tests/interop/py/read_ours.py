@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Opens what zarrpoint wrote with every peer, with warnings as errors, and compares every bit.
+
+read_ours.py FOLDER
+"""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import peers
+import zarr
+from safetensors.numpy import load_file
+
+
+def check_arrays(folder, index):
+    """Reads every array with every peer that knows its data type; returns what failed."""
+    failures, count = [], Counter()
+    for entry in index["arrays"]:
+        path = folder / entry["path"]
+        for peer, known in peers.KNOWN.items():
+            if entry["dtype"] not in known:
+                continue
+            try:
+                array = peers.read(peer, path, entry["zarr_format"])
+            except Exception as error:  # noqa: BLE001  whatever a peer says about it is the finding
+                failures.append(f"{peer}: {entry['path']}: {type(error).__name__}: {error}")
+                continue
+            count[peer] += 1
+            if list(array.shape) != entry["shape"]:
+                failures.append(f"{peer}: {entry['path']}: shape {array.shape}")
+            elif entry["dtype"] != "string" and array.dtype.name != entry["dtype"]:
+                failures.append(f"{peer}: {entry['path']}: dtype {array.dtype}")
+            elif not peers.same(array, folder / entry["expected"]):
+                failures.append(f"{peer}: {entry['path']}: other contents")
+    for peer, number in count.items():
+        print(f"{peer} read {number} arrays")
+        if number < 20:
+            failures.append(f"{peer} read only {number} arrays")
+    return failures
+
+
+def check_groups(folder, index):
+    """Walks every checkpoint as a group with zarr-python; consolidated metadata where it is there."""
+    failures = []
+    for entry in index["groups"]:
+        try:
+            group = zarr.open_group(
+                str(folder / entry["path"]), mode="r", use_consolidated=entry["consolidated"] or None
+            )
+            for name in entry["leaves"]:
+                if list(group[name].shape) != entry["shapes"][name]:
+                    failures.append(f"{entry['path']}: {name}: shape {group[name].shape}")
+            if entry["consolidated"]:
+                found = {name for name, _ in group.members(max_depth=None)}
+                missing = set(entry["leaves"]) - found
+                if missing:
+                    failures.append(f"{entry['path']}: members lack {sorted(missing)}")
+        except Exception as error:  # noqa: BLE001
+            failures.append(f"{entry['path']}: {type(error).__name__}: {error}")
+    print(f"zarr-python opened {len(index['groups'])} checkpoints as groups")
+    return failures
+
+
+def check_safetensors(folder, index):
+    failures = []
+    for entry in index["safetensors"]:
+        tensors = load_file(folder / entry["path"])
+        expected = {tensor["name"]: tensor for tensor in entry["tensors"]}
+        if set(tensors) != set(expected):
+            failures.append(f"{entry['path']}: {sorted(tensors)}")
+            continue
+        for name, tensor in tensors.items():
+            if not peers.same(tensor, folder / expected[name]["expected"]):
+                failures.append(f"{entry['path']}: {name}: other contents")
+        print(f"safetensors read {len(tensors)} tensors")
+    return failures
+
+
+def main(folder):
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    failures = check_arrays(folder, index) + check_groups(folder, index)
+    failures += check_safetensors(folder, index)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

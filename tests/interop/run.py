@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ours and theirs: each side writes, the other reads, and every bit is the same.
+
+    run.py BUILD_FOLDER      with the Python that has the packages of requirements.txt
+
+Builds tests/interop/writer.cpp, reader.cpp and safetensors_copy.cpp. The writer's folder holds
+index.json, a list of arrays {path, dtype, shape, zarr_format, expected}, and beside it what each
+array must contain: row-major, little-endian bytes, or a JSON list of strings. py/read_ours.py checks
+it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
+py/safetensors_check.py compares safetensors files with the reference implementation.
+"""
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include"
+NETWORK = HERE.parents[1] / "examples/data/silero-vad/silero_vad_16k.safetensors"
+FLAGS = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}"]
+
+
+def run(*command):
+    print("+", " ".join(str(part) for part in command), flush=True)
+    subprocess.run([str(part) for part in command], check=True)
+
+
+def build(name, folder):
+    launcher = ["ccache"] if shutil.which("ccache") else []
+    run(*launcher, "g++", *FLAGS, "-c", HERE / f"{name}.cpp", "-o", folder / f"{name}.o")
+    run("g++", folder / f"{name}.o", "-o", folder / name, "-lzstd", "-lz", "-pthread")
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__)
+        return 2
+    folder = Path(arguments[0]).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "ours").mkdir(parents=True)
+    (folder / "theirs").mkdir()
+    try:
+        with ThreadPoolExecutor(2) as workers:
+            names = ("writer", "reader", "safetensors_copy")
+            list(workers.map(lambda name: build(name, folder), names))
+        run(folder / "writer", folder / "ours")
+        run(sys.executable, HERE / "py" / "read_ours.py", folder / "ours")
+        run(sys.executable, HERE / "py" / "write_theirs.py", folder / "theirs")
+        run(folder / "reader", folder / "theirs")
+        check = HERE / "py" / "safetensors_check.py"
+        run(sys.executable, check, folder / "safetensors_copy", NETWORK)
+    except subprocess.CalledProcessError as failure:
+        print(f"FAILED: {failure}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// writer FOLDER: saves checkpoints of every dtype, several shapes and layouts, and a safetensors
+// file, and says in index.json what they must contain.
+
+#include <zarrpoint/core/visit.hpp>
+#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include "exchange.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+constexpr std::array core_dtypes{
+    zp::dtype_kind::bool_,     zp::dtype_kind::int8,       zp::dtype_kind::int16,
+    zp::dtype_kind::int32,     zp::dtype_kind::int64,      zp::dtype_kind::uint8,
+    zp::dtype_kind::uint16,    zp::dtype_kind::uint32,     zp::dtype_kind::uint64,
+    zp::dtype_kind::float16,   zp::dtype_kind::float32,    zp::dtype_kind::float64,
+    zp::dtype_kind::complex64, zp::dtype_kind::complex128, zp::dtype_kind::string};
+constexpr std::array small_floats{zp::dtype_kind::bfloat16, zp::dtype_kind::float8_e4m3fn,
+                                  zp::dtype_kind::float8_e5m2};
+
+struct named_tensor {
+  std::string name;
+  zp::tensor value;
+};
+
+class writer {
+ public:
+  explicit writer(std::string folder) : folder_(std::move(folder)) {}
+
+  void run() {
+    const std::vector<named_tensor> core = tensors(core_dtypes);
+    const std::vector<named_tensor> small = tensors(small_floats);
+    const zp::leaf_rule sharded{.chunk_shape = zp::dims{2, 3}, .shard_shape = zp::dims{4, 6}};
+    zp::leaf_rule compressed = sharded;
+    compressed.glob = "*/matrix";
+    compressed.codecs = zp::zstd_codecs(3);
+    zp::leaf_rule raw = sharded;
+    raw.glob = "*/matrix";
+
+    zp::leaf_rule v2_compressed{.glob = "*/matrix", .codecs = zp::zstd_codecs(3)};
+    v2_compressed.codecs->pop_back();  // v2 has no crc32c
+
+    save("v3-core.zarr", core, {});
+    save("v3-small.zarr", small, {});
+    save("v3-core-sharded.zarr", core, {.rules = {raw}});
+    save("v3-small-sharded.zarr", small, {.rules = {raw}});
+    save("v3-core-zstd.zarr", core, {.rules = {compressed}});
+    save("v3-small-zstd.zarr", small, {.rules = {compressed}});
+    save("v3-core-elided.zarr", core, {.rules = {compressed}, .elide_fill = true});
+    save("v2-core.zarr", core, {.zarr_format = 2});
+    save("v2-core-zstd.zarr", core, {.zarr_format = 2, .rules = {v2_compressed}});
+    save("v2-small.zarr", small, {.zarr_format = 2});
+    save_safetensors("ours.safetensors", core);
+
+    const zp::node index(zp::node::object{{"arrays", std::move(arrays_)},
+                                          {"groups", std::move(groups_)},
+                                          {"safetensors", std::move(files_)}});
+    exchange::write_file(folder_ + "/index.json", zp::dump_json(index, zp::json_style::pretty));
+  }
+
+ private:
+  /// A tensor of random bits, so that NaN payloads and subnormal numbers are among the values.
+  zp::tensor random_tensor(zp::dtype type, const zp::dims& shape) {
+    zp::tensor out = zp::tensor::make({type, shape}).value();
+    if (type.is_variable()) {
+      std::size_t i = 0;
+      for (std::string& text : out.data<std::string>()) {
+        text = std::string(i % 3 * 7, 'x') + " snow \u2603 \"" + std::to_string(i) + "\"\n";
+        ++i;
+      }
+      return out;
+    }
+    const zp::mutable_host_view view = out.mutable_view();
+    for (std::size_t i = 0; i < out.size() * type.size(); ++i) {
+      const auto bits = random_();
+      view.data[i] = static_cast<std::byte>(type == zp::dtype_kind::bool_ ? bits & 1U : bits);
+    }
+    return out;
+  }
+
+  template <std::size_t N>
+  std::vector<named_tensor> tensors(const std::array<zp::dtype_kind, N>& kinds) {
+    std::vector<named_tensor> out;
+    for (const zp::dtype type : kinds) {
+      const std::string name(to_string(type));
+      out.push_back({name + "/matrix", random_tensor(type, {7, 10})});
+      out.push_back({name + "/cube", random_tensor(type, {3, 1, 5})});
+      out.push_back({name + "/scalar", random_tensor(type, {})});
+      out.push_back({name + "/empty", random_tensor(type, {0, 3})});
+      // An absent shard, where fill values are left out.
+      for (std::size_t i = 0; i < 40 && !type.is_variable(); ++i) {
+        auto first = out[out.size() - 4].value.mutable_view();
+        first.data[i * type.size()] = std::byte{0};
+      }
+    }
+    return out;
+  }
+
+  static zp::node shape_node(const zp::dims& shape) {
+    zp::node::array extents;
+    for (const zp::index_t extent : shape) extents.emplace_back(extent);
+    return extents;
+  }
+
+  /// Writes what a tensor holds, and returns the name of that file.
+  std::string expect(const zp::tensor& value) {
+    const std::string name =
+        std::to_string(++files_written_) + (value.type().is_variable() ? ".json" : ".bin");
+    exchange::write_file(folder_ + "/" + name, exchange::content(value));
+    return name;
+  }
+
+  void save(const std::string& path, const std::vector<named_tensor>& tensors,
+            const zp::save_options& options) {
+    std::vector<zp::leaf> leaves;
+    zp::node::array names;
+    zp::node::object shapes;
+    bool core = true;
+    for (const named_tensor& each : tensors) {
+      leaves.emplace_back(each.name, each.value.view());
+      names.emplace_back(each.name);
+      shapes.push_back({each.name, shape_node(each.value.shape())});
+      core = core && each.name.find("float8") == each.name.npos &&
+             each.name.find("bfloat") == each.name.npos;
+      arrays_.push_back(zp::node::object{
+          {"path", path + "/" + each.name},
+          {"dtype", std::string(to_string(each.value.type()))},
+          {"shape", shape_node(each.value.shape())},
+          {"zarr_format", options.zarr_format},
+          {"expected", expect(each.value)},
+      });
+    }
+    zp::save(folder_ + "/" + path, leaves, options).value();
+    if (!core) return;  // zarr-python opens no group with dtypes that it does not know
+    groups_.push_back(zp::node::object{{"path", path},
+                                       {"leaves", std::move(names)},
+                                       {"shapes", std::move(shapes)},
+                                       {"consolidated", options.zarr_format == 3}});
+  }
+
+  void save_safetensors(const std::string& path, const std::vector<named_tensor>& tensors) {
+    std::vector<zp::safetensors::named_view> views;
+    zp::node::array entries;
+    for (const named_tensor& each : tensors) {
+      if (each.value.type().is_variable() || each.value.type().is_complex()) continue;
+      views.push_back({each.name, each.value.view()});
+      entries.push_back(zp::node::object{{"name", each.name}, {"expected", expect(each.value)}});
+    }
+    zp::safetensors::save(folder_ + "/" + path, views).value();
+    files_.push_back(zp::node::object{{"path", path}, {"tensors", std::move(entries)}});
+  }
+
+  std::string folder_;
+  std::mt19937_64 random_{7};
+  int files_written_ = 0;
+  zp::node::array arrays_;
+  zp::node::array groups_;
+  zp::node::array files_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fputs("usage: writer FOLDER\n", stderr), 2;
+  try {
+    writer(argv[1]).run();
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "writer: %s\n", failure.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing (Debian 12), then checks and tests everything.
+#
+#   bash tests/run.sh            all steps
+#   bash tests/run.sh dev tidy   only the named ones
+#
+# One line per step; what a failed one said stands in build/logs.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tools/debian.sh
+
+python=python3
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3
+venv=build/venv
+logs=build/logs
+jobs=${JOBS:-$(nproc)}
+mkdir -p "$logs"
+export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+packages() {
+  need_packages g++ clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 cmake ninja-build \
+    ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
+    python3 python3-venv
+}
+
+python_packages() {
+  [ -f "$venv/done" ] && cmp -s "$venv/done" tests/interop/requirements.txt && return
+  rm -rf "$venv" &&
+    "$python" -m venv "$venv" &&
+    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/interop/requirements.txt &&
+    cp tests/interop/requirements.txt "$venv/done"
+}
+
+format() {
+  # Compared, since --dry-run of clang-format 14 objects to the end of each inline namespace, which
+  # it would replace by the same text.
+  find include tests examples bench tools -name golden -prune -o \
+    \( -name '*.hpp' -o -name '*.cpp' \) -print0 2>/dev/null |
+    xargs -0 -n 1 sh -c 'clang-format-14 "$1" | diff -u --label "$1" "$1" --label formatted -' sh
+}
+
+layers() {
+  "$python" tests/tools/check_layers.py --self-test && "$python" tests/tools/check_layers.py &&
+    "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py
+}
+
+# Without address randomisation where that is allowed: clang 16's sanitizers do not know the layouts
+# that newer kernels choose.
+fixed_addresses() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+# preset NAME [cmake --build and ctest arguments for a part of it]
+preset() {
+  local name=$1 part=${2:-}
+  local targets=() filter=()
+  if [ -n "$part" ]; then
+    # shellcheck disable=SC2086
+    targets=(--target $(printf '%s_tests ' $part))
+    filter=(-R "^(${part// /|})\$")
+  fi
+  cmake --preset "$name" &&
+    cmake --build --preset "$name" -j "$jobs" "${targets[@]}" &&
+    fixed_addresses ctest --preset "$name" "${filter[@]}"
+}
+
+dev() { preset dev; }
+# By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
+asan() { preset asan; }
+tsan() { preset tsan "exec array checkpoint"; }
+noexcept() { "$python" tests/tools/check_syntax.py headers,checkpoint,exec,store g++ -fno-exceptions; }
+compile_fail() { "$python" tests/tools/compile_fail.py; }
+readme() { "$python" tests/tools/extract_readme.py build/readme; }
+interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
+install_tree() { bash tests/tools/check_install.sh build/install_tree; }
+tidy() { "$python" tests/tools/run_tidy.py; }
+
+all="packages format layers dev readme compile_fail install_tree interop asan tsan noexcept tidy"
+
+run_steps() {
+  local step began status passed=0 failed=0
+  for step in "$@"; do
+    if [[ " $all " != *" $step "* ]]; then
+      echo "there is no step '$step'; the steps are: $all"
+      return 2
+    fi
+    began=$SECONDS
+    if [ "$step" = packages ]; then # in sight: it may ask for a password
+      packages
+    else
+      "$step" >"$logs/$step.log" 2>&1
+    fi
+    status=$?
+    if [ $status -eq 0 ]; then
+      passed=$((passed + 1))
+      printf 'ok    %4d s  %s\n' $((SECONDS - began)) "$step"
+    else
+      failed=$((failed + 1))
+      printf 'FAIL  %4d s  %s (exit status %d; %s)\n' $((SECONDS - began)) "$step" $status \
+        "$logs/$step.log"
+      [ -f "$logs/$step.log" ] && tail -n 40 "$logs/$step.log" | sed 's/^/      | /'
+    fi
+  done
+  printf '%d passed, %d failed in %d s\n' $passed $failed $SECONDS
+  [ $failed -eq 0 ]
+}
+
+# shellcheck disable=SC2086
+run_steps ${*:-$all}
+exit # before bash reads on, should this file have been edited meanwhile

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/file_store.hpp>
+
+#include "support/child_process.hpp"
+#include "support/open_files.hpp"
+#include "support/small_disk.hpp"
+#include "support/store_conformance.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Stores in directories of their own that live as long as the factory.
+test::store_factory fresh_stores(file_store_options how) {
+  how.create = true;
+  return [how, dir = std::make_shared<test::temp_directory>(), count = 0]() mutable {
+    return any_store(file_store::open(*dir / std::to_string(count++), how).value());
+  };
+}
+
+void with_confinement(detail::confinement how, const std::function<void()>& work) {
+  auto& chosen = detail::process_confinement();
+  const auto before = chosen.exchange(how);
+  work();
+  chosen = before;
+}
+
+}  // namespace
+
+TEST_CASE("file_store: conforms: atomic, in place, synced") {
+  SUBCASE("atomic") { test::store_conformance(fresh_stores({})); }
+  SUBCASE("synced") { test::store_conformance(fresh_stores({.sync = true})); }
+  SUBCASE("confined segment by segment") {
+    with_confinement(detail::confinement::by_segment,
+                     [] { test::store_conformance(fresh_stores({})); });
+  }
+  SUBCASE("in place, for trees not yet published") {
+    // A writer's file is there before it is finished, so the kit for writers does not apply.
+    test::store_reads(fresh_stores({.atomic = false}));
+  }
+}
+
+TEST_CASE("file_store: opening what is no directory") {
+  const test::temp_directory dir;
+  test::write_file(dir / "file", "x");
+  CHECK(file_store::open(dir / "nowhere").failure().code == errc::not_found);
+  CHECK(file_store::open(dir / "nowhere")
+            .failure()
+            .message.find("nowhere: No such file or directory") != std::string::npos);
+  CHECK(file_store::open(dir / "file").failure().code == errc::io);
+  CHECK(file_store::open("").failure().code == errc::invalid_argument);
+  CHECK(file_store::open(std::string("a\0b", 3)).failure().code == errc::invalid_argument);
+  CHECK(file_store::open(dir / "made", {.create = true}));
+  CHECK(file_store::open(dir / "made", {.create = true}));
+  CHECK(fs::is_directory(dir / "made"));
+}
+
+TEST_CASE("file_store: a read-only store refuses to write") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string(), {.read_only = true}).value();
+  CHECK(store.put(test::key("a"), {}).failure().code == errc::unsupported);
+  CHECK(store.create(test::key("a")).failure().code == errc::unsupported);
+  CHECK(store.erase(test::key("a")).failure().code == errc::unsupported);
+  CHECK(store.stage(test::key("a")).failure().code == errc::unsupported);
+  CHECK_FALSE(any_store(store).can_write());
+}
+
+TEST_CASE("file_store: symbolic links are not followed, in the last segment or before") {
+  for (const auto how : {detail::confinement::by_kernel, detail::confinement::by_segment}) {
+    with_confinement(how, [] {
+      const test::temp_directory dir;
+      fs::create_directories(dir / "outside/sub");
+      test::write_file(dir / "outside/secret", "secret");
+      const file_store store = file_store::open(dir / "store", {.create = true}).value();
+      fs::create_symlink(dir / "outside", dir / "store/link");
+      fs::create_symlink(dir / "outside/secret", dir / "store/file");
+      fs::create_symlink("../outside/secret", dir / "store/relative");
+      for (const char* name : {"link/secret", "file", "relative"}) {
+        const auto refused = store.open(test::key(name));
+        CAPTURE(name);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.failure().message.find("symbolic link") != std::string::npos);
+      }
+      CHECK_FALSE(store.put(test::key("link/new"), test::random_bytes(3)));
+      CHECK_FALSE(store.list(test::key("link")));
+      CHECK(store.list(store_key::root()).value().empty());
+      // Replacing the link itself touches nothing that it points to.
+      CHECK(store.put(test::key("file"), test::random_bytes(3)));
+      CHECK(test::read_file(dir / "outside/secret") == "secret");
+      CHECK(store.erase(test::key("relative")).value());
+      CHECK(fs::exists(dir / "outside/secret"));
+      CHECK_FALSE(fs::exists(dir / "outside/new"));
+    });
+  }
+}
+
+TEST_CASE("file_store: FIFOs and directories are no objects, and hold nobody up") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  const auto pipe = store.open(test::key("pipe"));
+  REQUIRE_FALSE(pipe);
+  CHECK(pipe.failure().message.find("no regular file") != std::string::npos);
+  fs::create_directory(dir / "d");
+  CHECK(store.open(test::key("d")).value() == nullptr);
+  CHECK_FALSE(store.put(test::key("d"), test::random_bytes(1)));
+  CHECK_FALSE(store.erase(test::key("d")).value());
+  CHECK(fs::is_directory(dir / "d"));
+}
+
+TEST_CASE("file_store: unfinished and failed writers leave no file behind") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  {
+    const auto writer = store.create(test::key("a")).value();
+    writer->write(0, test::random_bytes(10)).value();
+  }
+  CHECK(fs::is_empty(dir.path()));
+  fs::create_directory(dir / "a");
+  CHECK_FALSE(store.put(test::key("a"), test::random_bytes(1)));
+  CHECK(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("file_store: no descriptor leaks") {
+  const std::size_t before = test::open_files();
+  test::store_conformance(fresh_stores({}));
+  {
+    const test::temp_directory dir;
+    const file_store store = file_store::open(dir.path().string()).value();
+    store.put(test::key("a"), test::random_bytes(10)).value();
+    for (int i = 0; i < 10; ++i) {
+      CHECK_FALSE(store.put(test::key("a/b"), {}));
+      CHECK(store.open(test::key("x/y")).value() == nullptr);
+      CHECK(store.list(test::key("nope")).value().empty());
+    }
+  }
+  CHECK(test::open_files() == before);
+}
+
+TEST_CASE("file_store: a full disk is reported, and what was there stays") {
+  test::small_disk disk("size=1m");
+  if (!disk.mounted()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  const file_store store = file_store::open(disk.path()).value();
+  const auto small = test::random_bytes(1000);
+  store.put(test::key("a"), small).value();
+  const auto large = test::random_bytes(2 << 20);
+  const auto refused = store.put(test::key("a"), large);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::io);
+  CHECK(refused.failure().message.find("No space left on device") != std::string::npos);
+  CHECK(test::read_object(store, "a") == small);
+  const auto writer = store.create(test::key("b")).value();
+  const auto reserved = writer->reserve(2 << 20);
+  REQUIRE_FALSE(reserved);
+  CHECK(reserved.failure().message.find("No space left") != std::string::npos);
+  CHECK(store.put(test::key("c"), small));
+}
+
+TEST_CASE("file_store: a file system that is read-only is reported with its words") {
+  test::small_disk disk("size=1m");
+  if (!disk.mounted() || !disk.make_read_only()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  const file_store store = file_store::open(disk.path()).value();
+  const auto refused = store.put(test::key("a"), test::random_bytes(1));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().message.find("Read-only file system") != std::string::npos);
+  CHECK_FALSE(store.stage(test::key("a"), {}));
+}
+
+TEST_CASE("file_store: without permission the old object stays, and the error says why") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  store.put(test::key("d/a"), test::random_bytes(3)).value();
+  fs::permissions(dir.path(), fs::perms(0755));
+  fs::permissions(dir / "d", fs::perms(0555));
+  // Modes do not bind root: the child becomes nobody.
+  const std::string said = test::in_child([&] {
+    if (::getuid() == 0 && ::setuid(65534) != 0) return std::string("skipped");
+    std::string all;
+    for (const auto& refused :
+         {store.put(test::key("d/a"), {}).failure(), store.erase(test::key("d/a")).failure(),
+          store.create(test::key("d/b")).failure(), store.stage(test::key("d/m")).failure()})
+      all += to_string(refused) + "\n";
+    return all;
+  });
+  fs::permissions(dir / "d", fs::perms(0755));
+  if (said == "skipped") {
+    MESSAGE("skipped: modes do not bind root, and it cannot become anyone else here");
+    return;
+  }
+  const std::string denied = ": Permission denied\n";
+  CHECK(said == "io: create " + (dir / "d/a") + denied + "io: erase " + (dir / "d/a") + denied +
+                    "io: create " + (dir / "d/b") + denied + "io: create " + (dir / "d/m") +
+                    denied);
+  CHECK(test::read_object(store, "d/a") == test::random_bytes(3));
+}
+
+TEST_CASE("file_store: names that no key can have are not listed, nor those of unfinished files") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  for (const char* name : {"good", "back\\slash", "new\nline", "latin-\xe9",
+                           ".good.tmp.0123456789abcdef0123456789abcdef"})
+    test::write_file(dir / name, "x");
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  CHECK(store.list(store_key::root()).value() == std::vector<list_entry>{{"good", false}});
+  const store_key unfinished = test::key("a/.good.tmp.0123456789abcdef0123456789abcdef");
+  CHECK(store.put(unfinished, {}).failure().code == errc::invalid_argument);
+  CHECK(store.create(unfinished).failure().code == errc::invalid_argument);
+  CHECK(store.stage(unfinished).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("file_store: a store whose directory was removed says so") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir / "s", {.create = true}).value();
+  store.put(test::key("a"), {}).value();
+  fs::remove_all(dir / "s");
+  CHECK(store.open(test::key("a")).value() == nullptr);
+  CHECK(store.put(test::key("a"), {}).failure().code == errc::not_found);
+  CHECK(store.put(test::key("b/a"), {}).failure().code == errc::not_found);
+}
+
+TEST_CASE("file_store: the root may be reached through a link, since its path is the caller's") {
+  const test::temp_directory dir;
+  fs::create_directory(dir / "real");
+  fs::create_directory_symlink(dir / "real", dir / "link");
+  const file_store store = file_store::open(dir / "link/").value();
+  store.put(test::key("a"), {}).value();
+  CHECK(fs::exists(dir / "real/a"));
+  CHECK(store.describe(test::key("a")) == dir / "link/a");
+}

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/file_writer.hpp>
+
+#include "support/child_process.hpp"
+#include "support/open_files.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace zarrpoint;
+using detail::file_root;
+using detail::file_writer;
+namespace fs = std::filesystem;
+
+namespace {
+
+store_key key(std::string_view text) { return store_key::parse(text).value(); }
+
+struct fixture {
+  test::temp_directory dir;
+
+  std::shared_ptr<file_root> root(file_store_options how) const {
+    return std::make_shared<file_root>(
+        detail::unique_fd(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY)), dir.path().string(),
+        how);
+  }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()));
+  }
+};
+
+result<void> write_all(const std::shared_ptr<file_root>& root, const char* name,
+                       std::string_view text) {
+  ZARRPOINT_TRY(writer, file_writer::open(root, key(name)));
+  ZARRPOINT_CHECK(writer->reserve(text.size()));
+  ZARRPOINT_CHECK(writer->write(0, as_bytes(text)));
+  return writer->finish();
+}
+
+}  // namespace
+
+TEST_CASE("file_writer: a file is there when it is finished, and only then") {
+  const std::size_t before = test::open_files();
+  for (const bool atomic : {true, false}) {
+    const fixture f;
+    const auto root = f.root({.atomic = atomic});
+    {
+      const auto dropped = file_writer::open(root, key("a")).value();
+      CHECK(dropped->write(0, as_bytes("x")));
+      CHECK(root->writers() == 1);
+    }
+    CHECK(root->writers() == 0);
+    CHECK(f.entries() == 0);
+    write_all(root, "a", "first").value();
+    CHECK(test::read_file(f.dir / "a") == "first");
+    {
+      const auto dropped = file_writer::open(root, key("a")).value();
+      CHECK(dropped->write(0, as_bytes("x")));
+    }
+    CHECK(test::read_file(f.dir / "a") == "first");
+    write_all(root, "a", "second").value();
+    CHECK(test::read_file(f.dir / "a") == "second");
+    CHECK(f.entries() == 1);
+  }
+  CHECK(test::open_files() == before);
+}
+
+TEST_CASE("file_writer: dropping one does not remove what another put in its place") {
+  const fixture f;
+  const auto root = f.root({.atomic = false});
+  auto dropped = file_writer::open(root, key("a")).value();
+  write_all(root, "a", "theirs").value();
+  dropped.reset();
+  CHECK(test::read_file(f.dir / "a") == "theirs");
+  CHECK(f.entries() == 1);
+}
+
+TEST_CASE("file_writer: is spent after finish, and refuses what no file can hold") {
+  const fixture f;
+  const auto root = f.root({});
+  const auto writer = file_writer::open(root, key("a")).value();
+  CHECK(writer->write(UINT64_MAX, as_bytes("x")).failure().code == errc::out_of_range);
+  CHECK(writer->write(detail::max_file_size, as_bytes("x")).failure().code == errc::out_of_range);
+  CHECK(writer->write(3, as_bytes("x")));
+  CHECK(writer->finish());
+  CHECK(writer->finish().failure().code == errc::invalid_argument);
+  CHECK_FALSE(writer->write(0, as_bytes("y")));
+  CHECK(test::read_file(f.dir / "a") == std::string("\0\0\0x", 4));
+}
+
+TEST_CASE(
+    "file_writer: what was reserved and not used is given back, and the size never runs ahead") {
+  const fixture f;
+  const auto writer = file_writer::open(f.root({.atomic = false}), key("a")).value();
+  writer->reserve(8 << 20).value();
+  CHECK(fs::file_size(f.dir / "a") == 0);
+  writer->write(0, as_bytes("x")).value();
+  CHECK(fs::file_size(f.dir / "a") == 1);
+  writer->finish().value();
+  struct ::stat info {};
+  REQUIRE(::stat((f.dir / "a").c_str(), &info) == 0);
+  CHECK(info.st_size == 1);
+  CHECK(info.st_blocks * 512 < 1 << 20);
+}
+
+TEST_CASE("file_writer: files get the mode that the process gives its files") {
+  const fixture f;
+  const mode_t mask = ::umask(0027);
+  write_all(f.root({}), "a", "x").value();
+  ::umask(mask);
+  CHECK(fs::status(f.dir / "a").permissions() == fs::perms(0640));
+}
+
+TEST_CASE("file_writer: whatever call fails, the file before stays and nothing is left") {
+  struct fault {
+    long number;
+    int code;
+    const char* says;
+  };
+  for (const fault& each :
+       {fault{SYS_pwrite64, ENOSPC, "io: write X/a: No space left on device"},
+        {SYS_pwrite64, EDQUOT, "io: write X/a: Disk quota exceeded"},
+        {SYS_pwrite64, EIO, "io: write X/a: Input/output error"},
+        {SYS_fallocate, ENOSPC, "io: reserve space for X/a: No space left on device"},
+        {SYS_fdatasync, EIO, "io: sync X/a: Input/output error"},
+        {SYS_close, EIO, "io: close X/a: Input/output error"},
+        {SYS_openat, EMFILE, "io: create X/a: Too many open files"},
+        {SYS_renameat, EIO, "io: rename X/a: Input/output error"}}) {
+    CAPTURE(each.number);
+    const fixture f;
+    test::write_file(f.dir / "a", "before");
+    const auto root = f.root({.sync = true});
+    std::string said = test::in_child([&] {
+      // The way of opening is settled first, so that only the writer meets the fault.
+      static_cast<void>(root->parent_of(key("a"), false));
+      if (!test::deny(each.number, each.code)) return std::string("skipped");
+      const auto refused = write_all(root, "a", "after");
+      return refused ? std::string("written") : to_string(refused.failure());
+    });
+    if (said == "skipped") {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    const std::string where = f.dir.path().string();
+    if (const auto at = said.find(where); at != std::string::npos)
+      said.replace(at, where.size(), "X");
+    CHECK(said == each.says);
+    CHECK(test::read_file(f.dir / "a") == "before");
+    CHECK(f.entries() == 1);
+  }
+}
+
+TEST_CASE("file_writer: file systems that cannot reserve are written to all the same") {
+  const fixture f;
+  const auto root = f.root({});
+  for (const int code : {EOPNOTSUPP, ENOSYS, EINVAL}) {
+    const std::string said = test::in_child([&] {
+      if (!test::deny(SYS_fallocate, code)) return std::string("skipped");
+      return std::string(write_all(root, "a", "after") ? "written" : "refused");
+    });
+    CHECK((said == "written" || said == "skipped"));
+  }
+}
+
+TEST_CASE("file_writer: a failed write cannot be finished") {
+  const fixture f;
+  const auto root = f.root({});
+  const std::string said = test::in_child([&] {
+    const auto writer = file_writer::open(root, key("a")).value();
+    writer->write(0, as_bytes("x")).value();
+    if (!test::deny(SYS_pwrite64, ENOSPC)) return std::string("skipped");
+    const bool wrote = writer->write(1, as_bytes("y")).has_value();
+    return std::string(!wrote && !writer->finish() ? "refused" : "finished");
+  });
+  CHECK((said == "refused" || said == "skipped"));
+  CHECK_FALSE(fs::exists(f.dir / "a"));
+}
+
+TEST_CASE("file_writer: threads that write durably, past the page cache and through it") {
+  const fixture f;
+  std::string text(5'000'000, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i * i % 23);
+  for (const bool atomic : {true, false}) {
+    const auto writer =
+        file_writer::open(f.root({.sync = true, .atomic = atomic}), key("a")).value();
+    CHECK(writer->reserve(text.size() + 100'000));
+    std::vector<std::thread> crew;
+    std::atomic<int> failures{0};
+    for (std::size_t t = 0; t < 4; ++t) {
+      crew.emplace_back([&, t] {
+        constexpr std::size_t piece = 333'333;  // neither the offsets nor the memory are aligned
+        for (std::size_t at = piece * t; at < text.size(); at += 4 * piece)
+          if (!writer->write(at, as_bytes(std::string_view(text).substr(at, piece)))) ++failures;
+      });
+    }
+    for (std::thread& one : crew) one.join();
+    CHECK(failures == 0);
+    CHECK(writer->finish());
+    CHECK(test::read_file(f.dir / "a") == text);
+    CHECK(f.entries() == 1);
+  }
+}
+
+TEST_CASE("file_writer: when only the last sync fails, the outcome is unknown") {
+  const fixture f;
+  const auto root = f.root({.sync = true});
+  const std::string said = test::in_child([&] {
+    if (!test::deny(SYS_fsync, EIO)) return std::string("skipped");
+    return std::string(to_string(write_all(root, "a", "after").failure().code));
+  });
+  CHECK((said == "outcome_unknown" || said == "skipped"));
+}

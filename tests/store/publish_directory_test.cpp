@@ -1,0 +1,369 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/publish_directory.hpp>
+
+#include "support/child_process.hpp"
+#include "support/open_files.hpp"
+#include "support/small_disk.hpp"
+#include "support/store_conformance.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(directory))
+    out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// A store that holds the tree "m", with an object "old".
+struct with_old_tree {
+  explicit with_old_tree(const std::string& path)
+      : root(path), store(file_store::open(path).value()) {
+    store.put(test::key("m/d/old"), as_bytes("old")).value();
+  }
+  /// The tree "m" is what it was, and nothing lies beside it.
+  bool intact() const {
+    return names_in(root) == std::vector<std::string>{"m"} &&
+           names_in(root / "m") == std::vector<std::string>{"d"} &&
+           test::read_file(root / "m/d/old") == "old";
+  }
+  bool replaced() const {
+    return names_in(root) == std::vector<std::string>{"m"} && !fs::exists(root / "m/d/old") &&
+           test::read_file(root / "m/new/0") == "new";
+  }
+  /// Stages `files` files, calls `prepare`, commits.
+  result<void> replace(int files, const std::function<bool()>& prepare) const {
+    ZARRPOINT_TRY(staged, store.stage(test::key("m"), {.overwrite = true, .sync = true}));
+    for (int i = 0; i < files; ++i)
+      ZARRPOINT_CHECK(staged->store().put(test::key("new/" + std::to_string(i)), as_bytes("new")));
+    if (!prepare()) return error{errc::unsupported, "skipped"};
+    return staged->commit();
+  }
+
+  fs::path root;
+  file_store store;
+};
+
+std::string outcome(const result<void>& done) { return done ? "done" : to_string(done.failure()); }
+constexpr const char* no_seccomp = "unsupported: skipped";
+
+}  // namespace
+
+TEST_CASE("publish: whatever call fails, the old tree is intact and nothing is left") {
+  struct fault {
+    long number;
+    int code;
+    int files;
+    bool from_the_start;  ///< or only in the commit
+    const char* words;
+  };
+  const std::vector<fault> faults = {
+      {SYS_mkdirat, ENOSPC, 3, true, "No space left on device"},
+      {SYS_mkdirat, EROFS, 3, true, "Read-only file system"},
+      {SYS_openat, EMFILE, 3, true, "Too many open files"},
+      {SYS_pwrite64, ENOSPC, 3, true, "No space left on device"},
+      {SYS_pwrite64, EIO, 3, true, "Input/output error"},
+      {SYS_close, EIO, 3, true, "Input/output error"},
+      {SYS_fdatasync, EIO, 3, true, "Input/output error"},
+      {SYS_fsync, EIO, 3, true, "Input/output error"},
+      {SYS_fsync, EIO, 3, false, "Input/output error"},
+      {SYS_syncfs, EIO, 100, false, "Input/output error"},
+      {SYS_renameat, EIO, 3, false, "Input/output error"},
+      {SYS_renameat2, EIO, 3, false, "Input/output error"},
+      {SYS_renameat2, ENOSPC, 3, false, "No space left on device"},
+  };
+  for (const fault& each : faults) {
+    CAPTURE(each.number);
+    CAPTURE(each.code);
+    const test::temp_directory dir;
+    const with_old_tree tree(dir.path().string());
+    if (each.number == SYS_syncfs) {
+      const detail::unique_fd fd(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+      if (!detail::syncfs_is_reliable(fd.get())) continue;
+    }
+    const std::string said = test::in_child([&] {
+      const auto fail = [&] { return test::deny(each.number, each.code); };
+      if (each.from_the_start && !fail()) return std::string(no_seccomp);
+      return outcome(tree.replace(each.files, [&] { return each.from_the_start || fail(); }));
+    });
+    if (said == no_seccomp) {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    CHECK(said.starts_with("io: "));
+    CHECK(said.find(dir / "m") != std::string::npos);
+    CHECK(said.ends_with(each.words));
+    CHECK(tree.intact());
+  }
+}
+
+TEST_CASE(
+    "publish: when only the last sync fails, both trees are there and the outcome is unknown") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  const std::string said = test::in_child([&] {
+    return outcome(tree.replace(3, [&] {
+      // Every descriptor of the directory that holds the target.
+      for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (fs::read_symlink(entry.path(), gone) != dir.path()) continue;
+        const auto fd = static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
+        if (!test::deny(SYS_fsync, EIO, test::with_argument{0, fd})) return false;
+      }
+      return true;
+    }));
+  });
+  if (said == no_seccomp) {
+    MESSAGE("skipped: seccomp is not allowed here");
+    return;
+  }
+  CHECK(said.starts_with("outcome_unknown: the old one is kept as .m.tmp."));
+  CHECK(test::read_file(dir / "m/new/0") == "new");
+  const auto names = names_in(dir.path());
+  REQUIRE(names.size() == 2);
+  CHECK(test::read_file(dir.path() / names[0] / "d/old") == "old");
+}
+
+TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") {
+  for (const int code : {EINVAL, ENOSYS}) {
+    const test::temp_directory dir;
+    const with_old_tree tree(dir.path().string());
+    const std::string said = test::in_child([&] {
+      return outcome(tree.replace(3, [&] {
+        return test::deny(SYS_renameat2, code, test::with_argument{4, RENAME_EXCHANGE});
+      }));
+    });
+    if (said == no_seccomp) {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    CHECK(said == "done");
+    CHECK(tree.replaced());
+  }
+}
+
+TEST_CASE("publish: an old tree that cannot step aside stays where it is") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  const test::small_disk busy("size=1m", dir / "m");
+  if (!busy.mounted()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  test::write_file(dir / "m/mounted", "x");
+  for (const bool exchange : {true, false}) {
+    const std::string said = test::in_child([&] {
+      return outcome(tree.replace(3, [&] {
+        return exchange ||
+               test::deny(SYS_renameat2, EINVAL, test::with_argument{4, RENAME_EXCHANGE});
+      }));
+    });
+    if (said == no_seccomp) continue;
+    CHECK(said == "io: publish " + (dir / "m") + ": Device or resource busy");
+    CHECK(names_in(dir.path()) == std::vector<std::string>{"m"});
+    CHECK(names_in(dir / "m") == std::vector<std::string>{"mounted"});
+  }
+}
+
+TEST_CASE("publish: a full disk leaves the old tree, and room for it") {
+  const test::small_disk disk("size=1m");
+  if (!disk.mounted()) {
+    MESSAGE(test::skipped_without_root);
+    return;
+  }
+  const with_old_tree tree(disk.path());
+  for (const bool sync : {false, true}) {
+    {
+      const auto staged =
+          tree.store.stage(test::key("m"), {.overwrite = true, .sync = sync}).value();
+      result<void> put;
+      for (int i = 0; put && i < 20; ++i)
+        put = staged->store().put(test::key(std::to_string(i)), test::random_bytes(100'000));
+      REQUIRE_FALSE(put);
+      CHECK(put.failure().code == errc::io);
+      CHECK(put.failure().message.find("No space left on device") != std::string::npos);
+    }
+    CHECK(tree.intact());
+  }
+  CHECK(tree.replace(3, [] { return true; }));
+  CHECK(tree.replaced());
+}
+
+TEST_CASE("publish: an empty directory may be published over, anything else only when asked") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto publish = [&](const char* name, bool overwrite) -> result<void> {
+    ZARRPOINT_TRY(staged, store.stage(test::key(name), {.overwrite = overwrite, .sync = false}));
+    ZARRPOINT_CHECK(staged->store().put(test::key("x"), as_bytes("new")));
+    return staged->commit();
+  };
+  fs::create_directory(dir / "empty");
+  CHECK(publish("empty", false));
+  CHECK(test::read_file(dir / "empty/x") == "new");
+  test::write_file(dir / "file", "old");
+  test::write_file(dir / "beside", "old");
+  fs::create_symlink("beside", dir / "link");
+  for (const char* name : {"file", "link", "empty"}) {
+    CAPTURE(name);
+    const auto refused = publish(name, false);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::already_exists);
+    CHECK(publish(name, true));
+    CHECK(test::read_file(dir / name + "/x") == "new");
+  }
+  // The link was replaced, not what it points to.
+  CHECK(test::read_file(dir / "beside") == "old");
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"beside", "empty", "file", "link"});
+}
+
+TEST_CASE("publish: not twice, and not while a file is being written") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto staged = store.stage(test::key("m"), {.sync = false}).value();
+  {
+    const auto writer = staged->store().create(test::key("x")).value();
+    const auto refused = staged->commit();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK_FALSE(fs::exists(dir / "m"));
+    writer->finish().value();
+  }
+  CHECK(staged->commit());
+  CHECK(staged->commit().failure().code == errc::invalid_argument);
+  CHECK(fs::exists(dir / "m/x"));
+}
+
+TEST_CASE("publish: parents are made, and two that publish at once do not mix") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto first = store.stage(test::key("a/b/m"), {.overwrite = true}).value();
+  const auto second = store.stage(test::key("a/b/m"), {.overwrite = true}).value();
+  first->store().put(test::key("1"), {}).value();
+  second->store().put(test::key("2"), {}).value();
+  CHECK(second->commit());
+  CHECK(names_in(dir / "a/b/m") == std::vector<std::string>{"2"});
+  CHECK(first->commit());
+  CHECK(names_in(dir / "a/b/m") == std::vector<std::string>{"1"});
+  CHECK(names_in(dir / "a/b") == std::vector<std::string>{"m"});
+}
+
+TEST_CASE("publish: no descriptor leaks, whether it is committed, refused or dropped") {
+  const std::size_t before = test::open_files();
+  {
+    const test::temp_directory dir;
+    const file_store store = file_store::open(dir.path().string()).value();
+    for (int i = 0; i < 20; ++i) {
+      const bool overwrite = i % 2 == 0;
+      auto staged = store.stage(test::key("m"), {.overwrite = overwrite, .sync = i % 3 == 0});
+      CHECK(staged.has_value() == overwrite);
+      if (!staged) continue;
+      for (int file = 0; file <= i; ++file)
+        (*staged)->store().put(test::key(std::to_string(file) + "/x"), as_bytes("x")).value();
+      if (i % 4 == 0) CHECK((*staged)->commit());
+    }
+    CHECK(names_in(dir.path()) == std::vector<std::string>{"m"});
+  }
+  CHECK(test::open_files() == before);
+}
+
+TEST_CASE("publish: trees of any depth are removed, with few descriptors") {
+  const test::temp_directory dir;
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  REQUIRE(::mkdirat(parent.get(), "tree", 0700) == 0);
+  for (const char* branch : {"x", "y"}) {
+    detail::unique_fd at(::openat(parent.get(), "tree", O_RDONLY | O_DIRECTORY));
+    for (int depth = 0; depth < 3000; ++depth) {
+      if (depth % 100 == 0) detail::unique_fd(::openat(at.get(), "f", O_WRONLY | O_CREAT, 0600));
+      REQUIRE(::mkdirat(at.get(), branch, 0700) == 0);
+      at = detail::unique_fd(::openat(at.get(), branch, O_RDONLY | O_DIRECTORY));
+    }
+  }
+  detail::remove_tree(parent.get(), "tree");
+  CHECK(names_in(dir.path()).empty());
+}
+
+TEST_CASE(
+    "publish: the tree is built beside its target under a temporary name that is never listed") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto staged = store.stage(test::key("m"), {}).value();
+  staged->store().put(test::key("a/b"), test::random_bytes(3)).value();
+  const auto during = names_in(dir.path());
+  REQUIRE(during.size() == 1);
+  CHECK(during[0].starts_with(".m.tmp."));
+  CHECK(store.list(store_key::root()).value().empty());
+  staged->commit().value();
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"m"});
+}
+
+TEST_CASE("publish: a target that appears meanwhile is not replaced unasked") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  {
+    const auto staged = store.stage(test::key("m"), {}).value();
+    fs::create_directory(dir / "m");
+    test::write_file(dir / "m/theirs", "x");
+    CHECK(staged->commit().failure().code == errc::already_exists);
+  }
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"m"});
+  CHECK(test::read_file(dir / "m/theirs") == "x");
+}
+
+TEST_CASE("publish: what stands in the way of the parent is named") {
+  const test::temp_directory dir;
+  test::write_file(dir / "file", "x");
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto refused = store.stage(test::key("file/m"), {});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().message.find("file/m") != std::string::npos);
+  CHECK(store.stage(store_key::root(), {}).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("publish: many files are synced as a whole, few one by one, with the same outcome") {
+  for (const int count : {3, 100}) {
+    const test::temp_directory dir;
+    const file_store store = file_store::open(dir.path().string()).value();
+    const auto staged = store.stage(test::key("m"), {.sync = true}).value();
+    for (int i = 0; i < count; ++i)
+      staged->store()
+          .put(test::key(std::to_string(i % 7) + "/" + std::to_string(i)), test::random_bytes(10))
+          .value();
+    staged->commit().value();
+    std::size_t found = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(dir / "m"))
+      found += entry.is_regular_file() ? 1U : 0U;
+    CHECK(found == static_cast<std::size_t>(count));
+  }
+}
+
+TEST_CASE("publish: remove_tree follows no links") {
+  const test::temp_directory dir;
+  fs::create_directories(dir / "tree/a/b");
+  fs::create_directory(dir / "outside");
+  test::write_file(dir / "outside/kept", "x");
+  test::write_file(dir / "tree/a/file", "x");
+  fs::create_directory_symlink(dir / "outside", dir / "tree/a/link");
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  detail::remove_tree(parent.get(), "tree");
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"outside"});
+  CHECK(fs::exists(dir / "outside/kept"));
+  detail::remove_tree(parent.get(), "not there");
+}

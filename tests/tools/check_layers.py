@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the house in order: reads every header and fails on a breach of the layers.
+
+Checks: each header includes only what stands below it; no cycles; each third-party header in its
+one file; no heavy standard headers in core; no macro outside the list; header length; a test file
+for each header; `#pragma once`, the namespace and the licence lines.
+
+    check_layers.py [repository root]     prints one line per breach; exit status 1 if there is one
+    check_layers.py --self-test           shows that each rule catches its breach
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+# Layer -> the layers that its headers may include, beside their own. Top-level headers follow.
+LAYERS = {
+    "core": set(),
+    "memory": {"core"},
+    "exec": {"core"},
+    "codec": {"core", "memory"},
+    "store": {"core", "exec"},
+    "zarr": {"core", "codec"},
+    "array": {"core", "memory", "exec", "codec", "store", "zarr"},
+    "handler": {"core", "memory"},
+    "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
+}
+LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp"}
+LAYERS["cuda"] = {"core", "memory", "exec", "handler"}
+UMBRELLA = "zarrpoint.hpp"  # includes only, of the layers up to checkpoint
+EVERYWHERE = {"fwd.hpp", "version.hpp"}
+
+# Third-party and system headers -> the files (or folders) that may include them.
+CONFINED = [
+    (r"nlohmann/.*", {"zarr/json.hpp"}),
+    (r"zstd.*\.h", {"codec/zstd.hpp"}),
+    (r"zlib\.h", {"codec/gzip.hpp"}),
+    (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
+    (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
+    (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/"}),  # how many processors may run us
+    (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
+    (r"cuda.*\.h", {"cuda/"}),
+]
+STANDARD = re.compile(r"[a-z0-9_]+")  # a header of the standard library has no extension
+HEAVY_IN_CORE = {"iostream", "regex", "filesystem", "functional", "complex", "memory"}
+HEAVY_EXCEPTIONS = {("core/complex.hpp", "complex"), ("core/float_types.hpp", "functional")}
+
+MACROS = {
+    "ZARRPOINT_" + name
+    for name in (
+        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS ASSERT TRY CHECK HOST_DEVICE"
+    ).split()
+}
+FOREIGN_MACROS = {("codec/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY")}  # asked for by the other library
+# Switches of third-party headers, defined and undefined around the include.
+FOREIGN_SWITCHES = {("codec/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY")}
+WARN_LINES, MAX_LINES = 400, 600
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+SPDX = ("SPDX-FileCopyrightText: ", "SPDX-License-Identifier: ")
+SOURCE_FOLDERS = ("include", "tests", "examples", "bench", "tools")
+SOURCE_SUFFIXES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".sh", ".cmake"}
+
+
+def check(root):
+    """Returns (errors, warnings), each a sorted list of lines."""
+    base = root / "include" / "zarrpoint"
+    errors, warnings, graph = [], [], {}
+    for path in sorted(base.rglob("*")):
+        if path.suffix not in (".hpp", ".cuh"):
+            if path.is_file():
+                errors.append(f"{path.relative_to(root)}: not a header")
+            continue
+        name = path.relative_to(base).as_posix()
+        text = path.read_text(encoding="utf-8")
+        say = lambda message, name=name: errors.append(f"include/zarrpoint/{name}: {message}")
+        graph[name] = check_header(name, text, say)
+        lines = text.count("\n")
+        if lines > MAX_LINES:
+            say(f"{lines} lines, more than {MAX_LINES}: split it by idea")
+        elif lines > WARN_LINES:
+            warnings.append(f"include/zarrpoint/{name}: {lines} lines: is it two ideas?")
+        if "/" in name:
+            test = root / "tests" / (name[: -len(path.suffix)] + "_test.cpp")
+            if not test.is_file():
+                say(f"no test file {test.relative_to(root)}")
+    errors += [f"include cycle: {' -> '.join(cycle)}" for cycle in cycles(graph)]
+    errors += licence_errors(root)
+    return sorted(errors), sorted(warnings)
+
+
+def check_header(name, text, say):
+    """Reports the breaches inside one header; returns its own includes."""
+    code = COMMENT.sub("", text)
+    layer = name.split("/")[0] if "/" in name else ""
+    if layer and layer not in LAYERS:
+        say(f"'{layer}' is not a layer")
+        return []
+    if "#pragma once" not in code:
+        say("no #pragma once")
+    own = []
+    for bracket, target in INCLUDE.findall(code):
+        if bracket == '"':
+            say(f'includes "{target}": own headers are <zarrpoint/...>')
+        elif target.startswith("zarrpoint/"):
+            own.append(target[len("zarrpoint/") :])
+            check_own_include(name, layer, own[-1], say)
+        else:
+            check_foreign_include(name, layer, target, say)
+    for macro in DEFINE.findall(code):
+        if macro not in MACROS and (name, macro) not in FOREIGN_MACROS:
+            say(f"defines {macro}: not one of the library's macros")
+    rest = re.sub(r"^\s*#.*$", "", code, flags=re.MULTILINE).strip()
+    if name == UMBRELLA and rest:
+        say("the umbrella contains includes only")
+    # Includes at the very end bring the definitions of what stands above them: not a cycle.
+    end = code.rfind("}")
+    own = [target for target in own if end < 0 or code.find(f"<zarrpoint/{target}>") < end]
+    if rest and not re.search(r"\bnamespace zarrpoint::inline v0\b", rest):
+        say("declares something outside namespace zarrpoint::inline v0")
+    return own
+
+
+def check_own_include(name, layer, target, say):
+    target_layer = target.split("/")[0]
+    if target in EVERYWHERE or (layer and target_layer == layer):
+        return
+    if name == UMBRELLA:
+        allowed = LAYERS["checkpoint"] | {"checkpoint"}
+    elif not layer:  # fwd.hpp, cuda.hpp
+        allowed = {"core", name[: -len(".hpp")]}
+    else:
+        allowed = LAYERS[layer]
+    if target_layer not in allowed:
+        say(f"includes <zarrpoint/{target}>, which does not stand below it")
+
+
+def check_foreign_include(name, layer, target, say):
+    if STANDARD.fullmatch(target):
+        if layer == "core" and target in HEAVY_IN_CORE and (name, target) not in HEAVY_EXCEPTIONS:
+            say(f"includes <{target}>, too heavy for core")
+        return
+    for pattern, places in CONFINED:
+        if re.fullmatch(pattern, target):
+            if not any(name == p or (p.endswith("/") and name.startswith(p)) for p in places):
+                say(f"includes <{target}>, which is confined to {', '.join(sorted(places))}")
+            return
+    if layer == "interop":
+        return  # each interop header may include the one foreign header that it is about
+    say(f"includes <{target}>, which no file of the library may")
+
+
+def cycles(graph):
+    """The include cycles, each once, as lists that end where they begin."""
+    found, done, stack = [], set(), []
+
+    def visit(name):
+        if name in stack:
+            found.append(stack[stack.index(name) :] + [name])
+        elif name not in done:
+            stack.append(name)
+            for target in graph.get(name, []):
+                visit(target)
+            stack.pop()
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name)
+    return found
+
+
+def licence_errors(root):
+    errors = []
+    for folder in SOURCE_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if not path.is_file() or "/golden/" in name or "/data/" in name:
+                continue
+            if path.suffix in SOURCE_SUFFIXES or path.name == "CMakeLists.txt":
+                head = path.read_text(encoding="utf-8").split("\n")[:3]
+                if not all(any(mark in line for line in head) for mark in SPDX):
+                    errors.append(f"{name}: no SPDX lines at its head")
+    return errors
+
+
+# ------------------------------------------------------------------------------------ self-test
+
+HEAD = (
+    "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: y\n#pragma once\n{}\n"
+    "namespace zarrpoint::inline v0 {{ }}\n"
+)
+GOOD = {
+    "include/zarrpoint/version.hpp": HEAD.format("#define ZARRPOINT_VERSION_MAJOR 1"),
+    "include/zarrpoint/core/a.hpp": HEAD.format("#include <vector>"),
+    "tests/core/a_test.cpp": HEAD.format(""),
+    "include/zarrpoint/codec/zstd.hpp": HEAD.format(
+        "#include <zstd.h>\n#include <zarrpoint/core/a.hpp>\n// #include <zarrpoint/zarr/x.hpp>"
+    ),
+    "tests/codec/zstd_test.cpp": HEAD.format(""),
+    "include/zarrpoint/store/s.hpp": HEAD.format("") + "#include <zarrpoint/store/s_part.hpp>\n",
+    "include/zarrpoint/store/s_part.hpp": HEAD.format("#include <zarrpoint/store/s.hpp>"),
+    "tests/store/s_test.cpp": HEAD.format(""),
+    "tests/store/s_part_test.cpp": HEAD.format(""),
+}
+
+
+def breach(path, text, with_test=True):
+    tree = {f"include/zarrpoint/{path}": HEAD.format(text)}
+    if with_test:
+        tree[f"tests/{path[:-4]}_test.cpp"] = HEAD.format("")
+    return tree
+
+
+BREACHES = [
+    ("upwards", breach("core/b.hpp", "#include <zarrpoint/codec/zstd.hpp>"), "stand below"),
+    ("sideways", breach("exec/b.hpp", "#include <zarrpoint/memory/m.hpp>"), "stand below"),
+    ("umbrella", breach("array/b.hpp", "#include <zarrpoint/zarrpoint.hpp>"), "stand below"),
+    ("third party", breach("array/b.hpp", "#include <zstd.h>"), "confined to codec/zstd.hpp"),
+    ("unknown", breach("handler/b.hpp", "#include <xtensor/xarray.hpp>"), "no file of the library"),
+    ("system", breach("array/b.hpp", "#include <fcntl.h>"), "confined to store/"),
+    ("heavy", breach("core/b.hpp", "#include <regex>"), "too heavy"),
+    ("quoted", breach("core/b.hpp", '#include "a.hpp"'), "own headers are"),
+    ("macro", breach("core/b.hpp", "#define HELPER 1"), "defines HELPER"),
+    ("untested", breach("core/b.hpp", "", with_test=False), "no test file tests/core/b_test.cpp"),
+    ("long", breach("core/b.hpp", "\n" * 601), "more than 600"),
+    ("folder", breach("misc/b.hpp", ""), "not a layer"),
+    ("cycle", breach("core/b.hpp", "#include <zarrpoint/core/b.hpp>"), "include cycle"),
+    ("no pragma", {"include/zarrpoint/core/a.hpp": "// SPDX-FileCopyrightText: x\n"
+                   "// SPDX-License-Identifier: y\n"}, "no #pragma once"),
+    ("no licence", {"include/zarrpoint/core/a.hpp": "#pragma once\n"}, "no SPDX"),
+    ("no licence in a test", {"tests/core/c_test.cpp": "int x;\n"}, "no SPDX"),
+    ("namespace", {"include/zarrpoint/core/a.hpp": "// SPDX-FileCopyrightText: x\n"
+                   "// SPDX-License-Identifier: y\n#pragma once\nint x;\n"}, "outside namespace"),
+    ("code in the umbrella", {"include/zarrpoint/zarrpoint.hpp": HEAD.format("")}, "includes only"),
+]  # fmt: skip
+
+
+def self_test():
+    failures = []
+
+    def run(tree):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in tree.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return check(Path(folder))
+
+    errors, warnings = run(GOOD)
+    if errors or warnings:
+        failures.append(f"a good tree was refused: {errors + warnings}")
+    _, warnings = run(GOOD | breach("core/b.hpp", "\n" * 450))
+    if len(warnings) != 1:
+        failures.append("no warning for a header of 450 lines")
+    for title, tree, expected in BREACHES:
+        errors, _ = run(GOOD | tree)
+        if len(errors) != 1 or expected not in errors[0]:
+            failures.append(f"{title}: expected one error with '{expected}', got {errors}")
+    return failures
+
+
+def main(arguments):
+    if "--self-test" in arguments:
+        failures = self_test()
+        print("\n".join(failures) or f"check_layers: {len(BREACHES) + 2} self-tests passed")
+        return 1 if failures else 0
+    root = Path(arguments[0] if arguments else Path(__file__).parents[2]).resolve()
+    errors, warnings = check(root)
+    for line in warnings:
+        print(f"warning: {line}")
+    for line in errors:
+        print(f"error: {line}")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

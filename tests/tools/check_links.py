@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the documents true to the files that they point to: README.md and docs/*.md.
+
+Checks: each relative link leads to a file of the repository, each #anchor to a heading; each file
+that is named in `code` exists (as it stands, or below include/zarrpoint or tests); each ```cpp block
+of docs/ stands, but for white space, in the C++ file that the last link before it leads to. A line
+of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that of README.md.)
+
+    check_links.py [repository root]      prints one line per breach; exit status 1 if there is one
+    check_links.py --self-test            shows that each rule catches its breach
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?) *#*$")
+CODE = re.compile(r"`([^`]+)`")
+FILE_NAME = re.compile(r"[\w.-]+(/[\w.-]+)+\.(hpp|cpp|py|sh|md|txt)")
+PLACES = ("", "include/zarrpoint/", "tests/")
+SOURCES = (".hpp", ".cpp")
+
+
+def blocks(text):
+    """(line number, language or None, lines) of each code block, and of each line outside."""
+    found, number, lines = [], 0, text.split("\n")
+    while number < len(lines):
+        if lines[number].lstrip().startswith("```"):
+            language, start, body = lines[number].lstrip()[3:].strip(), number + 1, []
+            number += 1
+            while number < len(lines) and not lines[number].lstrip().startswith("```"):
+                body.append(lines[number])
+                number += 1
+            found.append((start, language, body))
+        else:
+            found.append((number + 1, None, [lines[number]]))
+        number += 1
+    return found
+
+
+def anchors(path):
+    """The anchors of a document's headings, as GitHub makes them."""
+    out = set()
+    for _, language, lines in blocks(path.read_text(encoding="utf-8")):
+        heading = HEADING.match(lines[0]) if language is None else None
+        if heading:
+            title = LINK.sub(lambda link: link[0][1 : link[0].index("]")], heading[1])
+            name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            number, unique = 0, name
+            while unique in out:
+                number += 1
+                unique = f"{name}-{number}"
+            out.add(unique)
+    return out
+
+
+def link_error(root, document, target):
+    """What is wrong with a link, or None; and the file it leads to."""
+    if re.match(r"[a-z][a-z0-9+.-]*:", target):
+        return None, None
+    name, _, anchor = target.partition("#")
+    path = (document.parent / name).resolve() if name else document
+    if not path.is_relative_to(root):
+        return f"{target} leads out of the repository", None
+    if not path.exists():
+        return f"{target} leads nowhere", None
+    if anchor and (path.suffix != ".md" or anchor not in anchors(path)):
+        return f"{target}: there is no such heading", path
+    return None, path
+
+
+def stands_in(block, source):
+    """Whether the pieces of a block, which "..." lines divide, stand in a text in that order."""
+    text, at = " ".join(source.split()), 0
+    for piece in "\n".join(line.strip() for line in block).split("\n...\n"):
+        piece = " ".join(piece.split())
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+def check(root):
+    """The breaches, a line each."""
+    root, errors = root.resolve(), []
+    for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        source = None  # what the last link to C++ leads to
+        for number, language, lines in blocks(document.read_text(encoding="utf-8")):
+            say = lambda text: errors.append(f"{document.relative_to(root)}:{number}: {text}")
+            if language is None:
+                for target in LINK.findall(CODE.sub("", lines[0])):
+                    error, path = link_error(root, document, target)
+                    if error:
+                        say(error)
+                    elif path is not None and path.suffix in SOURCES:
+                        source = path
+                for code in CODE.findall(lines[0]):
+                    if FILE_NAME.fullmatch(code):
+                        if not any((root / place / code).is_file() for place in PLACES):
+                            say(f"there is no file {code}")
+            elif language == "cpp" and document.parent != root:
+                if source is None:
+                    say("no link to the C++ file of this block stands before it")
+                elif not stands_in(lines, source.read_text(encoding="utf-8")):
+                    say(f"this block does not stand in {source.relative_to(root)}")
+    return errors
+
+
+# ------------------------------------------------------------------------------------ self-test
+
+GOOD = {
+    "README.md": "# A `b` c!\n[d](docs/d.md) [e](docs/d.md#e-f-1) [web](https://x.y/#z) [s](#a-b-c)\n"
+    "`[no](link)`\n```cpp\nany();\n```\n",
+    "docs/d.md": "# D\n## E, f\n## E f\n[back](../README.md) `core/a.hpp`: [a](../tests/a.cpp)\n"
+    "```cpp\nint a;\n...\nint  c;\n```\n```sh\nrun [x](y)\n```\n",
+    "include/zarrpoint/core/a.hpp": "",
+    "tests/a.cpp": "int a;\nint b;\n  int c;\n",
+}
+BREACHES = [
+    ("file", {"README.md": "[d](docs/none.md)"}, "README.md:1: docs/none.md leads nowhere"),
+    ("anchor", {"README.md": "\n[d](docs/d.md#none)"}, "README.md:2: docs/d.md#none: there is no"),
+    ("own anchor", {"README.md": "# A\n[d](#b)"}, "README.md:2: #b: there is no"),
+    ("out", {"README.md": "[d](../x.md)"}, "leads out of the repository"),
+    ("name", {"README.md": "`core/none.hpp`"}, "there is no file core/none.hpp"),
+    ("block", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint d;\n```"}, "does not stand in tests/a.cpp"),
+    ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
+    ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
+]  # fmt: skip
+
+
+def self_test():
+    failures = []
+
+    def run(tree):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in tree.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return check(Path(folder))
+
+    if errors := run(GOOD):
+        failures.append(f"a good tree was refused: {errors}")
+    for title, tree, expected in BREACHES:
+        errors = run(GOOD | tree)
+        if len(errors) != 1 or expected not in errors[0]:
+            failures.append(f"{title}: expected one error with '{expected}', got {errors}")
+    return failures
+
+
+def main(arguments):
+    if "--self-test" in arguments:
+        failures = self_test()
+        print("\n".join(failures) or f"check_links: {len(BREACHES) + 1} self-tests passed")
+    else:
+        failures = check(Path(arguments[0] if arguments else Path(__file__).parents[2]))
+        for line in failures:
+            print(f"error: {line}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy over the headers, one translation unit per layer, and over the examples.
+
+    run_tidy.py [layer...]     all layers when none is named; exit status 1 on any finding
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+TIDY = os.environ.get("CLANG_TIDY", "clang-tidy-16")
+
+
+def tidy(source, headers):
+    """What clang-tidy says about `source` and the headers whose path matches `headers`."""
+    command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
+               str(source), "--", "-std=c++20", f"-I{INCLUDE}", f"-I{ROOT}/examples"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or (done.stderr if done.returncode else "")
+
+
+def main(layers):
+    folders = sorted(path.name for path in (INCLUDE / "zarrpoint").iterdir() if path.is_dir())
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = []
+        for layer in layers or folders:
+            headers = sorted((INCLUDE / "zarrpoint" / layer).rglob("*.hpp"))
+            source = Path(folder, f"{layer}.cpp")
+            includes = [f"#include <{path.relative_to(INCLUDE)}>\n" for path in headers]
+            source.write_text("".join(includes), encoding="utf-8")
+            jobs.append((source, f"include/zarrpoint/{layer}/"))
+        if not layers:
+            jobs += [(path, "/examples/") for path in sorted((ROOT / "examples").glob("*.cpp"))]
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            findings = [text for text in workers.map(lambda job: tidy(*job), jobs) if text]
+    print("\n".join(findings) or f"{len(jobs)} translation units are clean")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

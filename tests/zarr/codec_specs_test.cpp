@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/codec_specs.hpp>
+
+#include "json_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace zarrpoint;
+using json_text::node_of;
+
+TEST_CASE("long form, bare name, must_understand") {
+  CHECK(parse_codec_spec(node_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
+        codec_spec{"zstd", node_of(R"({"level":3})")});
+  CHECK(parse_codec_spec(node_of(R"("crc32c")")).value() == codec_spec{"crc32c", {}});
+  CHECK(parse_codec_spec(node_of(R"({"name":"x","must_understand":false})")).value() ==
+        codec_spec{"x", {}, false});
+  CHECK(parse_codec_spec(node_of(R"({"name":"x","must_understand":true})")).value() ==
+        codec_spec{"x", {}});
+}
+
+TEST_CASE("what is refused") {
+  const std::pair<const char*, errc> table[] = {
+      {"{}", errc::corrupt},
+      {"3", errc::corrupt},
+      {"null", errc::corrupt},
+      {R"("")", errc::corrupt},
+      {R"({"name":3})", errc::corrupt},
+      {R"({"name":"x","configuration":[]})", errc::corrupt},
+      {R"({"name":"x","configuration":null})", errc::corrupt},
+      {R"({"name":"x","must_understand":0})", errc::corrupt},
+      {R"({"name":"x","level":3})", errc::unsupported},
+  };
+  for (const auto& [text, code] : table) {
+    CAPTURE(text);
+    const auto spec = parse_codec_spec(node_of(text));
+    REQUIRE_FALSE(spec);
+    CHECK(spec.failure().code == code);
+  }
+  CHECK_FALSE(parse_codec_specs(node_of("[]")));
+  CHECK_FALSE(parse_codec_specs(node_of("{}")));
+  CHECK_FALSE(parse_codec_specs(node_of(R"(["bytes",3])")));
+}
+
+TEST_CASE("the long form is written, and only what all readers understand") {
+  const auto specs =
+      parse_codec_specs(node_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
+                  {"name":"vlen-utf8","configuration":{}}])"));
+  CHECK(json_text::text_of(codec_specs_to_node(*specs)) ==
+        R"([{"name":"crc32c"},{"name":"bytes","configuration":{"endian":"big"}},)"
+        R"({"name":"vlen-utf8","configuration":{}}])");
+  const codec_spec optional{"x", {}, false};
+  CHECK(codec_specs_to_node({&optional, 1}).failure().code == errc::invalid_argument);
+  CHECK(codec_specs_to_node({}).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("the codecs of zarr-python's own tests") {
+  for (const char* name :
+       {"bytes", "gzip", "zstd", "blosc", "crc32c", "transpose", "sharding_indexed"}) {
+    const node cases =
+        json_text::golden("zarr-python/v3/codec/" + std::string(name) + "/cases.json");
+    for (const auto& [label, value] : *cases.if_object()) {
+      CAPTURE(label);
+      const auto spec = parse_codec_spec(value);
+      REQUIRE(spec);
+      CHECK(spec->name == name);
+    }
+  }
+}

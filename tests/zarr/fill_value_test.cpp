@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/fill_value.hpp>
+
+#include "json_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace zarrpoint;
+using json_text::node_of;
+
+namespace {
+
+struct row {
+  dtype_kind type;
+  std::string text;
+  std::uint64_t bits;   ///< of the element, or of the real part
+  std::string written;  ///< empty: as `text`
+};
+
+std::uint64_t bits_of(const fill_value& fill, std::size_t at = 0, std::size_t size = 0) {
+  if (size == 0) size = fill.bytes().size();
+  return detail::load_native(fill.bytes().data() + at, size);
+}
+
+}  // namespace
+
+TEST_CASE("v3: what is read, bit for bit, and how it is written") {
+  using enum dtype_kind;
+  const row table[] = {
+      {bool_, "true", 1, ""},
+      {bool_, "false", 0, ""},
+      {bool_, "0", 0, "false"},
+      {bool_, "1", 1, "true"},
+      {int8, "-128", 0x80, ""},
+      {int8, "127", 0x7f, ""},
+      {uint8, "255", 0xff, ""},
+      {int16, "-32768", 0x8000, ""},
+      {uint16, "65535", 0xffff, ""},
+      {int32, "-2147483648", 0x80000000, ""},
+      {uint32, "4294967295", 0xffffffff, ""},
+      {int64, "-9223372036854775808", 0x8000000000000000, ""},
+      {int64, "9007199254740993", 9007199254740993, ""},
+      {uint64, "18446744073709551615", 0xffffffffffffffff, ""},
+      {int32, "7.0", 7, "7"},
+      {int32, "-1e3", static_cast<std::uint32_t>(-1000), "-1000"},
+      {uint64, "9223372036854775808.0", 0x8000000000000000, "9223372036854775808"},
+      {float16, "0.1", 0x2e66, "0.0999755859375"},
+      {float16, "\"NaN\"", 0x7e00, ""},
+      {float16, "\"0x7e01\"", 0x7e01, ""},
+      {float16, "\"0x7d00\"", 0x7d00, ""},
+      {float16, "\"0x3c00\"", 0x3c00, "1.0"},
+      {bfloat16, "0", 0, "0.0"},
+      {bfloat16, "\"Infinity\"", 0x7f80, ""},
+      {bfloat16, "\"NaN\"", 0x7fc0, ""},
+      {bfloat16, "\"0xffc1\"", 0xffc1, ""},
+      {bfloat16, "-2.5", 0xc020, ""},
+      {float8_e4m3fn, "0.0", 0, "\"0x00\""},
+      {float8_e4m3fn, "1", 0x38, "\"0x38\""},
+      {float8_e4m3fn, "\"NaN\"", 0x7f, "\"0x7f\""},
+      {float8_e4m3fn, "\"0xff\"", 0xff, ""},
+      {float8_e5m2, "\"-Infinity\"", 0xfc, "\"0xfc\""},
+      {float32, "0.1", 0x3dcccccd, "0.10000000149011612"},
+      {float32, "-0.0", 0x80000000, ""},
+      {float32, "0", 0, "0.0"},
+      {float32, "\"-Infinity\"", 0xff800000, ""},
+      {float32, "\"0x7fc00000\"", 0x7fc00000, "\"NaN\""},
+      {float32, "\"0x7fc00123\"", 0x7fc00123, ""},
+      {float32, "\"0x7FA00000\"", 0x7fa00000, "\"0x7fa00000\""},
+      {float32, "\"0xffc00000\"", 0xffc00000, ""},
+      {float32, "1e39", 0x7f800000, "\"Infinity\""},
+      {float64, "\"0x7ff8000000000abc\"", 0x7ff8000000000abc, ""},
+      {float64, "9.969209968386869e+36", 0x479e000000000000, ""},
+      {float64, "5e-324", 1, ""},
+      {float64, "\"0x0000000000000000\"", 0, "0.0"},
+  };
+  for (const row& one : table) {
+    CAPTURE(one.text);
+    const auto fill = parse_fill_value(node_of(one.text), one.type, 3);
+    REQUIRE_MESSAGE(fill, json_text::error_of(fill));
+    CHECK(fill->bytes().size() == dtype(one.type).size());
+    CHECK(bits_of(*fill) == one.bits);
+    CHECK_FALSE(fill->is_null());
+    const std::string written = json_text::text_of(fill_value_to_node(*fill, one.type, 3));
+    CHECK(written == (one.written.empty() ? one.text : one.written));
+    CHECK(parse_fill_value(node_of(written), one.type, 3).value() == *fill);
+  }
+}
+
+TEST_CASE("complex numbers are two floats") {
+  const auto fill = parse_fill_value(node_of(R"(["NaN", 1.5])"), dtype_kind::complex64, 3).value();
+  CHECK(bits_of(fill, 0, 4) == 0x7fc00000);
+  CHECK(bits_of(fill, 4, 4) == 0x3fc00000);
+  CHECK(json_text::text_of(fill_value_to_node(fill, dtype_kind::complex64, 3)) == R"(["NaN",1.5])");
+  const auto wide =
+      parse_fill_value(node_of(R"(["0x7ff8000000000001", -0.0])"), dtype_kind::complex128, 3)
+          .value();
+  CHECK(bits_of(wide, 8, 8) == 0x8000000000000000);
+  CHECK(json_text::text_of(fill_value_to_node(wide, dtype_kind::complex128, 3)) ==
+        R"(["0x7ff8000000000001",-0.0])");
+}
+
+TEST_CASE("strings") {
+  const auto fill = parse_fill_value(node("héllo"), dtype_kind::string, 3).value();
+  CHECK(fill.text() == "héllo");
+  CHECK(fill.bytes().empty());
+  CHECK(fill_value_to_node(fill, dtype_kind::string, 3).value() == node("héllo"));
+}
+
+TEST_CASE("v3: what is refused") {
+  using enum dtype_kind;
+  const std::pair<dtype_kind, const char*> table[] = {
+      {bool_, "null"},
+      {bool_, "2"},
+      {bool_, "\"true\""},
+      {bool_, "0.5"},
+      {int8, "128"},
+      {int8, "-129"},
+      {int8, "1.5"},
+      {int8, "\"1\""},
+      {int8, "true"},
+      {uint8, "-1"},
+      {uint8, "256"},
+      {uint8, "null"},
+      {int64, "1e19"},
+      {int64, "9223372036854775808"},
+      {uint64, "-1"},
+      {uint64, "18446744073709551616.0"},
+      {int32, "NaN"},
+      {float32, "NaN"},
+      {float32, "Infinity"},
+      {float32, "null"},
+      {float32, "\"nan\""},
+      {float32, "\"+Infinity\""},
+      {float32, "\"0x7fc0\""},
+      {float32, "\"0x7fc000000\""},
+      {float32, "\"0x7fc0000g\""},
+      {float32, "\"0x-7fc000\""},
+      {float32, "\"7fc00000\""},
+      {float32, "\"0X7fc00000\""},
+      {float32, "\"1.5\""},
+      {float32, "[1]"},
+      {float32, "true"},
+      {float64, "\"0x7fc00000\""},
+      {float8_e4m3fn, "\"0x7f0\""},
+      {complex64, "0"},
+      {complex64, "[1]"},
+      {complex64, "[1,2,3]"},
+      {complex64, "[null,0]"},
+      {string, "0"},
+      {string, "null"},
+      {string, "[]"},
+      {float16, "\"0x\""},
+  };
+  for (const auto& [type, text] : table) {
+    CAPTURE(text);
+    const auto fill = parse_fill_value(node_of(text), type, 3);
+    REQUIRE_FALSE(fill);
+    CHECK(fill.failure().code == errc::corrupt);
+  }
+}
+
+TEST_CASE("v2: null is undefined, hex is unknown, 0 is an empty string") {
+  for (const dtype_kind kind : all_dtype_kinds) {
+    const auto fill = parse_fill_value(node(), kind, 2).value();
+    CHECK(fill.is_null());
+    CHECK(fill.bytes().size() == dtype(kind).size());
+    CHECK(fill_value_to_node(fill, kind, 2).value().is_null());
+    // v3 has no null.
+    const node zero = fill_value_to_node(fill, kind, 3).value();
+    CHECK(parse_fill_value(zero, kind, 3).value() == fill_value::zero(kind));
+    CHECK(fill_value_to_node(fill_value(), kind, 3).value() == zero);
+  }
+  CHECK(parse_fill_value(node(0), dtype_kind::string, 2).value().text().empty());
+  CHECK(parse_fill_value(node("a"), dtype_kind::string, 2).value().text() == "a");
+  CHECK_FALSE(parse_fill_value(node(1), dtype_kind::string, 2));
+  CHECK_FALSE(parse_fill_value(node("0x7fc00001"), dtype_kind::float32, 2));
+  CHECK(bits_of(parse_fill_value(node("NaN"), dtype_kind::float32, 2).value()) == 0x7fc00000);
+  const auto payload = parse_fill_value(node("0x7fc00001"), dtype_kind::float32, 3).value();
+  CHECK(fill_value_to_node(payload, dtype_kind::float32, 2).failure().code == errc::unsupported);
+  const auto small = parse_fill_value(node(1.5), dtype_kind::float8_e4m3fn, 2).value();
+  CHECK(fill_value_to_node(small, dtype_kind::float8_e4m3fn, 2).value() == node(1.5));
+}
+
+TEST_CASE("from C++ values") {
+  CHECK(fill_value::of(1.5F) == parse_fill_value(node(1.5), dtype_kind::float32, 3).value());
+  CHECK(fill_value::of(std::int16_t{-1}) ==
+        parse_fill_value(node(-1), dtype_kind::int16, 3).value());
+  CHECK(fill_value::of_text("x") == parse_fill_value(node("x"), dtype_kind::string, 3).value());
+  CHECK(fill_value_to_node(fill_value::of(1.5F), dtype_kind::float64, 3).failure().code ==
+        errc::invalid_argument);
+  CHECK(fill_value_to_node(fill_value::of_text("x"), dtype_kind::int8, 3).failure().code ==
+        errc::invalid_argument);
+}
+
+TEST_CASE("every fill value of zarr-python's own tests") {
+  for (const char* name :
+       {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+        "float32", "float64", "complex64", "complex128", "string"}) {
+    const node cases =
+        json_text::golden("zarr-python/v3/data_type/" + std::string(name) + "/fill_values.json");
+    const dtype type = parse_dtype(name).value();
+    for (const auto& [label, value] : *cases.if_object()) {
+      CAPTURE(label);
+      const auto fill = parse_fill_value(value, type, 3);
+      REQUIRE_MESSAGE(fill, json_text::error_of(fill));
+      const node written = fill_value_to_node(*fill, type, 3).value();
+      CHECK(parse_fill_value(written, type, 3).value() == *fill);
+    }
+  }
+}

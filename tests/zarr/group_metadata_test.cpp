@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/group_metadata.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace zarrpoint;
+
+TEST_CASE("a group is compared by what it says") {
+  group_metadata a;
+  group_metadata b;
+  CHECK(a == b);
+  b.consolidated.emplace();
+  CHECK_FALSE(a == b);
+  a.consolidated = b.consolidated;
+  a.attributes = node::object{{"x", 1}};
+  CHECK_FALSE(a == b);
+}

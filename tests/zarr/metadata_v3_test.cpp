@@ -1,0 +1,476 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include "json_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace zarrpoint;
+using json_text::golden;
+using json_text::node_of;
+
+namespace {
+
+/// A document that every reader accepts, to be changed member by member.
+const std::string valid_text =
+    R"({"zarr_format":3,"node_type":"array","shape":[7,10],"data_type":"float32",)"
+    R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},)"
+    R"("chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},)"
+    R"("fill_value":0.0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]})";
+
+node changed(const std::string& key, std::string_view value) {
+  node document = node_of(valid_text);
+  document.set(key, node_of(value));
+  return document;
+}
+
+node without(const std::string& key) {
+  node document = node_of(valid_text);
+  std::erase_if(*document.if_object(), [&](const node::member& one) { return one.key == key; });
+  return document;
+}
+
+errc code_of(const node& document) {
+  const auto array = parse_array_v3(document);
+  REQUIRE_MESSAGE(!array, dump_json(document));
+  return array.failure().code;
+}
+
+}  // namespace
+
+TEST_CASE("what is read is written, byte for byte") {
+  const array_metadata array = parse_array_v3(node_of(valid_text)).value();
+  CHECK(array.zarr_format == 3);
+  CHECK(array.shape == dims{7, 10});
+  CHECK(array.type == dtype_kind::float32);
+  CHECK(array.chunk_shape == dims{2, 3});
+  CHECK(array.keys == chunk_key_encoding{});
+  CHECK(array.fill == fill_value::of(0.0F));
+  CHECK(array.codecs == std::vector{codec_spec{"bytes", node_of(R"({"endian":"little"})")}});
+  CHECK(array.attributes.is_null());
+  CHECK_FALSE(array.dimension_names);
+  CHECK(json_text::text_of(to_v3(array)) == valid_text);
+}
+
+TEST_CASE("a document with everything in it is stable") {
+  array_metadata array;
+  array.shape = {4, 6};
+  array.type = dtype_kind::bfloat16;
+  array.chunk_shape = {4, 6};
+  array.keys = {chunk_key_encoding::style::v2, '.'};
+  array.fill = parse_fill_value(node("NaN"), array.type, 3).value();
+  array.codecs = {{"sharding_indexed", node_of(R"({"chunk_shape":[2,6],"codecs":[{"name":"bytes",
+      "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_codecs":[{"name":"bytes",
+      "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"})")}};
+  array.attributes = node_of(R"({"units":"m","b":[1,NaN]})");
+  array.dimension_names = dimension_names_list{"rows", std::nullopt};
+  const std::string text = json_text::text_of(to_v3(array));
+  CHECK(text ==
+        R"({"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"bfloat16",)"
+        R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,6]}},)"
+        R"("chunk_key_encoding":{"name":"v2","configuration":{"separator":"."}},)"
+        R"("fill_value":"NaN","codecs":[{"name":"sharding_indexed","configuration":)"
+        R"({"chunk_shape":[2,6],"codecs":[{"name":"bytes","configuration":{"endian":"little"}},)"
+        R"({"name":"crc32c"}],"index_codecs":[{"name":"bytes","configuration":)"
+        R"({"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}],)"
+        R"("attributes":{"units":"m","b":[1,NaN]},"dimension_names":["rows",null]})");
+  const auto again = parse_array_v3(node_of(text)).value();
+  CHECK(json_text::text_of(to_v3(again)) == text);
+}
+
+TEST_CASE("each data type by its name") {
+  for (const dtype_kind kind : all_dtype_kinds) {
+    array_metadata array = parse_array_v3(node_of(valid_text)).value();
+    array.type = kind;
+    array.fill = fill_value::zero(kind);
+    const node document = to_v3(array).value();
+    CHECK(*document.find("data_type") == node(to_string(dtype(kind))));
+    CHECK(parse_array_v3(document).value() == array);
+  }
+}
+
+TEST_CASE("quirks of real files that are accepted") {
+  const array_metadata plain = parse_array_v3(node_of(valid_text)).value();
+  const std::pair<const char*, const char*> same[] = {
+      {"shape", "[7.0, 10]"},
+      {"data_type", R"({"name":"float32"})"},
+      {"data_type", R"({"name":"float32","configuration":{}})"},
+      {"chunk_key_encoding", R"("default")"},
+      {"chunk_key_encoding", R"({"name":"default"})"},
+      {"chunk_key_encoding", R"({"name":"default","configuration":{}})"},
+      {"chunk_key_encoding", R"({"name":"default","separator":"/"})"},
+      {"fill_value", "0"},
+      {"fill_value", R"("0x00000000")"},
+      {"attributes", "null"},
+      {"attributes", "{}"},
+      {"dimension_names", "null"},
+      {"storage_transformers", "[]"},
+      {"storage_transformers", "null"},
+      {"storage_transformers", R"([{"name":"x","must_understand":false}])"},
+      {"extension", R"({"must_understand":false,"any":[1]})"},
+  };
+  for (const auto& [key, value] : same) {
+    CAPTURE(key);
+    CAPTURE(value);
+    const auto array = parse_array_v3(changed(key, value));
+    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    CHECK(*array == plain);
+  }
+  CHECK(parse_array_v3(changed("codecs", R"(["bytes"])")).value().codecs[0].name == "bytes");
+  CHECK(parse_array_v3(changed("codecs", R"([{"name":"endian"}])")).value().codecs[0].name ==
+        "endian");
+  CHECK_FALSE(parse_array_v3(changed("codecs", R"([{"name":"x","must_understand":false}])"))
+                  .value()
+                  .codecs[0]
+                  .must_understand);
+  CHECK(parse_array_v3(changed("chunk_key_encoding", R"("v2")")).value().keys.separator == '.');
+  CHECK(parse_array_v3(changed("chunk_key_encoding", R"({"name":"v2","separator":"/"})"))
+            .value()
+            .keys == chunk_key_encoding{chunk_key_encoding::style::v2, '/'});
+  const auto named = parse_array_v3(changed("dimension_names", R"(["y",null])")).value();
+  CHECK(*named.dimension_names == dimension_names_list{"y", std::nullopt});
+}
+
+TEST_CASE("a chunk of length 0 on an axis of length 0, and nowhere else") {
+  node document = changed("shape", "[0, 10]");
+  document.set("chunk_grid",
+               node_of(R"({"name":"regular","configuration":{"chunk_shape":[0,5]}})"));
+  CHECK(parse_array_v3(document).value().chunk_shape == dims{1, 5});
+  document.set("chunk_grid",
+               node_of(R"({"name":"regular","configuration":{"chunk_shape":[4,0]}})"));
+  CHECK(code_of(document) == errc::corrupt);
+}
+
+TEST_CASE("what is refused, as by every other reader") {
+  struct {
+    const char* key;
+    const char* value;
+    errc code;
+  } const table[] = {
+      {"zarr_format", "2", errc::unsupported},
+      {"zarr_format", "4", errc::unsupported},
+      {"zarr_format", "\"3\"", errc::corrupt},
+      {"zarr_format", "null", errc::corrupt},
+      {"node_type", "\"group\"", errc::corrupt},
+      {"node_type", "3", errc::corrupt},
+      {"shape", "7", errc::corrupt},
+      {"shape", "[7]", errc::corrupt},
+      {"shape", "[7, -1]", errc::corrupt},
+      {"shape", "[7, 0.5]", errc::corrupt},
+      {"shape", "[7, \"1\"]", errc::corrupt},
+      {"shape", "[7, 9223372036854775808]", errc::corrupt},
+      {"shape", "[4611686018427387904, 4]", errc::out_of_range},
+      {"data_type", "null", errc::corrupt},
+      {"data_type", "{}", errc::corrupt},
+      {"data_type", R"({"name":"float32","must_understand":false})", errc::unsupported},
+      {"data_type", R"({"name":"float32","configuration":{"a":1}})", errc::unsupported},
+      {"chunk_grid", "\"regular\"", errc::corrupt},
+      {"chunk_grid", R"({"name":"regular"})", errc::corrupt},
+      {"chunk_grid", R"({"name":"regular","configuration":{}})", errc::corrupt},
+      {"chunk_grid", R"({"name":"regular","configuration":{"chunk_shape":[2]}})", errc::corrupt},
+      {"chunk_grid", R"({"name":"regular","configuration":{"chunk_shape":[0,3]}})", errc::corrupt},
+      {"chunk_grid", R"({"name":"regular","configuration":{"chunk_shape":[2,3],"x":1}})",
+       errc::unsupported},
+      {"chunk_grid", R"({"name":"rectilinear","configuration":{}})", errc::unsupported},
+      {"chunk_grid",
+       R"({"name":"regular","configuration":{"chunk_shape":[4611686018427387904,4611686018427387904]}})",
+       errc::out_of_range},
+      {"chunk_key_encoding", "null", errc::corrupt},
+      {"chunk_key_encoding", "\"suffix\"", errc::unsupported},
+      {"chunk_key_encoding", R"({"name":"default","configuration":{"separator":"-"}})",
+       errc::corrupt},
+      {"chunk_key_encoding", R"({"name":"default","configuration":{"separator":""}})",
+       errc::corrupt},
+      {"chunk_key_encoding",
+       R"({"name":"default","separator":"/","configuration":{"separator":"."}})", errc::corrupt},
+      {"chunk_key_encoding", R"({"name":"default","configuration":{"x":1}})", errc::unsupported},
+      {"fill_value", "null", errc::corrupt},
+      {"fill_value", "NaN", errc::corrupt},
+      {"codecs", "[]", errc::corrupt},
+      {"codecs", "{}", errc::corrupt},
+      {"codecs", R"([{"name":"bytes","endian":"little"}])", errc::unsupported},
+      {"attributes", "[]", errc::corrupt},
+      {"attributes", "\"a\"", errc::corrupt},
+      {"dimension_names", "[]", errc::corrupt},
+      {"dimension_names", "[\"a\"]", errc::corrupt},
+      {"dimension_names", "[\"a\", 1]", errc::corrupt},
+      {"dimension_names", "{}", errc::corrupt},
+      {"storage_transformers", "[\"x\"]", errc::unsupported},
+      {"storage_transformers", "{}", errc::corrupt},
+      {"extension", "null", errc::unsupported},
+      {"extension", "1", errc::unsupported},
+      {"extension", "{}", errc::unsupported},
+      {"extension", R"({"must_understand":true})", errc::unsupported},
+      {"consolidated_metadata", "null", errc::unsupported},
+  };
+  for (const auto& [key, value, code] : table) {
+    CAPTURE(key);
+    CAPTURE(value);
+    CHECK(code_of(changed(key, value)) == code);
+  }
+  for (const char* key : {"zarr_format", "node_type", "shape", "data_type", "chunk_grid",
+                          "chunk_key_encoding", "fill_value", "codecs"}) {
+    CAPTURE(key);
+    const auto array = parse_array_v3(without(key));
+    REQUIRE_FALSE(array);
+    CHECK(array.failure().code == errc::corrupt);
+    CHECK(array.failure().message.find(key) != std::string::npos);
+  }
+  for (const char* text : {"null", "[]", "3", "\"a\"", "{}"})
+    CHECK(code_of(node_of(text)) == errc::corrupt);
+  std::string deep = "1";
+  for (int i = 0; i < 40; ++i) deep += ",1";
+  CHECK(code_of(changed("shape", "[" + deep + "]")) == errc::unsupported);
+}
+
+TEST_CASE("data types of later versions are named in the error") {
+  for (const char* name : {"int2",
+                           "int4",
+                           "uint4",
+                           "float8_e4m3",
+                           "float8_e3m4",
+                           "float8_e4m3fnuz",
+                           "float8_e8m0fnu",
+                           "float6_e2m3fn",
+                           "float4_e2m1fn",
+                           "complex_bfloat16",
+                           "r16",
+                           "r*",
+                           "raw_bytes",
+                           "bytes",
+                           "variable_length_bytes",
+                           "null_terminated_bytes",
+                           "fixed_length_utf32",
+                           "struct",
+                           "structured",
+                           "numpy.datetime64",
+                           "numpy.timedelta64",
+                           "Float32",
+                           "invalid",
+                           "<f4"}) {
+    CAPTURE(name);
+    const std::string quoted = '"' + std::string(name) + '"';
+    for (const std::string& value :
+         {quoted, R"({"name":)" + quoted + R"(,"configuration":{"length_bytes":4,"fields":[]}})"}) {
+      // The fill value of such a type says nothing about it.
+      for (const char* fill : {"0", "\"\"", "{}", "[1]", "null"}) {
+        node document = changed("data_type", value);
+        document.set("fill_value", node_of(fill));
+        const auto array = parse_array_v3(document);
+        REQUIRE_FALSE(array);
+        CHECK(array.failure().code == errc::unsupported);
+        CHECK(array.failure().message.find(quoted) != std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_CASE("what could not be read back is not written") {
+  const array_metadata plain = parse_array_v3(node_of(valid_text)).value();
+  const auto refused = [&](auto change) {
+    array_metadata array = plain;
+    change(array);
+    const auto written = to_v3(array);
+    return !written && written.failure().code == errc::invalid_argument;
+  };
+  CHECK(refused([](auto& a) { a.codecs.clear(); }));
+  CHECK(refused([](auto& a) { a.codecs[0].must_understand = false; }));
+  CHECK(refused([](auto& a) { a.chunk_shape = {2}; }));
+  CHECK(refused([](auto& a) { a.fill = fill_value::of(1.0); }));
+  CHECK(refused([](auto& a) { a.attributes = node::array{}; }));
+  CHECK(refused([](auto& a) { a.attributes = node::object{{"a", "\xff"}}; }));
+  CHECK(refused([](auto& a) { a.attributes = node::object{{"a", 1}, {"a", 1}}; }));
+  CHECK(refused([](auto& a) { a.dimension_names = dimension_names_list{"a", "\xff"}; }));
+}
+
+TEST_CASE("groups") {
+  const auto group = parse_group_v3(node_of(
+      R"({"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":null})"));
+  REQUIRE(group);
+  CHECK(*group->attributes.find("a") == node(1));
+  CHECK_FALSE(group->consolidated);
+  CHECK(json_text::text_of(to_v3(*group)) ==
+        R"({"zarr_format":3,"node_type":"group","attributes":{"a":1}})");
+  CHECK(json_text::text_of(to_v3(group_metadata{})) == R"({"zarr_format":3,"node_type":"group"})");
+
+  for (
+      const char* text :
+      {R"({"zarr_format":3,"node_type":"array"})", R"({"zarr_format":2,"node_type":"group"})",
+       R"({"node_type":"group"})", R"({"zarr_format":3})",
+       R"({"zarr_format":3,"node_type":"group","x":1})",
+       R"({"zarr_format":3,"node_type":"group","attributes":1})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"other"}})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline"}})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":[]}})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":{"a":1}}})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":{"../a":{}}}})",
+       R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":{"/a":{}}}})"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_group_v3(node_of(text)));
+  }
+  CHECK(parse_group_v3(node_of(R"({"zarr_format":3,"node_type":"group",
+      "consolidated_metadata":{"kind":"other","must_understand":false}})")));
+}
+
+TEST_CASE("inline consolidated metadata") {
+  group_metadata group;
+  group.attributes = node_of(R"({"step":1})");
+  group.consolidated =
+      consolidated_documents{{"a", to_v3(group_metadata{}).value()}, {"a/w", node_of(valid_text)}};
+  const std::string text = json_text::text_of(to_v3(group));
+  CHECK(text ==
+        R"({"zarr_format":3,"node_type":"group","attributes":{"step":1},"consolidated_metadata":)"
+        R"({"kind":"inline","must_understand":false,"metadata":{"a":{"zarr_format":3,)"
+        R"("node_type":"group"},"a/w":)" +
+            valid_text + "}}}");
+  CHECK(parse_group_v3(node_of(text)).value() == group);
+  group.consolidated->push_back({"a/../b", node::object{}});
+  CHECK(to_v3(group).failure().code == errc::invalid_argument);
+  group.consolidated->back().first = "a";
+  CHECK(to_v3(group).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("groups that other implementations wrote") {
+  const auto tree = parse_group_v3(golden("peers/zarr-python/v3-tree/zarr.json")).value();
+  CHECK(*tree.attributes.find("model") == node("demo"));
+  REQUIRE(tree.consolidated);
+  std::string kinds;
+  for (const auto& [path, document] : *tree.consolidated) {
+    const bool is_array = parse_node_kind_v3(document).value() == node_kind::array;
+    kinds += path + (is_array ? "=array " : "=group ");
+    if (is_array) {
+      CHECK(parse_array_v3(document));
+    } else {
+      CHECK(parse_group_v3(document));
+    }
+  }
+  CHECK(kinds == "layer=group w=array layer/b=array ");
+  for (const char* name : {"minimal", "with_attributes", "with_extra_field"})
+    CHECK(parse_group_v3(golden("zarr-python/v3/group/" + std::string(name) + ".json")));
+}
+
+TEST_CASE("arrays that other implementations wrote") {
+  struct {
+    std::string path;
+    std::string spec;
+    std::string fill;
+  } const table[] = {
+      {"tensorstore/v3-bfloat16-sharded", "bfloat16[7, 10]", "0.0"},
+      {"tensorstore/v3-bfloat16-zstd-shard-start", "bfloat16[7, 10]", "0.0"},
+      {"tensorstore/v3-float8_e4m3fn-sharded", "float8_e4m3fn[7, 10]", "\"0x00\""},
+      {"tensorstore/v3-float8_e5m2-sharded", "float8_e5m2[7, 10]", "\"0x00\""},
+      {"tensorstore/v3-nested-shard", "float32[16, 16]", "0.0"},
+      {"tensorstore/v3-index-plain", "float32[16, 16]", "0.0"},
+      {"tensorstore/v3-zero-d", "int64[]", "0"},
+      {"tensorstore/v3-zero-d-sharded", "float64[]", "0.0"},
+      {"tensorstore/v3-empty", "float32[0, 5]", "0.0"},
+      {"tensorstore/v3-dot-keys", "int16[5, 4]", "0"},
+      {"tensorstore/v3-v2keys", "int16[5, 4]", "0"},
+      {"tensorstore/v3-float64-big", "float64[7, 10]", "0.0"},
+      {"tensorstore/v3-int32-transpose-shard", "int32[7, 10]", "0"},
+      {"tensorstore/v3-fill-bfloat16-Infinity", "bfloat16[3]", "\"Infinity\""},
+      {"tensorstore/v3-fill-bool-True", "bool[3]", "true"},
+      {"tensorstore/v3-fill-complex64-NaN1.5", "complex64[3]", "[\"NaN\",1.5]"},
+      {"tensorstore/v3-fill-float16-0x7e01", "float16[3]", "\"0x7e01\""},
+      {"tensorstore/v3-fill-float32--Infinity", "float32[3]", "\"-Infinity\""},
+      {"tensorstore/v3-fill-float32-0x7fc00123", "float32[3]", "\"0x7fc00123\""},
+      {"tensorstore/v3-fill-float32-NaN", "float32[3]", "\"NaN\""},
+      {"tensorstore/v3-fill-float64-0x7ff8000000000abc", "float64[3]", "\"0x7ff8000000000abc\""},
+      {"tensorstore/v3-fill-float8_e4m3fn-NaN", "float8_e4m3fn[3]", "\"0x7f\""},
+      {"tensorstore/v3-fill-int64--9223372036854775808", "int64[3]", "-9223372036854775808"},
+      {"tensorstore/v3-fill-uint64-18446744073709551615", "uint64[3]", "18446744073709551615"},
+      {"zarr-python/v3-strings", "string[7]", "\"\""},
+      {"zarr-python/v3-strings-sharded", "string[7]", "\"\""},
+      {"zarr-python/v3-numcodecs-delta", "int32[9, 8]", "0"},
+      {"zarr-python/v3-bool-plain", "bool[9, 8]", "false"},
+      {"zarr-python/v3-complex64-shard-start", "complex64[9, 8]", "[0.0,0.0]"},
+  };
+  for (const auto& [path, spec, fill] : table) {
+    CAPTURE(path);
+    const auto array = parse_array_v3(golden("peers/" + path + "/zarr.json"));
+    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    CHECK(to_string(array->spec()) == spec);
+    const node written = to_v3(*array).value();
+    CHECK(dump_json(*written.find("fill_value")) == fill);
+    CHECK(parse_array_v3(written).value() == *array);
+  }
+  const auto dotted = parse_array_v3(golden("peers/tensorstore/v3-dot-keys/zarr.json")).value();
+  CHECK(dotted.keys.key({1, 0}) == "c.1.0");
+  CHECK(*dotted.dimension_names == dimension_names_list{"y", std::nullopt});
+}
+
+TEST_CASE("zarr-python's own documents") {
+  for (const char* name : {"regular_grid_default_encoding", "regular_grid_v2_encoding",
+                           "gzip_codec", "zstd_codec", "blosc_codec", "transpose_and_crc32c_codecs",
+                           "sharding_indexed_codec", "with_optionals", "with_extra_field"}) {
+    CAPTURE(name);
+    const auto array =
+        parse_array_v3(golden("zarr-python/v3/array/" + std::string(name) + ".json"));
+    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    CHECK(parse_array_v3(to_v3(*array).value()).value() == *array);
+  }
+  for (const char* kind : {"default", "v2"}) {
+    const node cases =
+        golden("zarr-python/v3/chunk_key_encoding/" + std::string(kind) + "/cases.json");
+    for (const auto& [label, value] : *cases.if_object()) {
+      CAPTURE(label);
+      node document = node_of(valid_text);
+      document.set("chunk_key_encoding", value);
+      CHECK(parse_array_v3(document));
+    }
+  }
+  CHECK(parse_array_v3(golden("zarr-java/storage_transformer/empty/zarr.json")));
+}
+
+TEST_CASE("documents beyond us are refused with the name of what is beyond us") {
+  const std::pair<const char*, const char*> table[] = {
+      {"peers/tensorstore/v3-int4-sharded/zarr.json", "int4"},
+      {"peers/tensorstore/v3-float4_e2m1fn-sharded/zarr.json", "float4_e2m1fn"},
+      {"peers/tensorstore/v3-float8_e8m0fnu-sharded/zarr.json", "float8_e8m0fnu"},
+      {"peers/zarr-python/v3-struct/zarr.json", "struct"},
+      {"peers/zarr-python/v3-datetime/zarr.json", "numpy.datetime64"},
+      {"peers/zarr-python/v3-timedelta/zarr.json", "numpy.timedelta64"},
+      {"peers/zarr-python/v3-raw/zarr.json", "raw_bytes"},
+      {"peers/zarr-python/v3-U5/zarr.json", "fixed_length_utf32"},
+      {"peers/zarr-python/v3-rectilinear/zarr.json", "rectilinear"},
+      {"zarr-python/v3/array/rectilinear_grid_with_rle.json", "rectilinear"},
+      {"zarr-python/v3/array/datatype_named_config.json", "numpy.datetime64"},
+      {"zarr-java/storage_transformer/exists/zarr.json", "chunk-manifest-json"},
+  };
+  for (const auto& [path, name] : table) {
+    CAPTURE(path);
+    const auto array = parse_array_v3(golden(path));
+    REQUIRE_FALSE(array);
+    CHECK(array.failure().code == errc::unsupported);
+    CHECK(array.failure().message.find('"' + std::string(name) + '"') != std::string::npos);
+  }
+}
+
+TEST_CASE("any value in any place: an error, or an array that reads back") {
+  node document = golden("zarr-python/v3/array/sharding_indexed_codec.json");
+  document.set("attributes", node_of(R"({"a":1})"));
+  document.set("dimension_names", node_of(R"(["y","x"])"));
+  std::size_t accepted = 0;
+  json_text::for_each_damage(document, [&](const node& damaged) {
+    const auto array = parse_array_v3(damaged);
+    if (!array) {
+      if (array.failure().message.empty()) FAIL_CHECK(dump_json(damaged));
+      return;
+    }
+    ++accepted;
+    const auto written = to_v3(*array);
+    if (!written || parse_array_v3(*written).value() != *array) FAIL_CHECK(dump_json(damaged));
+  });
+  CHECK(accepted > 0);
+  json_text::for_each_damage(golden("peers/zarr-python/v3-tree/zarr.json"),
+                             [](const node& damaged) {
+                               const auto group = parse_group_v3(damaged);
+                               if (group && parse_group_v3(to_v3(*group).value()).value() != *group)
+                                 FAIL_CHECK(dump_json(damaged));
+                             });
+}
