@@ -58,8 +58,10 @@ TEST_CASE("any change breaks the seal") {
 
 TEST_CASE("what is no commit document is refused with the reason") {
   const auto refusal = [](node document, bool sealed = true) {
-    if (sealed && document.if_object() != nullptr)
+    if (sealed && document.if_object() != nullptr) {
+      std::erase_if(*document.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
       document.set("crc32c", detail::commit_seal(document));
+    }
     const auto parsed = parse_commit_document(document);
     REQUIRE_FALSE(parsed);
     return parsed.failure();

@@ -234,6 +234,34 @@ TEST_CASE("publish: an empty directory may be published over, anything else only
   CHECK(names_in(dir.path()) == std::vector<std::string>{"beside", "empty", "file", "link"});
 }
 
+TEST_CASE("publish: what killed writers left is removed, what others work on is not") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const std::string id(32, 'a');
+  const auto make = [&](const std::string& name) {
+    fs::create_directories(fs::path(dir.path()) / name / "d");
+    test::write_file(fs::path(dir.path()) / name / "d/x", "x");
+  };
+  make(".m.tmp." + id);
+  make(".m2.tmp." + id);
+  make(".m.tmp.tmp." + id);
+  make(".m.tmp.short");
+  test::write_file(fs::path(dir.path()) / (".m.tmp." + std::string(32, 'b')), "a file");
+  auto at_work = store.stage(test::key("m"), {.overwrite = true, .sync = false}).value();
+  at_work->store().put(test::key("x"), as_bytes("x")).value();
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::size_t before = names_in(dir.path()).size();
+
+  detail::remove_abandoned(parent.get(), "m");
+  CHECK(names_in(dir.path()).size() == before);  // all of them are young
+  detail::remove_abandoned(parent.get(), "m", 0);
+  const auto left = names_in(dir.path());
+  CHECK(left.size() == before - 1);
+  CHECK(std::find(left.begin(), left.end(), ".m.tmp." + id) == left.end());
+  CHECK(at_work->commit());
+  CHECK(test::read_file(fs::path(dir.path()) / "m/x") == "x");
+}
+
 TEST_CASE("publish: not twice, and not while a file is being written") {
   const test::temp_directory dir;
   const file_store store = file_store::open(dir.path().string()).value();

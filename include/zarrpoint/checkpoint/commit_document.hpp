@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -48,12 +49,8 @@ inline void append_hex(std::string& text, std::uint32_t value) {
   for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(value >> shift) & 15U];
 }
 
-/// The checksum of a commit document's node without its own `crc32c` member.
-inline std::string commit_seal(const node& document) {
-  node unsealed = node::object{};
-  for (const node::member& member : *document.if_object()) {
-    if (member.key != "crc32c") unsealed.set(member.key, member.value);
-  }
+/// The checksum of a commit document's node, which has no member `crc32c` yet.
+inline std::string commit_seal(const node& unsealed) {
   const std::string text = dump_json(unsealed, json_style::compact);
   std::string seal;
   append_hex(seal, crc32c(as_bytes(text)));
@@ -64,23 +61,29 @@ inline error bad_commit(std::string_view what) {
   return {errc::corrupt, "commit document: " + std::string(what)};
 }
 
-template <class Member>
-result<std::string> commit_string(const node& from, Member&& key) {
-  const node* value = from.find(key);
-  const std::string* text = value != nullptr ? value->if_string() : nullptr;
-  if (text == nullptr)
-    return bad_commit("member \"" + std::string(key) + "\" is missing or no string");
-  return *text;
+/// Takes a member out of an object; null when it has none of that key.
+inline node take_member(node& from, std::string_view key) {
+  node* member = from.find(key);
+  return member != nullptr ? std::exchange(*member, node()) : node();
 }
 
-template <class Node>
-result<object_digest> parse_object_digest(const node::member& from, const Node& body) {
+template <class = void>
+result<std::string> take_string(node& from, std::string_view key) {
+  node* value = from.find(key);
+  std::string* text = value != nullptr ? value->if_string() : nullptr;
+  if (text == nullptr)
+    return bad_commit("member \"" + std::string(key) + "\" is missing or no string");
+  return std::move(*text);
+}
+
+template <class = void>
+result<object_digest> parse_object_digest(node::member& from) {
   object_digest object;
-  const node* size = body.find("size");
+  const node* size = from.value.find("size");
   const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
   if (!bytes) return bad_commit("object \"" + from.key + "\" has no size");
   object.size = *bytes;
-  ZARRPOINT_TRY(hex, commit_string(body, std::string_view("crc32c")));
+  ZARRPOINT_TRY(hex, take_string(from.value, "crc32c"));
   if (hex.size() % 8 != 0)
     return bad_commit("object \"" + from.key + "\" has a torn list of checksums");
   object.crc32c.reserve(hex.size() / 8);
@@ -99,23 +102,22 @@ result<object_digest> parse_object_digest(const node::member& from, const Node& 
   return object;
 }
 
-template <class Node>
-result<leaf_record> parse_leaf_record(const Node& from) {
+template <class = void>
+result<leaf_record> parse_leaf_record(node& from) {
   leaf_record leaf;
-  ZARRPOINT_TRY(name, commit_string(from, std::string_view("name")));
+  ZARRPOINT_TRY(name, take_string(from, "name"));
   leaf.name = std::move(name);
-  ZARRPOINT_TRY(typestr, commit_string(from, std::string_view("typestr")));
+  ZARRPOINT_TRY(typestr, take_string(from, "typestr"));
   leaf.typestr = std::move(typestr);
-  const node* metadata = from.find("metadata");
-  if (metadata == nullptr || metadata->if_object() == nullptr)
+  leaf.metadata = take_member(from, "metadata");
+  if (leaf.metadata.if_object() == nullptr)
     return bad_commit("leaf \"" + leaf.name + "\" has no metadata");
-  leaf.metadata = *metadata;
-  const node* objects = from.find("objects");
+  node* objects = from.find("objects");
   if (objects == nullptr || objects->if_object() == nullptr)
     return bad_commit("leaf \"" + leaf.name + "\" has no list of objects");
-  for (const node::member& member : *objects->if_object()) {
-    ZARRPOINT_TRY(object, parse_object_digest(member, member.value));
-    leaf.objects.set(member.key, std::move(object));
+  for (node::member& member : *objects->if_object()) {
+    ZARRPOINT_TRY(object, parse_object_digest(member));
+    leaf.objects.set(std::move(member.key), std::move(object));
   }
   return leaf;
 }
@@ -156,10 +158,10 @@ inline node to_node(const commit_document& document) {
   return out;
 }
 
-/// The document in `from`. Errors: `corrupt` when a member is missing or the seal is broken,
-/// `unsupported` for a format of a later version.
-template <class Node = node>
-result<commit_document> parse_commit_document(const Node& from) {
+/// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`
+/// when a member is missing or the seal is broken, `unsupported` for a format of a later version.
+template <class = void>
+result<commit_document> parse_commit_document(node from) {
   if (from.if_object() == nullptr) return detail::bad_commit("not an object");
   const node* format = from.find("format");
   const auto number = format != nullptr ? format->to_int64() : std::nullopt;
@@ -168,17 +170,18 @@ result<commit_document> parse_commit_document(const Node& from) {
     return error{errc::unsupported, "commit document of format " + std::to_string(*number) +
                                         "; this build reads " +
                                         std::to_string(commit_document::current_format)};
-  ZARRPOINT_TRY(seal, detail::commit_string(from, std::string_view("crc32c")));
+  ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
+  std::erase_if(*from.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
   if (seal != detail::commit_seal(from))
     return detail::bad_commit("its checksum does not match: the file was changed after the commit");
   commit_document document;
-  ZARRPOINT_TRY(id, detail::commit_string(from, std::string_view("id")));
+  ZARRPOINT_TRY(id, detail::take_string(from, "id"));
   document.id = std::move(id);
-  const node* leaves = from.find("leaves");
+  node* leaves = from.find("leaves");
   if (leaves == nullptr || leaves->if_array() == nullptr)
     return detail::bad_commit("no list of leaves");
   document.leaves.reserve(leaves->if_array()->size());
-  for (const node& leaf : *leaves->if_array()) {
+  for (node& leaf : *leaves->if_array()) {
     ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
     document.leaves.push_back(std::move(record));
   }

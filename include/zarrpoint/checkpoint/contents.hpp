@@ -51,7 +51,7 @@ class contents_reader {
   result<checkpoint_contents> read() {
     ZARRPOINT_TRY(root, document("zarr.json"));
     if (root) {
-      ZARRPOINT_CHECK(read_root_v3(*root).at(store_.describe(key_of("zarr.json"))));
+      ZARRPOINT_CHECK(read_root_v3(*std::move(root)).at(store_.describe(key_of("zarr.json"))));
     } else {
       ZARRPOINT_TRY(found, read_root_v2());
       if (!found)
@@ -86,13 +86,13 @@ class contents_reader {
     return read();
   }
 
-  result<void> add_commit(const node& attributes, int zarr_format) {
-    out_.attributes = node::object{};
-    for (const node::member& member : *attributes.if_object()) {
-      if (member.key != commit_document::member_name)
-        out_.attributes.if_object()->push_back(member);
-    }
-    ZARRPOINT_TRY(commit, parse_commit_document(*attributes.find(commit_document::member_name)));
+  result<void> add_commit(node attributes, int zarr_format) {
+    ZARRPOINT_TRY(commit,
+                  parse_commit_document(take_member(attributes, commit_document::member_name)));
+    std::erase_if(*attributes.if_object(), [](const node::member& member) {
+      return member.key == commit_document::member_name;
+    });
+    out_.attributes = std::move(attributes);
     out_.id = std::move(commit.id);
     out_.leaves.reserve(commit.leaves.size());
     for (leaf_record& leaf : commit.leaves) {
@@ -108,16 +108,17 @@ class contents_reader {
     return member != nullptr && member->if_object() != nullptr;
   }
 
-  result<void> read_root_v3(const node& root) {
+  result<void> read_root_v3(node root) {
     ZARRPOINT_TRY(kind, parse_node_kind_v3(root));
-    if (kind == node_kind::array) return add_array({}, root, 3);
-    ZARRPOINT_TRY(group, parse_group_v3(root));
-    if (has_commit(group.attributes)) return add_commit(group.attributes, 3);
+    if (kind == node_kind::array) return add_array({}, std::move(root), 3);
+    ZARRPOINT_TRY(group, parse_group_v3(std::move(root)));
+    if (has_commit(group.attributes)) return add_commit(std::move(group.attributes), 3);
     out_.attributes = std::move(group.attributes);
     if (!group.consolidated) return walk();
-    for (const auto& [path, document] : *group.consolidated) {
+    for (auto& [path, document] : *group.consolidated) {
       ZARRPOINT_TRY(node_kind_there, parse_node_kind_v3(document).at(in_quotes(path)));
-      if (node_kind_there == node_kind::array) ZARRPOINT_CHECK(add_array(path, document, 3));
+      if (node_kind_there == node_kind::array)
+        ZARRPOINT_CHECK(add_array(path, std::move(document), 3));
     }
     return {};
   }
@@ -125,14 +126,14 @@ class contents_reader {
   result<bool> read_root_v2() {
     ZARRPOINT_TRY(array, document(".zarray"));
     if (array) {
-      ZARRPOINT_CHECK(add_array({}, *array, 2));
+      ZARRPOINT_CHECK(add_array({}, *std::move(array), 2));
       return true;
     }
     ZARRPOINT_TRY(group, document(".zgroup"));
     if (!group) return false;
     ZARRPOINT_TRY(attributes, document(".zattrs"));
     if (attributes && has_commit(*attributes)) {
-      ZARRPOINT_CHECK(add_commit(*attributes, 2).at(store_.describe(key_of(".zattrs"))));
+      ZARRPOINT_CHECK(add_commit(*std::move(attributes), 2).at(store_.describe(key_of(".zattrs"))));
       return true;
     }
     if (attributes) out_.attributes = *std::move(attributes);
@@ -143,16 +144,17 @@ class contents_reader {
     }
     ZARRPOINT_TRY(documents,
                   parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
-    for (const v2_node& one : documents) {
-      if (one.kind == node_kind::array) ZARRPOINT_CHECK(add_array(one.path, one.document, 2));
+    for (v2_node& one : documents) {
+      if (one.kind == node_kind::array)
+        ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2));
     }
     return true;
   }
 
-  result<void> add_array(std::string_view path, const node& document, int zarr_format) {
+  result<void> add_array(std::string_view path, node document, int zarr_format) {
     if (out_.leaves.size() >= max_nodes)
       return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
-    out_.leaves.push_back({std::string(path), {}, document, zarr_format, {}});
+    out_.leaves.push_back({std::string(path), {}, std::move(document), zarr_format, {}});
     return {};
   }
 
@@ -187,12 +189,12 @@ class contents_reader {
     if (v3) {
       ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(in_quotes(path)));
       if (kind == node_kind::group) return true;
-      ZARRPOINT_CHECK(add_array(path, *v3, 3));
+      ZARRPOINT_CHECK(add_array(path, *std::move(v3), 3));
       return false;
     }
     ZARRPOINT_TRY(v2, document(path + "/.zarray"));
     if (v2) {
-      ZARRPOINT_CHECK(add_array(path, *v2, 2));
+      ZARRPOINT_CHECK(add_array(path, *std::move(v2), 2));
       return false;
     }
     ZARRPOINT_TRY(group, document(path + "/.zgroup"));

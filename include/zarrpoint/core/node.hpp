@@ -51,6 +51,7 @@ class node {
   }
   const bool* if_bool() const noexcept { return std::get_if<bool>(&value_); }
   const std::string* if_string() const noexcept { return std::get_if<std::string>(&value_); }
+  std::string* if_string() noexcept { return std::get_if<std::string>(&value_); }
   const array* if_array() const noexcept;
   array* if_array() noexcept;
   const object* if_object() const noexcept;

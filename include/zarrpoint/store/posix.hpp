@@ -136,12 +136,16 @@ inline std::string random_id() {
   return text;
 }
 
+/// What all temporary names for `final_name` begin with.
+inline std::string temporary_prefix(std::string_view final_name) {
+  std::string prefix(".");
+  return prefix.append(final_name.substr(0, 255 - 1 - 5 - 32)).append(".tmp.");
+}
+
 /// A fresh name for something that will become `final_name` in the same directory:
 /// `.<final>.tmp.<128-bit id>`, the final name cut so that the whole stays within 255 bytes.
 inline std::string temporary_name(std::string_view final_name) {
-  std::string name(".");
-  name.append(final_name.substr(0, 255 - 1 - 5 - 32)).append(".tmp.").append(random_id());
-  return name;
+  return temporary_prefix(final_name) + random_id();
 }
 
 /// Whether `temporary_name` may have made `name`. Such names are never listed: they belong to

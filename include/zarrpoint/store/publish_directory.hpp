@@ -6,12 +6,16 @@
 #include <zarrpoint/store/directory.hpp>
 #include <zarrpoint/store/file_root.hpp>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint::inline v0::detail {
 
@@ -70,6 +74,29 @@ inline bool is_occupied(int parent, const char* name) noexcept {
   return stream ? stream.next() != nullptr : errno != ENOENT;
 }
 
+/// Removes the temporary trees that killed writers of `target` left in `parent`: those of which
+/// nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may not
+/// have locked them yet, or may have exchanged them with the target and not made that durable yet.
+inline void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600) {
+  directory_stream entries(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!entries) return;
+  const std::string prefix = temporary_prefix(target);
+  std::vector<std::string> found;
+  while (const dirent* entry = entries.next()) {
+    const std::string_view name(entry->d_name);
+    if (name.starts_with(prefix) && is_temporary_name(name) && name.size() == prefix.size() + 32)
+      found.emplace_back(name);
+  }
+  for (const std::string& name : found) {
+    const unique_fd tree(
+        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct ::stat info {};
+    if (!tree || ::fstat(tree.get(), &info) != 0) continue;
+    if (std::time(nullptr) - info.st_ctim.tv_sec < age) continue;
+    if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
+  }
+}
+
 /// A directory that is built beside its target and renamed to it, so that the target is at any time
 /// what it was or what it will be.
 class directory_publication {
@@ -83,6 +110,7 @@ class directory_publication {
     if (!out->parent_) return system_error("create", out->name(), errno);
     const int parent = out->parent_.get();
     if (!how.overwrite && is_occupied(parent, out->target_.c_str())) return out->refuse();
+    remove_abandoned(parent, out->target_);
     const std::string at = temporary_name(out->target_);
     if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
     out->at_ = at;
@@ -90,6 +118,8 @@ class directory_publication {
     unique_fd directory(
         ::openat(parent, at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!directory) return system_error("create", out->name(), errno);
+    // As long as this process lives; where a file system has no locks, nothing is ever abandoned.
+    static_cast<void>(::flock(directory.get(), LOCK_EX | LOCK_NB));
     out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
     return out;
   }

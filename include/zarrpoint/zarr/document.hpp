@@ -98,11 +98,11 @@ inline result<void> check_format(const node& document, std::int64_t format) {
 }
 
 /// Attributes as a node: an object, or null for none (`null` and `{}` are read as none).
-inline result<node> parse_attributes(const node* value) {
-  if (value == nullptr || value->is_null()) return node();
-  const node::object* members = value->if_object();
+inline result<node> parse_attributes(node value) {
+  if (value.is_null()) return node();
+  const node::object* members = value.if_object();
   if (members == nullptr) return corrupt("attributes must be an object");
-  return members->empty() ? node() : *value;
+  return members->empty() ? node() : std::move(value);
 }
 
 /// Whether a member that is not known may be left aside (Zarr v3 core, "must_understand").

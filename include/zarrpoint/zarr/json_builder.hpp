@@ -145,6 +145,15 @@ class json_builder {
   }
 
   static const std::string* duplicate_key(const node::object& members) {
+    constexpr std::size_t few = 12;
+    if (members.size() <= few) {
+      for (std::size_t i = 1; i < members.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          if (members[i].key == members[j].key) return &members[i].key;
+        }
+      }
+      return nullptr;
+    }
     std::vector<const std::string*> keys;
     keys.reserve(members.size());
     for (const node::member& member : members) keys.push_back(&member.key);

@@ -45,10 +45,20 @@ inline void write_json_double(std::string& out, double value) {
   if (fixed && digits.find('.') == std::string_view::npos) out += ".0";
 }
 
+/// Stands in a JSON string as it is.
+constexpr bool is_plain_ascii(char c) noexcept {
+  return c >= 0x20 && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x80;
+}
+
 inline void write_json_string(std::string& out, std::string_view text) {
   constexpr std::string_view hex = "0123456789abcdef";
   out += '"';
-  while (!text.empty()) {
+  while (true) {
+    std::size_t plain = 0;  // most text is nothing else
+    while (plain < text.size() && is_plain_ascii(text[plain])) ++plain;
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const std::size_t length = utf8_sequence(text);
     const auto c = static_cast<unsigned char>(text[0]);
     if (length == 0) {

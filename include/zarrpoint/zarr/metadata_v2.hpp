@@ -91,7 +91,7 @@ inline result<array_metadata> parse_array_v2(const node& zarray, const node* att
       keys,
       detail::parse_v2_separator(zarray.find("dimension_separator")).at("dimension_separator"));
   out.keys = keys;
-  ZARRPOINT_TRY(parsed_attributes, detail::parse_attributes(attributes));
+  ZARRPOINT_TRY(parsed_attributes, detail::parse_attributes(attributes ? *attributes : node()));
   out.attributes = std::move(parsed_attributes);
   detail::mend_empty_chunks(out);
   ZARRPOINT_CHECK(check_array_metadata(out));
@@ -133,7 +133,7 @@ inline result<group_metadata> parse_group_v2(const node& zgroup, const node* att
   ZARRPOINT_CHECK(detail::check_format(zgroup, 2));
   group_metadata out;
   out.zarr_format = 2;
-  ZARRPOINT_TRY(parsed, detail::parse_attributes(attributes));
+  ZARRPOINT_TRY(parsed, detail::parse_attributes(attributes ? *attributes : node()));
   out.attributes = std::move(parsed);
   return out;
 }

@@ -175,7 +175,7 @@ inline result<array_metadata> parse_array_v3(const node& document) {
       out.codecs = std::move(codecs);
       has_codecs = true;
     } else if (key == "attributes") {
-      ZARRPOINT_TRY(attributes, detail::parse_attributes(&value));
+      ZARRPOINT_TRY(attributes, detail::parse_attributes(value));
       out.attributes = std::move(attributes);
     } else if (key == "dimension_names") {
       ZARRPOINT_TRY(names, detail::parse_dimension_names(value).at(key));
@@ -248,7 +248,7 @@ inline result<group_metadata> parse_group_v3(node document) {
   for (auto& [key, value] : *document.if_object()) {
     if (key == "zarr_format" || key == "node_type") continue;
     if (key == "attributes") {
-      ZARRPOINT_TRY(attributes, detail::parse_attributes(&value));
+      ZARRPOINT_TRY(attributes, detail::parse_attributes(std::move(value)));
       out.attributes = std::move(attributes);
     } else if (key == "consolidated_metadata") {
       // zarr-python before 3.1.4 and acquire-zarr write null for none.
