@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
-#include <zarrpoint/zarr/printable.hpp>
 
 #include <algorithm>
 #include <set>

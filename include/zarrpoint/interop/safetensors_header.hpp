@@ -4,11 +4,11 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/tensor_spec.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/printable.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/utf8.hpp>
-#include <zarrpoint/zarr/printable.hpp>
 
 #include <algorithm>
 #include <cstddef>

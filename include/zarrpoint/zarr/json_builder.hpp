@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/node.hpp>
-#include <zarrpoint/zarr/printable.hpp>
+#include <zarrpoint/core/printable.hpp>
 
 #include <algorithm>
 #include <cstddef>
