@@ -37,16 +37,19 @@ TEST_CASE("an object is made by the first item and dropped by the last") {
   CHECK(made == 2);
 }
 
-TEST_CASE("a failure is not kept") {
+TEST_CASE("a failure is that of all items of the object, and of no other") {
   detail::object_table<int> table;
   bool fail = true;
   const auto make = [&]() -> result<std::shared_ptr<int>> {
     if (fail) return error{errc::io, "no"};
     return std::make_shared<int>(5);
   };
-  CHECK_FALSE(table.get(item_of(0, 1), make));
+  CHECK_FALSE(table.get(item_of(0, 2), make));
   fail = false;
-  CHECK(*table.get(item_of(0, 1), make).value() == 5);
+  const auto again = table.get(item_of(0, 2), make);
+  REQUIRE_FALSE(again);
+  CHECK(again.failure().message == "no");
+  CHECK(*table.get(item_of(2, 1), make).value() == 5);
 }
 
 TEST_CASE("many workers share one object") {

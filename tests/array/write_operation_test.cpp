@@ -9,7 +9,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -222,6 +228,103 @@ TEST_CASE("a write that fails leaves the object as it was, and says which it is"
     store->writes_until_failure = INT64_MAX;
     CHECK(read_all(w) == data);
   }
+}
+
+#if ZARRPOINT_EXCEPTIONS
+/// Throws where a chunk begins with a zero, after the others have had time to come near.
+struct throwing_codec {
+  static constexpr std::string_view name = "test.throwing";
+  static constexpr bool fixed_size = true;
+  static result<throwing_codec> from_configuration(const node&) { return throwing_codec{}; }
+  node configuration() const { return {}; }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const {
+    if (from[0] == std::byte{0}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      throw std::runtime_error("no more");
+    }
+    std::copy(from.begin(), from.end(), to.begin());
+    return from.size();
+  }
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const {
+    std::copy(from.begin(), from.end(), to.begin());
+    return from.size();
+  }
+};
+
+TEST_CASE("an exception in one inner chunk is an error of the write, and nobody waits for ever") {
+  const thread_pool pool(4);
+  context how{.executor = pool.executor(),
+              .codecs = codec_registry<bytes_codec, crc32c_codec, throwing_codec>::table()};
+  recording_store store;
+  const array w = make(
+      store, shards({256, 2}, {256, 2}, {1, 2}, {bytes_spec(), {"test.throwing", node()}}), how);
+  std::vector<std::int32_t> data(512, 1);
+  for (const std::size_t where : {0U, 100U, 255U}) {
+    data[2 * where] = 0;
+    const auto refused = w.write(box::whole({256, 2}), view_of(data, {256, 2}));
+    REQUIRE_FALSE(refused);
+    CHECK(mentions(refused.failure(), "no more"));
+    data[2 * where] = 1;
+  }
+  CHECK(w.write(box::whole({256, 2}), view_of(data, {256, 2})));
+}
+#endif
+
+/// Refuses one allocation.
+class refusing_resource final : public memory_resource {
+ public:
+  explicit refusing_resource(int which) : left_(which) {}
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+    if (left_.fetch_sub(1) == 0) return nullptr;
+    return default_resource().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+    default_resource().deallocate(memory, bytes, alignment);
+  }
+  bool refused() const { return left_ < 0; }
+
+ private:
+  std::atomic<int> left_;
+};
+
+TEST_CASE("whichever allocation is refused, reads and writes end, with the data or an error") {
+  const thread_pool pool(4);
+  const dims shape{64, 64};
+  const auto data = uneven(64 * 64);
+  bool refused = true;
+  for (int which = 0; refused; ++which) {
+    refusing_resource memory(which);
+    context how{.executor = pool.executor(), .resource = &memory};
+    how.limit.bytes_in_flight = 1;
+    recording_store store;
+    const array w = make(store, shards(shape, {32, 64}, {1, 64}, {bytes_spec(), zstd_spec()}), how);
+    const auto written = w.write(box::whole(shape), view_of(data, shape));
+    if (!written) {
+      CHECK(written.failure().code == errc::resource_limit);
+      continue;
+    }
+    std::vector<std::int32_t> back(data.size());
+    const auto read = w.read(box::whole(shape), view_of(back, shape));
+    if (read) {
+      CHECK(back == data);
+    } else {
+      CHECK(read.failure().code == errc::resource_limit);
+    }
+    refused = memory.refused();
+    REQUIRE(which < 10000);
+  }
+}
+
+TEST_CASE("a chunk that is stored in too many bytes is not loaded for a write to part of it") {
+  recording_store store;
+  const array w = make(store, raw_metadata(dtype_kind::int32, {10}, {10}));
+  store.put(key_of("w/c/0"), std::vector<std::byte>(4096)).value();
+  const std::vector<std::int32_t> one{1};
+  const auto refused = w.write(box{{1}, {1}}, view_of(one, {1}));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::corrupt);
+  CHECK(mentions(refused.failure(), "4096 stored bytes where int32[10] takes 40"));
 }
 
 TEST_CASE("strings in shards") {

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -96,4 +97,15 @@ TEST_CASE("subview: of nothing, and of one element by any step, without arithmet
   const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
   const zp::host_view one = zp::dense_view(bytes, {zp::dtype_kind::float64, {1}});
   CHECK(zp::subview(one, zp::selection({0}, {1}, {INT64_MAX})).data == bytes);
+}
+
+TEST_CASE("a writable view is a view") {
+  double value = 1;
+  const zp::mutable_host_view writable =
+      zp::dense_view(reinterpret_cast<std::byte*>(&value), {zp::dtype_kind::float64, {1}});
+  const zp::host_view view = writable;
+  CHECK(view.data == writable.data);
+  CHECK(view.spec() == writable.spec());
+  CHECK(view.strides == writable.strides);
+  static_assert(!std::convertible_to<zp::host_view, zp::mutable_host_view>);
 }

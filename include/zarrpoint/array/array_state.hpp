@@ -68,6 +68,17 @@ inline std::uint32_t payload_digest(const codec_chain& chain, bytes_view stored)
   return load_le<std::uint32_t>(stored.data() + (stored.size() - trailer));
 }
 
+/// Whether a chunk or inner chunk may be stored in `size` bytes, before memory is taken for them.
+/// Errors: `corrupt`.
+inline result<void> check_stored_size(const codec_chain& chain, std::uint64_t size) {
+  const bool exact = chain.fixed_size();
+  if (exact ? size == chain.encoded_bound() : size <= chain.stored_limit()) return {};
+  return error{errc::corrupt,
+               std::to_string(size) + " stored bytes where " + to_string(chain.chunk_spec()) +
+                   (exact ? " takes " : " takes at most ") +
+                   std::to_string(exact ? chain.encoded_bound() : chain.stored_limit())};
+}
+
 /// The slots of a workspace that the array layer uses.
 enum scratch_slot : std::size_t { stored_slot, decoded_slot };
 

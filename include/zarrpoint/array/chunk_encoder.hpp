@@ -74,7 +74,7 @@ class chunk_encoder {
     }
     ZARRPOINT_TRY(chunk, scratch_tensor::make(spec_, *out.scratch, decoded_slot));
     if (whole || stored.absent()) {
-      fill_elements(chunk.view(), of_.fill());
+      ZARRPOINT_CHECK(fill_within_budget(chunk.view(), of_.fill(), *out.scratch));
     } else {
       ZARRPOINT_TRY(bytes, load(*before->bytes, stored, *out.scratch));
       ZARRPOINT_CHECK(chain().decode(bytes, chunk.view(), *out.scratch));
@@ -108,8 +108,9 @@ class chunk_encoder {
     return true;
   }
 
-  static result<bytes_view> load(const blob& from, const shard_entry& entry,
-                                 codec_workspace& scratch) {
+  result<bytes_view> load(const blob& from, const shard_entry& entry,
+                          codec_workspace& scratch) const {
+    ZARRPOINT_CHECK(check_stored_size(chain(), entry.size));
     ZARRPOINT_TRY(bytes, scratch.scratch(stored_slot, entry.size));
     ZARRPOINT_CHECK(from.read(entry.offset, bytes));
     return bytes_view(bytes);

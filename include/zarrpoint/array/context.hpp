@@ -22,7 +22,7 @@ struct limits {
   /// Scratch bytes (stored and decoded chunks) in use at a time; 0 for no bound.
   std::size_t bytes_in_flight = std::size_t{256} << 20;
   /// A hard budget for all memory that the library allocates in one operation: scratch, codec
-  /// state, and tensors it makes. Beyond it: `resource_limit`.
+  /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`.
   std::size_t memory = SIZE_MAX;
   /// The largest metadata document.
   std::size_t metadata_bytes = std::size_t{64} << 20;

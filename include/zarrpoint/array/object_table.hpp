@@ -4,10 +4,12 @@
 
 #include <zarrpoint/array/plan.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +22,8 @@ template <class Object>
 class object_table {
  public:
   /// The object of `item`, which `make()` gives as `result<std::shared_ptr<Object>>`. While one
-  /// worker makes it, others that need it wait.
+  /// worker makes it, others that need it wait. A failure is that of all its items: one that went
+  /// on without the first might wait for it for ever.
   template <class Make>
   result<std::shared_ptr<Object>> get(const plan_item& item, Make&& make) {
     std::shared_ptr<entry> held;
@@ -32,11 +35,9 @@ class object_table {
     }
     const std::lock_guard lock(held->making);
     if (!held->made) {
-      ZARRPOINT_TRY(object, std::forward<Make>(make)());
-      held->object = std::move(object);
-      held->made = true;
+      held->made = guarded(std::forward<Make>(make));
     }
-    return held->object;
+    return *held->made;
   }
 
   /// One item of the object is done; true for the last.
@@ -52,8 +53,7 @@ class object_table {
   struct entry {
     explicit entry(std::size_t items) : left(items) {}
     std::mutex making;
-    bool made = false;
-    std::shared_ptr<Object> object;
+    std::optional<result<std::shared_ptr<Object>>> made;
     std::size_t left;  // guarded by the table's mutex
   };
 

@@ -95,7 +95,7 @@ class read_operation {
   }
 
   result<void> read_of_object(const plan_item& item, const std::string& key) {
-    scratch_pool::lease scratch = pool_->borrow();
+    scratch_pool::lease scratch = pool_->borrow(&text_);
     const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
       ZARRPOINT_TRY(made, open(key, *scratch));
       return std::make_shared<const opened>(std::move(made));
@@ -165,15 +165,12 @@ class read_operation {
       return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
     if (from.expected == nullptr && options_.missing == missing_chunks::error)
       return error{errc::not_found, "it is not stored"};
-    return fill(to);
+    return fill(to, scratch);
   }
 
   /// The fill value everywhere, cast where that is asked for.
-  result<void> fill(const mutable_host_view& to) const {
-    if (to.type == chunk_spec_.type) {
-      fill_elements(to, of_.fill());
-      return {};
-    }
+  result<void> fill(const mutable_host_view& to, codec_workspace& scratch) const {
+    if (to.type == chunk_spec_.type) return fill_within_budget(to, of_.fill(), scratch);
     return cast_elements(
         to, {of_.fill().data(), chunk_spec_.type, to.shape, dims(to.rank(), 0), {}, {}});
   }
@@ -189,13 +186,7 @@ class read_operation {
   result<void> read_stored(const source& from, const std::uint32_t* digest,
                            codec_workspace& scratch) {
     const codec_chain& chain = of_.layout.chain();
-    if (chain.fixed_size() ? from.entry.size != chain.encoded_bound()
-                           : from.entry.size > chain.stored_limit())
-      return error{
-          errc::corrupt,
-          std::to_string(from.entry.size) + " stored bytes where " + to_string(chunk_spec_) +
-              (chain.fixed_size() ? " takes " : " takes at most ") +
-              std::to_string(chain.fixed_size() ? chain.encoded_bound() : chain.stored_limit())};
+    ZARRPOINT_CHECK(check_stored_size(chain, from.entry.size));
     if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
     if (chain.is_raw() && !digest) return read_raw(from, scratch);
     if (const auto target = chain.direct_target(from.to)) {
@@ -235,7 +226,7 @@ class read_operation {
     const codec_chain& chain = of_.layout.chain();
     const bool whole = from.to.spec() == chunk_spec_;
     std::size_t cost = from.entry.size;
-    if (!whole) {
+    if (!whole || !chain.decodes_into(from.to)) {
       ZARRPOINT_TRY(bytes, byte_count(chunk_spec_.shape, memory_size(chunk_spec_.type)));
       ZARRPOINT_TRY(sum, checked_add(cost, bytes));
       cost = sum;
@@ -286,6 +277,7 @@ class read_operation {
   const mutable_host_view& into_;
   const read_options& options_;
   const std::shared_ptr<scratch_pool> pool_;
+  scratch_pool::text_account text_{*pool_};
   const tensor_spec chunk_spec_;
   progress_meter* meter_ = nullptr;
   chunk_grid grid_;

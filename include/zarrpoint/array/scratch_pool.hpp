@@ -8,6 +8,7 @@
 #include <zarrpoint/memory/resource.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,17 +25,33 @@ namespace zarrpoint::inline v0 {
 /// may be in flight: a few chunks of a gigabyte do not leave gigabytes behind.
 class scratch_pool {
  public:
+  /// The text of strings that one operation makes for its caller. It counts against the budget
+  /// until the operation ends.
+  class text_account {
+   public:
+    explicit text_account(scratch_pool& owner) : owner_(&owner) {}
+    text_account(const text_account&) = delete;
+    text_account& operator=(const text_account&) = delete;
+    ~text_account() { owner_->resource_.refund(bytes_.load(std::memory_order_relaxed)); }
+
+   private:
+    friend class scratch_pool;
+    scratch_pool* owner_;
+    std::atomic<std::size_t> bytes_{0};
+  };
+
   /// A workspace on loan.
   class lease {
    public:
     lease() = default;
-    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent)
-        : owner_(&owner), lent_(std::move(lent)) {}
+    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept)
+        : owner_(&owner), lent_(std::move(lent)), kept_(kept) {}
     lease(lease&&) noexcept = default;
     lease& operator=(lease&& other) noexcept {
       give_back();
       owner_ = other.owner_;
       lent_ = std::move(other.lent_);
+      kept_ = other.kept_;
       return *this;
     }
     ~lease() { give_back(); }
@@ -44,10 +61,11 @@ class scratch_pool {
 
    private:
     void give_back() noexcept {
-      if (lent_ != nullptr) owner_->take_back(std::move(lent_));
+      if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_);
     }
     scratch_pool* owner_ = nullptr;
     std::unique_ptr<codec_workspace> lent_;
+    text_account* kept_ = nullptr;
   };
 
   explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource())
@@ -57,27 +75,35 @@ class scratch_pool {
         variable_limit_(
             std::min<std::uint64_t>(limit.memory, codec_workspace::default_variable_limit)) {}
 
-  /// The workspace that was given back last, whose memory is warm; else a new one.
-  lease borrow() {
+  /// The workspace that was given back last, whose memory is warm; else a new one. The text of
+  /// strings that is decoded with it counts for as long as the loan, or for as long as `kept`.
+  lease borrow(text_account* kept = nullptr) {
     {
       const std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        lease out(*this, std::move(idle_.back()));
+        lease out(*this, std::move(idle_.back()), kept);
         idle_.pop_back();
         idle_bytes_ -= out->held();
         return out;
       }
     }
-    return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_)};
+    return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_, &resource_), kept};
   }
 
-  /// What the workspaces take their memory from: counts it, and keeps to `limits::memory`.
+  /// What the workspaces take their memory from: counts it, and the text of
+  /// strings, and keeps to `limits::memory`.
   limited_resource& resource() noexcept { return resource_; }
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
 
  private:
-  void take_back(std::unique_ptr<codec_workspace> returned) noexcept {
+  void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept) noexcept {
+    const std::size_t text = returned->take_charged_text();
+    if (kept != nullptr) {
+      kept->bytes_.fetch_add(text, std::memory_order_relaxed);
+    } else {
+      resource_.refund(text);
+    }
     const std::size_t held = returned->held();
     const std::lock_guard lock(mutex_);
     if (held > idle_limit_ - idle_bytes_) return;

@@ -14,6 +14,19 @@
 
 namespace zarrpoint::inline v0::detail {
 
+/// `fill_elements`, with the text that strings get counted: one long fill value may be that of very
+/// many elements. Errors: `resource_limit`.
+inline result<void> fill_within_budget(const mutable_host_view& to, bytes_view element,
+                                       codec_workspace& scratch) {
+  if (to.type.is_variable()) {
+    ZARRPOINT_TRY(count, element_count(to.shape));
+    ZARRPOINT_TRY(text, checked_mul(element.size(), static_cast<std::size_t>(count)));
+    ZARRPOINT_CHECK(scratch.charge_text(text));
+  }
+  fill_elements(to, element);
+  return {};
+}
+
 /// A dense tensor in the scratch memory of a workspace. Its strings, where it has strings, end with
 /// it; of other types nothing is initialised.
 class scratch_tensor {

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/plan.hpp>
 #include <zarrpoint/array/shard_writer.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -109,9 +110,10 @@ class write_operation {
       return made;
     };
     ZARRPOINT_TRY(shard, shards_.get(item, begin));
-    result<bool> done = write_inner(*shard, i - item.object_first, item);
+    const std::size_t position = i - item.object_first;
+    result<bool> done = guarded([&] { return write_inner(*shard, position, item); });
     if (!done) {
-      shard->fail(i - item.object_first);  // or those behind it would wait for ever
+      shard->fail(position);  // or those behind it would wait for ever
       return std::move(done).failure();
     }
     shards_.finish(item);

@@ -73,6 +73,15 @@ class codec_chain {
     return array_bytes().target(array_target(into));
   }
 
+  /// Whether `decode` to `into` takes no memory of the size of a chunk but that of `into`.
+  bool decodes_into(const mutable_host_view& into) const {
+    if (into.spec() != chunk_ || !views_only_) return false;
+    const auto in_place = [](const any_codec& one) { return one.if_bytes_to_bytes()->in_place(); };
+    return std::all_of(byte_codecs_.begin(), byte_codecs_.end(), in_place) ||
+           (!byte_codecs_.front().if_bytes_to_bytes()->in_place() &&
+            array_bytes().target(array_target(into)).has_value());
+  }
+
  private:
   /// What is known of the number of bytes between two codecs.
   struct byte_size {
@@ -130,6 +139,7 @@ class codec_chain {
   std::vector<any_codec> byte_codecs_;
   std::vector<byte_size> sizes_;  ///< after the array -> bytes codec, and after each byte codec
   std::string skipped_;           ///< the name of a codec that was left out
+  bool views_only_ = true;        ///< array codecs that rearrange nothing
   bool raw_ = false;
 };
 
@@ -152,14 +162,13 @@ inline result<codec_chain> codec_chain::resolve(std::span<const codec_spec> code
   }
   if (out.array_bytes_codec_.empty())
     return error{errc::invalid_argument, "codecs: none of them turns elements into bytes"};
-  bool viewing = true;
   for (const any_codec& one : out.array_codecs_)
-    viewing = viewing && one.if_array_to_array()->has_views();
+    out.views_only_ = out.views_only_ && one.if_array_to_array()->has_views();
   // A transpose that leaves the memory as it is keeps the chain raw.
   std::byte anchor{};
   const mutable_host_view seen = out.array_target(dense_view(&anchor, chunk));
-  out.raw_ = viewing && seen.data == &anchor && is_dense(seen) && out.byte_codecs_.empty() &&
-             out.array_bytes().is_raw(spec);
+  out.raw_ = out.views_only_ && seen.data == &anchor && is_dense(seen) &&
+             out.byte_codecs_.empty() && out.array_bytes().is_raw(spec);
   return out;
 }
 

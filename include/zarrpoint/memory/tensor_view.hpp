@@ -28,6 +28,11 @@ struct basic_tensor_view {
 
   std::size_t rank() const noexcept { return shape.rank(); }
   tensor_spec spec() const { return {type, shape}; }
+
+  /// The same memory, read only.
+  operator basic_tensor_view<Space, false>() const requires Writable {
+    return {data, type, shape, strides, space, ready};
+  }
 };
 
 template <memory_space Space>
@@ -57,7 +62,7 @@ inline mutable_host_view dense_view(std::byte* data, const tensor_spec& spec) {
 /// The same memory, read only.
 template <memory_space Space>
 tensor_view<Space> as_const(const mutable_tensor_view<Space>& view) {
-  return {view.data, view.type, view.shape, view.strides, view.space, view.ready};
+  return view;
 }
 
 /// Whether the elements lie one after another in row-major order. Extents of 1 do not count.
