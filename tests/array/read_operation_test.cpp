@@ -234,4 +234,53 @@ TEST_CASE("a store that fails is named") {
   CHECK(mentions(failure, "memory:w/c/0/0: out of order"));
 }
 
+TEST_CASE("text keeps to the memory limit, however few bytes it is stored in") {
+  constexpr index_t chunks = 50;
+  constexpr std::size_t length = std::size_t{1} << 20;
+  const array_metadata metadata = compressed(raw_metadata(dtype_kind::string, {chunks}, {1}));
+  const std::vector<std::string> data(chunks, std::string(length, 'x'));
+  const host_view given =
+      dense_view(reinterpret_cast<const std::byte*>(data.data()), {dtype_kind::string, {chunks}});
+  recording_store store;
+  REQUIRE(array::create(store, key_of("w"), metadata).value().write(box::whole({chunks}), given));
+
+  context how;
+  how.limit.memory = std::size_t{16} << 20;
+  array w = array::open(store, key_of("w"), how).value();
+  const auto refused = w.read(box::whole({chunks}));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(mentions(refused.failure(), "bytes of text"));
+
+  // Text counts until the operation ends: operations that share a budget do not use it up.
+  how = with_scratch(how);
+  w = array::open(store, key_of("w"), how).value();
+  for (index_t i = 0; i < chunks; i += 10) {
+    const tensor part = w.read(box{{i}, {10}}).value();
+    CHECK(part.data<std::string>()[9] == data[0]);
+  }
+  CHECK(how.scratch->resource().peak() > 10 * length);
+  CHECK_FALSE(w.read(box::whole({chunks})).has_value());
+  CHECK(w.read(box{{0}, {10}}).has_value());
+}
+
+TEST_CASE("text of a fill value keeps to the memory limit, too") {
+  array_metadata metadata = raw_metadata(dtype_kind::string, {1000}, {1000});
+  metadata.fill = fill_value::of_text(std::string(std::size_t{1} << 20, 'x'));
+  context how;
+  how.limit.memory = std::size_t{16} << 20;
+  recording_store store;
+  const array w = array::create(store, key_of("w"), metadata, how).value();
+  const auto refused = w.read(box::whole({1000}));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(w.read(box{{0}, {10}}).value().data<std::string>()[9].size() == std::size_t{1} << 20);
+  const std::string word = "word";
+  const auto unwritten =
+      w.write(box{{0}, {1}},
+              dense_view(reinterpret_cast<const std::byte*>(&word), {dtype_kind::string, {1}}));
+  REQUIRE_FALSE(unwritten);
+  CHECK(unwritten.failure().code == errc::resource_limit);
+}
+
 }  // namespace

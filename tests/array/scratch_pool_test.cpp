@@ -58,6 +58,22 @@ TEST_CASE("all workspaces together keep to the budget") {
   CHECK(b->variable_limit() == 1500);
 }
 
+TEST_CASE("text counts for as long as a loan, or as the operation that made it") {
+  scratch_pool pool{limits{.memory = 1000}};
+  CHECK(pool.borrow()->charge_text(600).has_value());
+  CHECK(pool.resource().in_use() == 0);
+  {
+    scratch_pool::text_account kept(pool);
+    CHECK(pool.borrow(&kept)->charge_text(400).has_value());
+    CHECK(pool.borrow(&kept)->charge_text(500).has_value());
+    CHECK(pool.resource().in_use() == 900);
+    CHECK_FALSE(pool.borrow(&kept)->charge_text(101).has_value());
+    CHECK_FALSE(pool.borrow()->scratch(0, 101).has_value());
+  }
+  CHECK(pool.resource().in_use() == 0);
+  CHECK(pool.resource().peak() == 900);
+}
+
 TEST_CASE("operations share the scratch memory of a context that has some") {
   const context own;
   CHECK(own.scratch == nullptr);

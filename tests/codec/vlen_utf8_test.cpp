@@ -110,3 +110,21 @@ TEST_CASE("vlen-utf8: only strings, and no more than its count can say") {
   CHECK(zp::vlen_utf8_codec::from_configuration(zp::node(zp::node::object{})));
   CHECK(zp::vlen_utf8_codec{}.configuration() == zp::node(zp::node::object{}));
 }
+
+TEST_CASE("vlen-utf8: decoded text keeps to the budget, which is asked before any is made") {
+  using namespace std::string_view_literals;
+  const bytes stored = raw("\x02\0\0\0\x03\0\0\0abc\x02\0\0\0de"sv);
+  std::array<std::string, 2> out;
+  const zp::mutable_host_view into =
+      zp::dense_view(reinterpret_cast<std::byte*>(out.data()), {zp::dtype_kind::string, {2}});
+  zp::limited_resource memory(9);
+  zp::codec_workspace scratch(memory, 1000, &memory);
+  REQUIRE(zp::vlen_utf8_codec{}.decode(stored, into, scratch));
+  CHECK(memory.in_use() == 5);
+  out = {};
+  const auto refused = zp::vlen_utf8_codec{}.decode(stored, into, scratch);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == zp::errc::resource_limit);
+  CHECK(out[0].empty());
+  CHECK(scratch.take_charged_text() == 5);
+}

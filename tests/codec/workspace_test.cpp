@@ -68,3 +68,22 @@ TEST_CASE("codec_workspace: one state per type, kept, moved along and destroyed"
   }
   CHECK(counter::alive == 0);
 }
+
+TEST_CASE("codec_workspace: text is charged to a budget, if there is one") {
+  zp::limited_resource memory(1000);
+  zp::codec_workspace scratch(memory, 1000, &memory);
+  REQUIRE(scratch.scratch(0, 600));
+  CHECK(scratch.charge_text(300));
+  const auto refused = scratch.charge_text(101);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == zp::errc::resource_limit);
+  CHECK(refused.failure().message ==
+        "101 bytes of text, with 900 bytes of the limit of 1000 in use");
+  CHECK(scratch.charge_text(100));
+  CHECK(scratch.take_charged_text() == 400);
+  CHECK(scratch.take_charged_text() == 0);
+  CHECK(memory.in_use() == 1000);  // it is the caller's to give back
+  zp::codec_workspace unlimited;
+  CHECK(unlimited.charge_text(SIZE_MAX));
+  CHECK(unlimited.take_charged_text() == 0);
+}

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,6 +30,28 @@ TEST_CASE("default_resource: aligned, writable to the last byte, of every size")
     }
   }
 }
+
+#if defined(__linux__)
+TEST_CASE("default_resource: what is given back leaves no address space behind") {
+  const auto mapped_kib = [] {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+      if (word != "VmSize:") continue;
+      std::size_t kib = 0;
+      status >> kib;
+      return kib;
+    }
+    return std::size_t{0};
+  };
+  zp::memory_resource& resource = zp::default_resource();
+  const std::size_t before = mapped_kib();
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const std::size_t bytes = (std::size_t{4} << 20) + 1 + 4096 * (i % 40);
+    resource.deallocate(resource.allocate(bytes, 64), bytes, 64);
+  }
+  CHECK(mapped_kib() <= before + 2048);
+}
+#endif
 
 TEST_CASE("default_resource: what no machine has is refused, not thrown") {
   zp::memory_resource& resource = zp::default_resource();
@@ -76,4 +100,17 @@ TEST_CASE("limited_resource: threads never exceed the limit together") {
   CHECK(resource.in_use() == 0);
   CHECK(resource.peak() <= resource.limit());
   CHECK(resource.peak() >= 60 * 64);
+}
+
+TEST_CASE("limited_resource: what others allocate can be charged to it") {
+  zp::limited_resource resource(1000);
+  CHECK(resource.charge(700));
+  CHECK_FALSE(resource.charge(301));
+  CHECK_FALSE(resource.charge(SIZE_MAX));
+  CHECK(resource.allocate(301, 1) == nullptr);
+  CHECK(resource.in_use() == 700);
+  CHECK(resource.peak() == 700);
+  resource.refund(700);
+  CHECK(resource.in_use() == 0);
+  CHECK(resource.charge(1000));
 }

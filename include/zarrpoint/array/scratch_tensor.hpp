@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/codec/workspace.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>

@@ -97,12 +97,15 @@ struct vlen_utf8_codec {
     return done;
   }
 
-  result<void> decode(bytes_view stored, const mutable_host_view& into, codec_workspace&) const {
+  result<void> decode(bytes_view stored, const mutable_host_view& into,
+                      codec_workspace& scratch) const {
     ZARRPOINT_TRY(expected, element_count(into.shape));
     ZARRPOINT_TRY(count, take_length(stored));
     if (count != expected)
       return error{errc::corrupt, std::to_string(count) + " strings where " +
                                       to_string(into.spec()) + " has " + std::to_string(expected)};
+    if (stored.size() / length_size < count) return error{errc::corrupt, "a length is cut short"};
+    ZARRPOINT_CHECK(scratch.charge_text(stored.size() - count * length_size));
     ZARRPOINT_CHECK(
         detail::for_each_string<std::string>(into, [&](std::string& text) -> result<void> {
           ZARRPOINT_TRY(length, take_length(stored));

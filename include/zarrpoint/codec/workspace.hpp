@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -24,10 +26,12 @@ class codec_workspace {
   /// made, unless the caller says otherwise.
   static constexpr std::uint64_t default_variable_limit = std::uint64_t{1} << 30;
 
-  /// `from` must outlive the workspace.
+  /// `from` must outlive the workspace, and so must `text`, the budget of `charge_text`; null:
+  /// none.
   explicit codec_workspace(memory_resource& from = default_resource(),
-                           std::uint64_t variable_limit = default_variable_limit)
-      : resource_(&from), variable_limit_(variable_limit) {}
+                           std::uint64_t variable_limit = default_variable_limit,
+                           limited_resource* text = nullptr)
+      : resource_(&from), variable_limit_(variable_limit), text_budget_(text) {}
 
   memory_resource& resource() const noexcept { return *resource_; }
   std::uint64_t variable_limit() const noexcept { return variable_limit_; }
@@ -52,6 +56,21 @@ class codec_workspace {
     return bytes;
   }
 
+  /// Counts text that strings are about to hold: they allocate it themselves, and few stored bytes
+  /// may decode to much of it. Errors: `resource_limit`.
+  result<void> charge_text(std::size_t bytes) {
+    if (text_budget_ == nullptr) return {};
+    if (!text_budget_->charge(bytes))
+      return error{errc::resource_limit, std::to_string(bytes) + " bytes of text, with " +
+                                             std::to_string(text_budget_->in_use()) +
+                                             " bytes of the limit of " +
+                                             std::to_string(text_budget_->limit()) + " in use"};
+    charged_text_ += bytes;
+    return {};
+  }
+  /// What was charged since the last call: it is up to the caller now to give that back.
+  std::size_t take_charged_text() noexcept { return std::exchange(charged_text_, 0); }
+
   /// The worker's own `State`, made as `State(memory_resource&)` when first asked for.
   template <class State>
   State& state() {
@@ -75,6 +94,8 @@ class codec_workspace {
 
   memory_resource* resource_;
   std::uint64_t variable_limit_;
+  limited_resource* text_budget_;
+  std::size_t charged_text_ = 0;
   std::vector<buffer> slots_;
   std::vector<kept> states_;
 };

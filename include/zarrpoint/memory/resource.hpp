@@ -58,26 +58,26 @@ class system_resource final : public memory_resource {
   static bool is_mapped(std::size_t bytes, std::size_t alignment) noexcept {
     return bytes >= huge_page && alignment <= huge_page && bytes <= SIZE_MAX / 2;
   }
-  /// A whole number of huge pages where that wastes an eighth at most; `munmap` rounds to small
-  /// pages itself.
+  /// A whole number of huge pages where that wastes an eighth at most, else of the largest small
+  /// pages that kernels have: what is left behind in part of a page is never given back.
   static std::size_t mapped_size(std::size_t bytes) noexcept {
+    constexpr std::size_t small_page = 65536;
     const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
-    return rounded - bytes <= bytes / 8 ? rounded : bytes;
+    if (rounded - bytes <= bytes / 8) return rounded;
+    return (bytes + small_page - 1) / small_page * small_page;
   }
   /// Maps one huge page more than asked for and gives back what lies before and after the aligned
   /// part.
   static void* map(std::size_t bytes) noexcept {
-    constexpr std::size_t small_page = 4096;
-    const std::size_t rounded = (bytes + small_page - 1) / small_page * small_page;
-    const std::size_t whole = rounded + huge_page;
+    const std::size_t whole = bytes + huge_page;
     void* const start =
         ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) return nullptr;
     auto* const first = static_cast<std::byte*>(start);
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) % huge_page;
     if (before != 0) ::munmap(first, before);
-    if (whole != before + rounded) ::munmap(first + before + rounded, whole - before - rounded);
-    ::madvise(first + before, rounded, MADV_HUGEPAGE);  // advice only: small pages work too
+    ::munmap(first + before + bytes, huge_page - before);  // `before` is less than a huge page
+    ::madvise(first + before, bytes, MADV_HUGEPAGE);       // advice only: small pages work too
     return first + before;
   }
 #endif
@@ -98,25 +98,30 @@ class limited_resource final : public memory_resource {
       : upstream_(&upstream), limit_(limit) {}
 
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
-    std::size_t used = in_use_.load(std::memory_order_relaxed);
-    do {
-      if (bytes > limit_ - used) return nullptr;
-    } while (!in_use_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    std::size_t total = 0;
+    if (!take(bytes, total)) return nullptr;
     void* const memory = upstream_->allocate(bytes, alignment);
     if (memory == nullptr) {
-      in_use_.fetch_sub(bytes, std::memory_order_relaxed);
-      return nullptr;
-    }
-    std::size_t peak = peak_.load(std::memory_order_relaxed);
-    while (peak < used + bytes &&
-           !peak_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed)) {
+      refund(bytes);
+    } else {
+      note_peak(total);
     }
     return memory;
   }
   void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
     upstream_->deallocate(memory, bytes, alignment);
-    in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+    refund(bytes);
   }
+
+  /// Counts memory that others allocate, such as the text of strings; false if that is too much.
+  [[nodiscard]] bool charge(std::size_t bytes) noexcept {
+    std::size_t total = 0;
+    if (!take(bytes, total)) return false;
+    note_peak(total);
+    return true;
+  }
+  /// Takes back what was charged.
+  void refund(std::size_t bytes) noexcept { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   std::size_t limit() const noexcept { return limit_; }
   /// Bytes handed out and not given back.
@@ -125,6 +130,21 @@ class limited_resource final : public memory_resource {
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
 
  private:
+  /// `total`: what is in use then.
+  bool take(std::size_t bytes, std::size_t& total) noexcept {
+    std::size_t used = in_use_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > limit_ - used) return false;
+      total = used + bytes;
+    } while (!in_use_.compare_exchange_weak(used, total, std::memory_order_relaxed));
+    return true;
+  }
+  void note_peak(std::size_t used) noexcept {
+    std::size_t peak = peak_.load(std::memory_order_relaxed);
+    while (peak < used && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+    }
+  }
+
   memory_resource* upstream_;
   std::size_t limit_;
   std::atomic<std::size_t> in_use_{0};
