@@ -304,6 +304,13 @@ TEST_CASE("codec_chain: an unknown codec that need not be understood is skipped 
   CHECK(same_elements(tensor.view(), back.view()));
   const auto written = chain.encode(tensor.view(), scratch);
   CHECK(written.failure().message == "cannot encode without codec \"vendor.hint\"");
+  // One without a name, or with a hostile one, is left out like any other.
+  for (const std::string& name : {std::string(), std::string(100000, '\n')}) {
+    unknown.name = name;
+    const zp::codec_chain hostile = make({native, unknown});
+    REQUIRE_FALSE(hostile.can_encode());
+    CHECK(hostile.encode(tensor.view(), scratch).failure().message.size() < 150);
+  }
   // A known one is used whatever the flag says.
   zp::codec_spec known = crc;
   known.must_understand = false;

@@ -14,6 +14,9 @@ TEST_CASE("configuration_reader: objects with known members, and null for none")
   CHECK(configuration_reader::open(given, {"b", "a", "c"}));
   CHECK(configuration_reader::open(given, {"a"}).failure().message ==
         "unknown configuration member \"b\"");
+  const zp::node hostile(zp::node::object{{std::string(100000, '\n'), 1}});
+  CHECK(configuration_reader::open(hostile, {}).failure().message.size() < 150);
+  CHECK(configuration_reader::open(hostile, {}).failure().message.find('\n') == std::string::npos);
   CHECK_FALSE(configuration_reader::open(zp::node(1), {}));
   CHECK_FALSE(configuration_reader::open(zp::node(zp::node::array{}), {}));
 }

@@ -106,3 +106,11 @@ TEST_CASE("codec_table: errors name the codec") {
       zp::default_codecs::table().make({"zstd", zp::node(zp::node::object{{"level", "9"}})});
   CHECK(made.failure().message == "codec \"zstd\": \"level\" is not an integer from -131072 to 22");
 }
+
+TEST_CASE("codec_table: a hostile name is shown cut and without control characters") {
+  const std::string name = "\x1b[2J" + std::string(100000, 'x');
+  const auto made = zp::default_codecs::table().make({name});
+  REQUIRE_FALSE(made);
+  CHECK(made.failure().message.size() < 150);
+  CHECK(made.failure().message.starts_with("unknown codec \"?[2Jxxx"));
+}

@@ -8,37 +8,6 @@
 
 namespace zp = zarrpoint;
 
-namespace {
-
-bool covers(const zp::box& part, zp::index_t i, zp::index_t j) {
-  return i >= part.offset[0] && i < part.offset[0] + part.shape[0] && j >= part.offset[1] &&
-         j < part.offset[1] + part.shape[1];
-}
-
-}  // namespace
-
-TEST_CASE("box: intersect and contains, all boxes of a small plane, against point by point") {
-  const auto each_box = [](auto&& f) {
-    for (zp::index_t a = 0; a < 3; ++a)
-      for (zp::index_t b = 0; b < 3; ++b)
-        for (zp::index_t n = 0; n < 3; ++n)
-          for (zp::index_t m = 0; m < 3; ++m) f(zp::box{{a, b}, {n, m}});
-  };
-  each_box([&](const zp::box& a) {
-    each_box([&](const zp::box& b) {
-      const zp::box both = zp::intersect(a, b);
-      bool is_inside = true;
-      for (zp::index_t i = 0; i < 6; ++i) {
-        for (zp::index_t j = 0; j < 6; ++j) {
-          REQUIRE(covers(both, i, j) == (covers(a, i, j) && covers(b, i, j)));
-          is_inside = is_inside && (covers(a, i, j) || !covers(b, i, j));
-        }
-      }
-      if (!b.empty()) REQUIRE(zp::contains(a, b) == is_inside);
-    });
-  });
-}
-
 TEST_CASE("box: whole, empty, text") {
   CHECK(zp::box::whole({3, 4}) == zp::box{{0, 0}, {3, 4}});
   CHECK(zp::box::whole({3, 0}).empty());

@@ -26,13 +26,6 @@ TEST_CASE("checked: sums and products of 8 bits, all of them, against wider ones
   CHECK(zp::checked_mul(SIZE_MAX, 2).failure().code == zp::errc::out_of_range);
 }
 
-TEST_CASE("checked_cast: keeps the value or refuses") {
-  CHECK(zp::checked_cast<std::uint8_t>(255).value() == 255);
-  CHECK_FALSE(zp::checked_cast<std::uint8_t>(256));
-  CHECK_FALSE(zp::checked_cast<std::uint64_t>(-1));
-  CHECK_FALSE(zp::checked_cast<std::int64_t>(std::numeric_limits<std::uint64_t>::max()));
-}
-
 TEST_CASE("ceil_div and checked_round_up: against loops, and at the end of the range") {
   for (unsigned a = 0; a < 60; ++a) {
     for (unsigned b = 1; b < 20; ++b) {

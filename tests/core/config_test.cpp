@@ -4,16 +4,9 @@
 
 #include <doctest/doctest.h>
 
-namespace {
-
-ZARRPOINT_HOST_DEVICE int twice(int value) { return 2 * value; }
-
-}  // namespace
-
-TEST_CASE("config: exceptions are noticed; assertions pass what holds; functions stay functions") {
+TEST_CASE("config: exceptions are noticed; assertions pass what holds") {
 #if ZARRPOINT_EXCEPTIONS
   CHECK_THROWS_AS(throw 1, int);
 #endif
-  ZARRPOINT_ASSERT(twice(2) == 4);
-  CHECK(twice(3) == 6);
+  ZARRPOINT_ASSERT(1 + 1 == 2);
 }

@@ -145,3 +145,34 @@ TEST_CASE("result: value() of a failure throws it") {
   CHECK_THROWS_AS(zp::result<void>(failure()).value(), std::exception);
 }
 #endif
+
+#if ZARRPOINT_EXCEPTIONS
+namespace {
+
+/// Refuses to be moved once; counts what is alive.
+struct throws_on_move : counted {
+  throws_on_move() = default;
+  throws_on_move(throws_on_move&& other) : counted(other) {
+    if (std::exchange(refuse, false)) throw 1;
+  }
+  static inline bool refuse = false;
+};
+
+}  // namespace
+
+TEST_CASE("result: a move that throws in an assignment leaves an error, and nothing dies twice") {
+  REQUIRE(counted::alive == 0);
+  for (const bool had_value : {false, true}) {
+    zp::result<throws_on_move> to = failure();
+    if (had_value) to = zp::result<throws_on_move>();
+    zp::result<throws_on_move> from;
+    throws_on_move::refuse = true;
+    CHECK_THROWS_AS(to = std::move(from), int);
+    CHECK_FALSE(to);
+    CHECK(counted::alive == 1);  // `from`
+    to = std::move(from);
+    CHECK(to);
+  }
+  CHECK(counted::alive == 0);
+}
+#endif

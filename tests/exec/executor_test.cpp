@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <climits>
 #include <memory>
 #include <utility>
 
@@ -77,3 +78,15 @@ TEST_CASE("any_executor: a task may wait in a queue") {
 }
 
 TEST_CASE("hardware_concurrency: at least one") { CHECK(zp::hardware_concurrency() >= 1); }
+
+TEST_CASE("hardware_concurrency: the quota of a container, rounded up") {
+  using zp::detail::processors_of_quota;
+  CHECK(processors_of_quota("200000 100000\n") == 2);
+  CHECK(processors_of_quota("150000 100000\n") == 2);
+  CHECK(processors_of_quota("1000 100000") == 1);
+  CHECK(processors_of_quota("18446744073709551615 1\n") == UINT_MAX);
+  for (const char* const none :
+       {"max 100000\n", "", "\n", " ", "0 100000", "100000 0", "100000", "100000\n", "100000 ",
+        "-1 100000", "1 -1", "x", "1x 2", "1 2x", "18446744073709551616 1"})
+    CHECK(processors_of_quota(none) == UINT_MAX);
+}

@@ -51,7 +51,7 @@ HEAVY_EXCEPTIONS = {("core/complex.hpp", "complex"), ("core/float_types.hpp", "f
 MACROS = {
     "ZARRPOINT_" + name
     for name in (
-        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS ASSERT TRY CHECK HOST_DEVICE"
+        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS ASSERT TRY CHECK"
     ).split()
 }
 FOREIGN_MACROS = {("codec/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY")}  # asked for by the other library

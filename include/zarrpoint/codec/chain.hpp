@@ -6,6 +6,7 @@
 #include <zarrpoint/codec/registry.hpp>
 #include <zarrpoint/codec/spec.hpp>
 #include <zarrpoint/codec/workspace.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
@@ -138,7 +139,7 @@ class codec_chain {
   std::vector<any_codec> array_bytes_codec_;  ///< one, after `resolve`
   std::vector<any_codec> byte_codecs_;
   std::vector<byte_size> sizes_;  ///< after the array -> bytes codec, and after each byte codec
-  std::string skipped_;           ///< the name of a codec that was left out
+  std::string skipped_;           ///< the quoted name of a codec that was left out
   bool views_only_ = true;        ///< array codecs that rearrange nothing
   bool raw_ = false;
 };
@@ -154,11 +155,11 @@ inline result<codec_chain> codec_chain::resolve(std::span<const codec_spec> code
   tensor_spec spec = chunk;
   for (const codec_spec& one : codecs) {
     if (!one.must_understand && known.find(one.name) == nullptr) {
-      out.skipped_ = one.name;
+      out.skipped_ = detail::in_quotes(one.name);
       continue;
     }
     ZARRPOINT_TRY(made, known.make(one));
-    ZARRPOINT_CHECK(out.add(made, spec).at("codec \"" + one.name + "\""));
+    ZARRPOINT_CHECK(out.add(made, spec).at("codec " + detail::in_quotes(one.name)));
   }
   if (out.array_bytes_codec_.empty())
     return error{errc::invalid_argument, "codecs: none of them turns elements into bytes"};
@@ -219,8 +220,7 @@ inline mutable_host_view codec_chain::array_target(mutable_host_view into) const
 }
 
 inline result<bytes_view> codec_chain::encode(const host_view& chunk, workspace& scratch) const {
-  if (!can_encode())
-    return error{errc::unsupported, "cannot encode without codec \"" + skipped_ + "\""};
+  if (!can_encode()) return error{errc::unsupported, "cannot encode without codec " + skipped_};
   ZARRPOINT_CHECK(check_spec(chunk.spec()));
   return encode_arrays(0, chunk, scratch);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class configuration_reader {
       bool found = false;
       for (const std::string_view name : known) found = found || one.key == name;
       if (!found)
-        return error{errc::invalid_argument, "unknown configuration member \"" + one.key + "\""};
+        return error{errc::invalid_argument,
+                     "unknown configuration member " + detail::in_quotes(one.key)};
     }
     return configuration_reader(configuration);
   }

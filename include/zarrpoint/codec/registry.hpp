@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/any_codec.hpp>
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/printable.hpp>
 
 #include <array>
 #include <cstddef>
@@ -49,14 +50,14 @@ class codec_table {
   result<any_codec> make(const codec_spec& spec) const {
     const codec_entry* const entry = find(spec.name);
     if (entry == nullptr) {
-      std::string message = "unknown codec \"" + spec.name + "\"";
+      std::string message = "unknown codec " + detail::in_quotes(spec.name);
       if (spec.name.ends_with("gzip") || spec.name.ends_with("zlib"))
         message +=
             " (include <zarrpoint/codec/gzip.hpp> and use default_codecs::with<gzip_codec, "
             "zlib_codec>)";
       return error{errc::unsupported, std::move(message)};
     }
-    return entry->make(spec.configuration).at("codec \"" + spec.name + "\"");
+    return entry->make(spec.configuration).at("codec " + detail::in_quotes(spec.name));
   }
 
  private:

@@ -22,28 +22,6 @@ struct box {
   friend bool operator==(const box&, const box&) = default;
 };
 
-/// What two boxes of one rank share; empty extents are 0.
-inline box intersect(const box& a, const box& b) {
-  box out{a.offset, a.shape};
-  for (std::size_t i = 0; i < a.rank(); ++i) {
-    const index_t first = std::max(a.offset[i], b.offset[i]);
-    const index_t last = std::min(a.offset[i] + a.shape[i], b.offset[i] + b.shape[i]);
-    out.offset[i] = first;
-    out.shape[i] = std::max<index_t>(last - first, 0);
-  }
-  return out;
-}
-
-/// Whether `inner` lies wholly in `outer`.
-inline bool contains(const box& outer, const box& inner) {
-  for (std::size_t i = 0; i < outer.rank(); ++i) {
-    if (inner.offset[i] < outer.offset[i] ||
-        inner.offset[i] + inner.shape[i] > outer.offset[i] + outer.shape[i])
-      return false;
-  }
-  return true;
-}
-
 /// `"[2:5, 0:7]"`.
 inline std::string to_string(const box& part) {
   std::string text = "[";

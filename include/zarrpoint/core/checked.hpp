@@ -27,13 +27,6 @@ result<T> checked_mul(T a, std::type_identity_t<T> b) {
   return product;
 }
 
-/// `value` as a `To`, or `out_of_range`.
-template <std::integral To, std::integral From>
-result<To> checked_cast(From value) {
-  if (!std::in_range<To>(value)) return error{errc::out_of_range, "integer out of range"};
-  return static_cast<To>(value);
-}
-
 /// `ceil(a / b)` for `a >= 0`, `b > 0`, without overflow.
 template <std::integral T>
 constexpr T ceil_div(T a, std::type_identity_t<T> b) noexcept {

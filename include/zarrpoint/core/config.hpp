@@ -3,7 +3,7 @@
 #pragma once
 
 // Build facts shared by every header. Macros in the whole library: VERSION_{MAJOR,MINOR,PATCH},
-// EXCEPTIONS, ASSERT, TRY, CHECK, HOST_DEVICE; all begin with ZARRPOINT_.
+// EXCEPTIONS, ASSERT, TRY, CHECK; all begin with ZARRPOINT_.
 
 #include <cassert>
 
@@ -15,9 +15,3 @@
 
 /// For programming errors inside the library only; hostile input is always a `result`.
 #define ZARRPOINT_ASSERT(condition) assert(condition)
-
-#if defined(__CUDACC__)
-#define ZARRPOINT_HOST_DEVICE __host__ __device__
-#else
-#define ZARRPOINT_HOST_DEVICE
-#endif

@@ -35,7 +35,7 @@ class small_float {
   constexpr explicit small_float(double value) noexcept : bits_(round_binary(value)) {}
   template <std::integral T>
   constexpr explicit small_float(T value) noexcept
-      : bits_(round(value < T{}, magnitude(value), 0)) {}
+      : bits_(round_integer(value < T{}, magnitude(value))) {}
 
   static constexpr small_float from_bits(bits_type bits) noexcept {
     small_float out{};
@@ -99,25 +99,21 @@ class small_float {
     return value < T{} ? 0 - bits : bits;
   }
 
-  /// `significand * 2^exponent`, rounded to the nearest number, ties to the even one.
-  static constexpr bits_type round(bool negative, std::uint64_t significand,
-                                   int exponent) noexcept {
-    if (significand == 0) return join(negative, 0);
-    const int leading = exponent + static_cast<int>(std::bit_width(significand)) - 1;
+  /// From an integer, to the nearest number, ties to the even one.
+  static constexpr bits_type round_integer(bool negative, std::uint64_t integer) noexcept {
+    if (integer == 0) return join(negative, 0);
+    const int leading = static_cast<int>(std::bit_width(integer)) - 1;
     if (leading > max_exponent) return join(negative, overflow_bits);
-    const int normal = leading < min_exponent ? min_exponent : leading;
-    // The distance of neighbouring numbers here is 2^(normal - MantissaBits).
-    const int drop = normal - MantissaBits - exponent;
-    if (drop > 64) return join(negative, 0);
-    std::uint64_t kept = drop <= 0 ? significand << -drop : drop == 64 ? 0 : significand >> drop;
+    const int drop = leading - MantissaBits;  // the distance of neighbouring numbers here is 2^drop
+    std::uint64_t kept = drop <= 0 ? integer << -drop : integer >> drop;
     if (drop > 0) {
       const std::uint64_t half = std::uint64_t{1} << (drop - 1);
-      const std::uint64_t dropped = significand & (half | (half - 1));
+      const std::uint64_t dropped = integer & (half | (half - 1));
       if (dropped > half || (dropped == half && (kept & 1) != 0)) ++kept;
     }
     // A carry out of the mantissa raises the exponent, as it should.
     const auto rest = static_cast<std::uint32_t>(
-        (static_cast<std::uint64_t>(normal - min_exponent) << MantissaBits) + kept);
+        (static_cast<std::uint64_t>(leading - min_exponent) << MantissaBits) + kept);
     return join(negative, rest > max_bits ? overflow_bits : rest);
   }
 

@@ -90,12 +90,15 @@ class [[nodiscard]] result {
   result& operator=(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
     if (this != &other) {
       destroy();
-      ok_ = other.ok_;
-      if (ok_) {
+      // Should the move of the value throw, an error is left: something is there to be destroyed.
+      unless_made guard{this};
+      if (other.ok_) {
         ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
       } else {
         ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
       }
+      guard.of = nullptr;
+      ok_ = other.ok_;
     }
     return *this;
   }
@@ -165,6 +168,14 @@ class [[nodiscard]] result {
     if (!ok_) [[unlikely]]
       detail::raise(failure_);
   }
+  struct unless_made {
+    result* of;
+    ~unless_made() {
+      if (of == nullptr) return;
+      ::new (static_cast<void*>(&of->failure_)) error();
+      of->ok_ = false;
+    }
+  };
   void destroy() noexcept {
     if (ok_) {
       value_.~T();
