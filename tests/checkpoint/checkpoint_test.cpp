@@ -6,11 +6,13 @@
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "../support/executors.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <vector>
@@ -78,7 +80,7 @@ TEST_CASE("dtype and shape are refused before a chunk is read") {
   const error dtype_error = failure_of(m.opened().load<std::vector<double>>("w"));
   CHECK(mentions(failure_of(m.opened().load<double>("step")),
                  "stored dtype is int64, wanted float64"));
-  CHECK(dtype_error.code != errc::io);
+  CHECK(dtype_error.code == errc::dtype_mismatch);
   CHECK(failure_of(m.opened().load<std::vector<float>>("w")).code == errc::shape_mismatch);
   std::vector<float> small(10);
   CHECK(failure_of(m.opened().load_into("w", std::span<float>(small))).code ==
@@ -215,6 +217,73 @@ TEST_CASE("a changed commit document is refused") {
     const auto refused = open(m.path);
     CHECK_FALSE(refused);
   }
+}
+
+TEST_CASE("load_async gives what load gives, later") {
+  const saved_matrix m;
+  const testing::manual_executor later;
+  pending<tensor> waiting = m.opened({.executor = any_executor(later)}).load_async<tensor>("w");
+  CHECK_FALSE(waiting.ready());
+  later.run_all();
+  CHECK(waiting.ready());
+  const tensor loaded = waiting.get().value();
+  CHECK(std::memcmp(loaded.view().data, m.values.view().data, 600 * 700 * sizeof(float)) == 0);
+  CHECK(failure_of(m.opened().load_async<tensor>("no").get()).code == errc::not_found);
+}
+
+TEST_CASE("boxes of a leaf are read as strictly as the leaf") {
+  const saved_matrix m;
+  const array w = m.opened().as_array("w").value();
+  const tensor corner = w.read(box{{598, 697}, {2, 3}}).value();
+  CHECK(corner.data<float>()[5] == m.values.data<float>()[600 * 700 - 1]);
+  const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+  std::string bytes = test::read_file(file);
+  bytes[4] = static_cast<char>(bytes[4] ^ 1);
+  test::write_file(file, bytes);
+  const error changed = failure_of(w.read(box{{0, 0}, {1, 1}}));
+  CHECK(changed.code == errc::corrupt);
+  CHECK(mentions(changed, "w: chunk c/0/0: inner chunk [0, 0]"));
+  CHECK(w.read(box{{598, 697}, {2, 3}}));  // of another inner chunk
+  fs::remove(file);
+  CHECK(mentions(failure_of(w.read(box{{598, 697}, {2, 3}})), "it is missing"));
+  CHECK(mentions(failure_of(m.opened().load<tensor>("w", {.verify = false})), "it is missing"));
+  CHECK_FALSE(m.opened().view<float>("w"));
+}
+
+TEST_CASE("what is wrong with a leaf's metadata is said with the place of the leaf") {
+  const memory_store store;
+  store
+      .put(store_key::parse("zarr.json").value(),
+           as_bytes(R"({"zarr_format":3,"node_type":"group","consolidated_metadata":
+                {"kind":"inline","must_understand":false,"metadata":
+                  {"a/w":{"zarr_format":3,"node_type":"array"}}}})"))
+      .value();
+  const checkpoint opened = open(store).value();
+  CHECK(mentions(failure_of(opened.load<tensor>("a/w")), "load \"a/w\": array memory:a/w: member"));
+  CHECK(mentions(failure_of(opened.metadata("a/w")), "metadata of \"a/w\": "));
+  CHECK(mentions(failure_of(opened.view<float>("a/w")), "view \"a/w\": "));
+  CHECK(mentions(failure_of(opened.as_array("a/w")), "open \"a/w\": "));
+}
+
+TEST_CASE("the attributes of a v2 array are its own, walked or consolidated") {
+  const memory_store store;
+  const auto put = [&](const char* key, std::string_view text) {
+    store.put(store_key::parse(key).value(), as_bytes(text)).value();
+  };
+  const std::string zarray =
+      R"({"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"|u1","fill_value":7,"order":"C",)"
+      R"("compressor":null,"filters":null})";
+  put(".zgroup", R"({"zarr_format":2})");
+  put("w/.zarray", zarray);
+  put("w/.zattrs", R"({"unit":"m"})");
+  const auto unit = [&] {
+    return *open(store).value().as_array("w").value().metadata().attributes.find("unit");
+  };
+  CHECK(unit() == node("m"));
+  put(".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":{"zarr_format":2},)"
+                    R"("w/.zattrs":{"unit":"s"},"w/.zarray":)" +
+                        zarray + "}}");
+  CHECK(unit() == node("s"));
 }
 
 TEST_CASE("the memory budget of the caller holds") {

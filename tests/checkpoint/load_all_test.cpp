@@ -58,6 +58,20 @@ TEST_CASE("a leaf that no entry restores is named") {
   CHECK(refused.failure().message.find("json") != std::string::npos);
 }
 
+TEST_CASE("all leaves together keep to the budget") {
+  const memory_store store;
+  const std::vector<float> w(1000);
+  save(store, {{"a", w}, {"b", w}}).value();
+  context how;
+  how.limit.memory = 8000;
+  CHECK(load_all(open(store, how).value()));
+  how.limit.memory = 7999;
+  const auto refused = load_all(open(store, how).value());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(refused.failure().message.find("up to \"b\"") != std::string::npos);
+}
+
 TEST_CASE("an empty checkpoint is an empty map") {
   memory_store store;
   save(store, std::span<const leaf>()).value();

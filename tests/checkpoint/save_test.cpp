@@ -7,6 +7,7 @@
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "../support/executors.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -191,6 +192,30 @@ TEST_CASE("what is no checkpoint is never replaced") {
   CHECK(open(dir / "empty").value().load<int>("a").value() == 3);
 }
 
+TEST_CASE("a hierarchy that others wrote, or a damaged one, is never replaced") {
+  const test::temp_directory dir;
+  const std::vector<std::pair<const char*, const char*>> foreign{
+      {"zarr.json", R"({"zarr_format":3,"node_type":"group"})"},
+      {"zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":{"zarrpoint":1}})"},
+      {"zarr.json", R"({"zarr_form)"},
+      {".zgroup", R"({"zarr_format":2})"},
+      {".zattrs", "{}"},
+      {".zarray", "{}"}};
+  for (const auto& [name, text] : foreign) {
+    CAPTURE(text);
+    fs::create_directory(dir.path() / "m.zarr");
+    test::write_file(dir.path() / "m.zarr" / name, text);
+    const auto refused = save(dir / "m.zarr", {{"a", 1}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::already_exists);
+    CHECK(refused.failure().message.find("m.zarr holds " + std::string(name)) != std::string::npos);
+    CHECK(test::read_file(dir.path() / "m.zarr" / name) == text);
+    fs::remove_all(dir.path() / "m.zarr");
+  }
+  save(dir / "m.zarr", {{"a", 1}}, {.zarr_format = 2}).value();
+  CHECK(save(dir / "m.zarr", {{"a", 2}}));  // ours, in another format
+}
+
 TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
   const test::temp_directory dir;
   save(dir / "m.zarr", {{"a", 1}}).value();
@@ -285,6 +310,14 @@ TEST_CASE("fill elision leaves out chunks of zeros, and they read as zeros") {
 
 TEST_CASE("save_async returns at once and its result is the save's") {
   const test::temp_directory dir;
+  const testing::manual_executor later;
+  pending<save_report> waiting =
+      save_async(dir / "later.zarr", {{"a", 1}}, {}, {.executor = any_executor(later)});
+  CHECK_FALSE(fs::exists(dir.path() / "later.zarr"));
+  CHECK_FALSE(waiting.ready());
+  later.run_all();
+  CHECK(waiting.get());
+  CHECK(fs::exists(dir.path() / "later.zarr"));
   thread_pool pool(2);
   const context how{.executor = pool.executor()};
   const std::vector<float> w = ramp(100000);

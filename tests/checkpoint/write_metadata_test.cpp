@@ -33,7 +33,7 @@ commit_document one_leaf() {
 TEST_CASE("the root's document holds the caller's attributes, ours, and the consolidation") {
   const memory_store store;
   const save_options options{.attributes = node::object{{"author", "me"}}};
-  detail::put_root_document(store, one_leaf(), {"a"}, options).value();
+  detail::put_root_document(store, {one_leaf(), {"a"}, options}).value();
   const node root = parse_json(as_bytes(text_of(store, "zarr.json"))).value();
   CHECK(*root.find("attributes")->find("author") == node("me"));
   CHECK(parse_commit_document(*root.find("attributes")->find("zarrpoint")).value() == one_leaf());
@@ -47,7 +47,7 @@ TEST_CASE("the root's document holds the caller's attributes, ours, and the cons
 
 TEST_CASE("nothing is consolidated when that is not wanted") {
   const memory_store store;
-  detail::put_root_document(store, one_leaf(), {"a"}, {.consolidated_metadata = false}).value();
+  detail::put_root_document(store, {one_leaf(), {"a"}, {.consolidated_metadata = false}}).value();
   CHECK(text_of(store, "zarr.json").find("consolidated_metadata") == std::string::npos);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("Zarr v2 has its own files") {
   CHECK(text_of(store, "a/b/.zgroup").find("\"zarr_format\": 2") != std::string::npos);
   commit_document document;
   document.id = "id";
-  detail::put_root_document(store, document, {"a"}, {.zarr_format = 2}).value();
+  detail::put_root_document(store, {document, {"a"}, {.zarr_format = 2}}).value();
   CHECK(text_of(store, ".zattrs").find("\"zarrpoint\"") != std::string::npos);
   CHECK(text_of(store, ".zmetadata").find("\"a/.zgroup\"") != std::string::npos);
   CHECK(text_of(store, ".zgroup").find("2") != std::string::npos);
@@ -65,7 +65,7 @@ TEST_CASE("Zarr v2 has its own files") {
 
 TEST_CASE("erasing the root's document leaves a hierarchy that is none") {
   const memory_store store;
-  detail::put_root_document(store, one_leaf(), {"a"}, {}).value();
+  detail::put_root_document(store, {one_leaf(), {"a"}, {}}).value();
   detail::erase_root_document(store).value();
   CHECK(store.list(store_key::root()).value().empty());
 }
@@ -75,4 +75,29 @@ TEST_CASE("our member of the attributes is reserved") {
   CHECK(detail::check_attributes(node::object{{"a", 1}}));
   CHECK_FALSE(detail::check_attributes(node(1)));
   CHECK_FALSE(detail::check_attributes(node::object{{"zarrpoint", 1}}));
+  CHECK_FALSE(detail::check_attributes(node::object{{"a", 1}, {"a", 2}}));
+  CHECK_FALSE(detail::check_attributes(node::object{{"a", "\xff"}}));
+}
+
+TEST_CASE(
+    "a document that would not be read back is not written, or without what it consolidates") {
+  const std::set<std::string> groups{"a", "b", "c", "d", "e"};
+  for (const int format : {2, 3}) {
+    const commit_document commit = one_leaf();
+    const save_options options{.zarr_format = format};
+    const memory_store whole;
+    CHECK(detail::put_root_document(whole, {commit, groups, options}).value());
+    const std::string name = format == 2 ? ".zattrs" : "zarr.json";
+    const std::size_t size =
+        format == 2 ? text_of(whole, ".zmetadata").size() : text_of(whole, "zarr.json").size();
+    const memory_store shorter;
+    CHECK_FALSE(detail::put_root_document(shorter, {commit, groups, options, size - 1}).value());
+    CHECK(text_of(shorter, name).find("\"zarrpoint\"") != std::string::npos);
+    CHECK(text_of(shorter, name).find("consolidated") == std::string::npos);
+    const memory_store none;
+    const auto refused = detail::put_root_document(none, {commit, groups, options, 100});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::resource_limit);
+    CHECK(refused.failure().message.find("1 leaves takes") != std::string::npos);
+  }
 }

@@ -53,7 +53,6 @@ class writer {
     raw.glob = "*/matrix";
 
     zp::leaf_rule v2_compressed{.glob = "*/matrix", .codecs = zp::zstd_codecs(3)};
-    v2_compressed.codecs->pop_back();  // v2 has no crc32c
 
     save("v3-core.zarr", core, {});
     save("v3-small.zarr", small, {});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/options.hpp>
@@ -46,6 +47,14 @@ class array {
   static result<array> create(any_store store, store_key key, array_metadata metadata,
                               const context& how = {});
 
+  /// The same array, whose reads compare what is stored with `digests` unless their options name
+  /// others (see `read_options::expected`).
+  array expecting(std::shared_ptr<const chunk_digests> digests) const {
+    array out = *this;
+    out.expected_ = std::move(digests);
+    return out;
+  }
+
   const array_metadata& metadata() const noexcept;
   tensor_spec spec() const;
   const any_store& store() const noexcept;
@@ -72,13 +81,20 @@ class array {
 
   /// The whole array as it lies in the store, or nothing where the layout does not allow it: it
   /// must be uncompressed, in this machine's byte order, in one object, row-major without a gap,
-  /// and the store must be able to map. Given `read_options::expected` the bytes are verified, too.
+  /// and the store must be able to map. Given `read_options::expected` the bytes are verified, too,
+  /// unless `read_options::checksums` is false.
   result<std::optional<mapped_view>> view(const read_options& options = {}) const;
 
  private:
   explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}
 
+  read_options with_digests(read_options options) const noexcept {
+    if (options.expected == nullptr) options.expected = expected_.get();
+    return options;
+  }
+
   std::shared_ptr<const detail::array_state> state_;
+  std::shared_ptr<const chunk_digests> expected_;
 };
 
 }  // namespace zarrpoint::inline v0

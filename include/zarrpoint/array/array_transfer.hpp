@@ -65,7 +65,8 @@ inline result<void> array::read(const selection& part, const mutable_host_view& 
   ZARRPOINT_CHECK(
       detail::at_array(detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
   const context& how = options.how != nullptr ? *options.how : state_->how;
-  detail::read_operation operation(*state_, how, into, options);
+  const read_options checked = with_digests(options);
+  detail::read_operation operation(*state_, how, into, checked);
   const std::uint64_t bytes = detail::transfer_bytes(*state_, part.shape);
   return detail::at_array(
       detail::run_metered(operation, part, options.meter,

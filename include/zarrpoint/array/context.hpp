@@ -24,8 +24,9 @@ struct limits {
   /// A hard budget for all memory that the library allocates in one operation: scratch, codec
   /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`.
   std::size_t memory = SIZE_MAX;
-  /// The largest metadata document.
-  std::size_t metadata_bytes = std::size_t{64} << 20;
+  /// The largest metadata document. A commit document takes about 800 bytes a leaf, and twice that
+  /// with what it consolidates.
+  std::size_t metadata_bytes = std::size_t{128} << 20;
   /// Inner chunks of a shard: an index of 2^24 is 256 MiB.
   std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
 };

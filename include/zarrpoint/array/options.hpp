@@ -22,7 +22,7 @@ struct read_options {
   /// Compare each stored byte that is read with these digests; whole inner chunks are read then. A
   /// difference, or an object that they do not name, is `corrupt`. What they say is absent is
   /// filled, whatever `missing` says; what they say is there must be.
-  const chunk_digests* expected = nullptr;
+  const chunk_digests* expected = nullptr;  // those of `array::expecting` when null
   /// False: of `expected`, only what is stored and its sizes are compared, not the checksums.
   bool checksums = true;
   /// Let the memory have another dtype: elements are cast, chunk by chunk (see core/convert.hpp).

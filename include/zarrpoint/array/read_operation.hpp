@@ -122,7 +122,8 @@ class read_operation {
 
   /// Whether chunks may be read in pieces: uncompressed ones of which no digest is to be compared.
   bool can_read_slabs(const selection& part) const {
-    return !of_.sharded() && of_.layout.chain().is_raw() && options_.expected == nullptr &&
+    const bool compared = options_.expected != nullptr && options_.checksums;
+    return !of_.sharded() && of_.layout.chain().is_raw() && !compared &&
            std::all_of(part.step.begin(), part.step.end(), [](index_t n) { return n == 1; });
   }
   bool reads_slabs() const { return grid_.inner_shape != chunk_spec_.shape; }

@@ -11,6 +11,7 @@
 #include <zarrpoint/checkpoint/read_leaf.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/diagnose.hpp>
+#include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
@@ -77,7 +78,7 @@ class checkpoint {
   /// `unsupported` naming the data type or codec.
   template <class = void>
   result<leaf_metadata> metadata(std::string_view name) const {
-    return with_leaf(name, [&](const stored_leaf& leaf) -> result<leaf_metadata> {
+    return with_leaf("metadata of", name, [&](const stored_leaf& leaf) -> result<leaf_metadata> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       leaf_metadata out{.name = leaf.name,
                         .typestr = leaf.typestr,
@@ -113,24 +114,37 @@ class checkpoint {
   /// The same by a handler of the caller's choice.
   template <class T, class Handler>
   result<T> load_as(std::string_view name, const load_options& options = {}) const {
-    return with_leaf(name, [&](const stored_leaf& leaf) -> result<T> {
+    return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<T> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
-      if constexpr (blob_handler<Handler, T>) {
-        ZARRPOINT_TRY(bytes, read_bytes(leaf, source, options));
-        return Handler::from_bytes(bytes_of(bytes));
-      } else {
-        ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
-        constexpr dtype type = handler_dtype<Handler>();
-        if constexpr (type.valid()) {
-          ZARRPOINT_CHECK(check_type(wanted.type, type, options));
-          wanted.type = type;
-        }
-        ZARRPOINT_CHECK(check_budget(wanted));
-        place<typename Handler::space> where{.resource = state_->how.resource};
-        ZARRPOINT_TRY(made, Handler::make(wanted, where));
-        ZARRPOINT_CHECK(fill(leaf, source, Handler::writable(made), options));
-        return std::move(made);
-      }
+      return load_from<T, Handler>(leaf, source, options);
+    });
+  }
+
+  /// The same in the background, by the executor of the context it was opened with. Waits when it
+  /// is destroyed.
+  template <class T>
+  pending<T> load_async(std::string_view name, const load_options& options = {}) const {
+    return run_async(state_->how.executor, [self = *this, name = std::string(name), options] {
+      return self.template load<T>(name, options);
+    });
+  }
+
+  /// The leaf, as the type that `Registry` gives for its stored kind and dtype.
+  template <class Registry>
+  result<typename Registry::value> load_any(std::string_view name,
+                                            const load_options& options = {}) const {
+    using value = typename Registry::value;
+    return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<value> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      return Registry::dispatch(leaf.typestr, wanted, [&](auto entry) -> result<value> {
+        using type = typename decltype(entry)::type;
+        load_options by = options;
+        if constexpr (detail::entry_traits<decltype(entry)>::casts) by.cast = true;
+        ZARRPOINT_TRY(loaded,
+                      (load_from<type, typename decltype(entry)::handler>(leaf, source, by)));
+        return value(std::in_place_type<type>, std::move(loaded));
+      });
     });
   }
 
@@ -140,12 +154,12 @@ class checkpoint {
   result<void> load_into(std::string_view name, T&& target,
                          const load_options& options = {}) const {
     detail::require_fillable<T>();
-    return with_leaf(name, [&](const stored_leaf& leaf) -> result<void> {
+    return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
       ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
       ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
-      return fill(leaf, source, view, options);
+      return fill(source, view, options);
     });
   }
 
@@ -154,22 +168,23 @@ class checkpoint {
   /// `verify` is set, since that reads all of it. Errors: `dtype_mismatch`, and those of `load`.
   template <element T>
   result<mapped_tensor<T>> view(std::string_view name, bool verify = false) const {
-    return with_leaf(name, [&](const stored_leaf& leaf) -> result<mapped_tensor<T>> {
+    return with_leaf("view", name, [&](const stored_leaf& leaf) -> result<mapped_tensor<T>> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_CHECK(check_type(source.spec().type, dtype_of<T>, {}));
-      read_options options = options_of(leaf, {});
-      if (!verify) options.expected = nullptr;
+      read_options options = options_of({});
+      options.checksums = verify;
       ZARRPOINT_TRY(mapped, source.view(options));
       if (mapped) return mapped_tensor<T>(*std::move(mapped));
-      ZARRPOINT_TRY(owned, source.read(box::whole(source.spec().shape), options_of(leaf, {})));
+      ZARRPOINT_TRY(owned, source.read(box::whole(source.spec().shape), options_of({})));
       return mapped_tensor<T>(std::move(owned));
     });
   }
 
-  /// The leaf's array, for reading boxes of it.
+  /// The leaf's array, for reading boxes of it: as strict as `load`, so that each inner chunk that
+  /// a box touches is read and verified as a whole.
   template <class = void>
   result<array> as_array(std::string_view name) const {
-    return with_leaf(name, [&](const stored_leaf& leaf) { return open_leaf(leaf); });
+    return with_leaf("open", name, [&](const stored_leaf& leaf) { return open_leaf(leaf); });
   }
 
  private:
@@ -190,42 +205,63 @@ class checkpoint {
   }
 
   template <class F>
-  auto with_leaf(std::string_view name, F&& f) const
+  auto with_leaf(std::string_view action, std::string_view name, F&& f) const
       -> std::invoke_result_t<F, const stored_leaf&> {
     const stored_leaf* leaf = find(name);
-    const std::string what = "load " + detail::in_quotes(name);
+    const auto what = [&] { return std::string(action) + " " + detail::in_quotes(name); };
     if (leaf == nullptr) {
       std::string text = state_->name + " has no such leaf";
       const auto& leaves = state_->contents.leaves;
       for (std::size_t i = 0; i < leaves.size() && i < 8; ++i)
         text += (i == 0 ? "; it has " : ", ") + detail::in_quotes(leaves[i].name);
       if (leaves.size() > 8) text += " and " + std::to_string(leaves.size() - 8) + " more";
-      return error{errc::not_found, std::move(text)}.at(what);
+      return error{errc::not_found, std::move(text)}.at(what());
     }
     auto out = std::forward<F>(f)(*leaf);
-    if (!out) return std::move(out).failure().at(what);
+    if (!out) return std::move(out).failure().at(what());
     return out;
   }
 
   template <class = void>
   result<array> open_leaf(const stored_leaf& leaf) const {
     const auto parsed = [&]() -> result<array_metadata> {
-      return leaf.zarr_format == 2 ? parse_array_v2(leaf.document, nullptr)
+      return leaf.zarr_format == 2 ? parse_array_v2(leaf.document, &leaf.attributes)
                                    : parse_array_v3(leaf.document);
     };
-    ZARRPOINT_TRY(metadata, parsed());
     ZARRPOINT_TRY(key, store_key::parse(leaf.name));
-    return array::from_metadata(state_->store, std::move(key), std::move(metadata), state_->how);
+    ZARRPOINT_TRY(metadata, parsed().at("array " + state_->store.describe(key)));
+    ZARRPOINT_TRY(opened, array::from_metadata(state_->store, std::move(key), std::move(metadata),
+                                               state_->how));
+    if (!state_->contents.is_ours()) return std::move(opened);
+    return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
   }
 
-  read_options options_of(const stored_leaf& leaf, const load_options& options) const {
+  read_options options_of(const load_options& options) const {
     read_options out;
-    const bool ours = state_->contents.is_ours();
-    out.missing =
-        ours || !options.allow_missing_chunks ? missing_chunks::error : missing_chunks::fill;
-    if (ours) out.expected = &leaf.objects;
+    if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
     out.checksums = options.verify;
     return out;
+  }
+
+  template <class T, class Handler>
+  result<T> load_from(const stored_leaf& leaf, const array& source,
+                      const load_options& options) const {
+    if constexpr (blob_handler<Handler, T>) {
+      ZARRPOINT_TRY(bytes, read_bytes(source, options));
+      return Handler::from_bytes(bytes_of(bytes));
+    } else {
+      ZARRPOINT_TRY(wanted, wanted_spec(source, leaf.name, options));
+      constexpr dtype type = handler_dtype<Handler>();
+      if constexpr (type.valid()) {
+        ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+        wanted.type = type;
+      }
+      ZARRPOINT_CHECK(check_budget(wanted));
+      place<typename Handler::space> where{.resource = state_->how.resource};
+      ZARRPOINT_TRY(made, Handler::make(wanted, where));
+      ZARRPOINT_CHECK(fill(source, Handler::writable(made), options));
+      return std::move(made);
+    }
   }
 
   template <class = void>
@@ -273,20 +309,19 @@ class checkpoint {
   }
 
   template <memory_space Space>
-  result<void> fill(const stored_leaf& leaf, const array& source,
-                    const mutable_tensor_view<Space>& into, const load_options& options) const {
-    read_options how = options_of(leaf, options);
+  result<void> fill(const array& source, const mutable_tensor_view<Space>& into,
+                    const load_options& options) const {
+    read_options how = options_of(options);
     how.cast = true;  // allowed by now, or the same type
     return detail::read_to_space(source, into, how, resource_of(state_->how));
   }
 
   template <class = void>
-  result<tensor> read_bytes(const stored_leaf& leaf, const array& source,
-                            const load_options& options) const {
+  result<tensor> read_bytes(const array& source, const load_options& options) const {
     if (source.spec().type != dtype_kind::uint8 || source.spec().shape.rank() != 1)
       return error{errc::dtype_mismatch,
                    "stored as " + to_string(source.spec()) + ", wanted bytes (uint8 of rank 1)"};
-    return source.read(box::whole(source.spec().shape), options_of(leaf, options));
+    return source.read(box::whole(source.spec().shape), options_of(options));
   }
 
   static bytes_view bytes_of(const tensor& from) {

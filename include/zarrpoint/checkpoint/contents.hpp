@@ -29,6 +29,7 @@ struct stored_leaf {
   node document;        ///< its `zarr.json` or `.zarray`
   int zarr_format = 3;
   chunk_digests objects{};  ///< of ours: every object, with its checksums
+  node attributes{};        ///< the `.zattrs` of a v2 array
 };
 
 /// What is in a hierarchy.
@@ -86,6 +87,12 @@ class contents_reader {
     return read();
   }
 
+  /// The `.zattrs` beneath `prefix`; null when there is none.
+  result<node> attributes_of(const std::string& prefix) {
+    ZARRPOINT_TRY(found, document(prefix + ".zattrs"));
+    return found ? *std::move(found) : node();
+  }
+
   result<void> add_commit(node attributes, int zarr_format) {
     ZARRPOINT_TRY(commit,
                   parse_commit_document(take_member(attributes, commit_document::member_name)));
@@ -97,8 +104,12 @@ class contents_reader {
     out_.leaves.reserve(commit.leaves.size());
     for (leaf_record& leaf : commit.leaves) {
       ZARRPOINT_CHECK(check_safe_path(leaf.name));
-      out_.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
-                             std::move(leaf.metadata), zarr_format, std::move(leaf.objects)});
+      out_.leaves.push_back({std::move(leaf.name),
+                             std::move(leaf.typestr),
+                             std::move(leaf.metadata),
+                             zarr_format,
+                             std::move(leaf.objects),
+                             {}});
     }
     return {};
   }
@@ -126,7 +137,8 @@ class contents_reader {
   result<bool> read_root_v2() {
     ZARRPOINT_TRY(array, document(".zarray"));
     if (array) {
-      ZARRPOINT_CHECK(add_array({}, *std::move(array), 2));
+      ZARRPOINT_TRY(own, attributes_of(""));
+      ZARRPOINT_CHECK(add_array({}, *std::move(array), 2, std::move(own)));
       return true;
     }
     ZARRPOINT_TRY(group, document(".zgroup"));
@@ -146,15 +158,17 @@ class contents_reader {
                   parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
     for (v2_node& one : documents) {
       if (one.kind == node_kind::array)
-        ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2));
+        ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2, std::move(one.attributes)));
     }
     return true;
   }
 
-  result<void> add_array(std::string_view path, node document, int zarr_format) {
+  result<void> add_array(std::string_view path, node document, int zarr_format,
+                         node attributes = {}) {
     if (out_.leaves.size() >= max_nodes)
       return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
-    out_.leaves.push_back({std::string(path), {}, std::move(document), zarr_format, {}});
+    out_.leaves.push_back(
+        {std::string(path), {}, std::move(document), zarr_format, {}, std::move(attributes)});
     return {};
   }
 
@@ -194,7 +208,8 @@ class contents_reader {
     }
     ZARRPOINT_TRY(v2, document(path + "/.zarray"));
     if (v2) {
-      ZARRPOINT_CHECK(add_array(path, *std::move(v2), 2));
+      ZARRPOINT_TRY(own, attributes_of(path + "/"));
+      ZARRPOINT_CHECK(add_array(path, *std::move(v2), 2, std::move(own)));
       return false;
     }
     ZARRPOINT_TRY(group, document(path + "/.zgroup"));

@@ -50,11 +50,13 @@ inline result<dims> whole_chunks(const dims& shape, const dims& chunk) {
 }
 
 /// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which strings
-/// do not have; theirs is `vlen-utf8`.
-inline std::vector<codec_spec> codecs_for(dtype type, std::vector<codec_spec> chain) {
+/// do not have (theirs is `vlen-utf8`), and may end in `crc32c`, which Zarr v2 does not have.
+inline std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
+                                          std::vector<codec_spec> chain) {
   for (codec_spec& codec : chain) {
     if (type.is_variable() && codec.name == "bytes") codec = {"vlen-utf8", node::object{}};
   }
+  if (zarr_format == 2 && !chain.empty() && chain.back().name == "crc32c") chain.pop_back();
   return chain;
 }
 
@@ -89,7 +91,8 @@ inline result<planned_layout> plan_layout(std::string_view name, const tensor_sp
   metadata.type = spec.type;
   if (is_v2) metadata.keys = {chunk_key_encoding::style::v2, '.'};
   metadata.fill = fill_value::zero(spec.type);
-  metadata.codecs = detail::codecs_for(spec.type, codecs_rule ? *codecs_rule : raw_codecs());
+  metadata.codecs =
+      detail::codecs_for(spec.type, options.zarr_format, codecs_rule ? *codecs_rule : raw_codecs());
 
   if (chunk_rule != nullptr && bytes_rule != nullptr)
     plan.warnings.emplace_back("chunk_byte_size is ignored: chunk_shape is given");

@@ -179,22 +179,39 @@ result<save_report> write_checkpoint(const any_store& store, const save_plan& pl
       options.consolidated_metadata &&
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
                   [](const planned_leaf& leaf) { return leaf.metadata.type.is_core(); });
-  ZARRPOINT_CHECK(put_root_document(store, document, plan.groups, of_root));
+  ZARRPOINT_TRY(as_asked, put_root_document(
+                              store, {document, plan.groups, of_root, how.limit.metadata_bytes}));
+  if (!as_asked)
+    report.warnings.emplace_back(
+        "metadata were not consolidated: they exceed limits::metadata_bytes");
   return report;
 }
 
-/// Refuses a target that is there and is no Zarr hierarchy, or must not be replaced.
+/// Whether a root document holds a commit document of ours, be it one that `open` would refuse.
 template <class = void>
-result<void> check_target(const stored_place& target, const location& where, bool overwrite) {
+bool holds_commit(bytes_view document, std::size_t max_bytes) {
+  const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
+  if (!parsed) return false;
+  const node* attributes = parsed->find("attributes");
+  const node* member = (attributes ? attributes : &*parsed)->find(commit_document::member_name);
+  return member != nullptr && member->if_object() != nullptr;
+}
+
+/// Refuses a target that is there and is no checkpoint of ours, or must not be replaced.
+template <class = void>
+result<void> check_target(const stored_place& target, const location& where,
+                          const save_options& options, const limits& limit) {
   const auto there = [&](std::string_view what) {
     return error{errc::already_exists, where.name() + " " + std::string(what)};
   };
-  for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
+  for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, target.key.child(name));
-    ZARRPOINT_TRY(object, target.store.open(key));
-    if (object == nullptr) continue;
-    if (overwrite) return {};
-    return there("is there already, and save_options::overwrite is false");
+    ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
+    if (!document) continue;
+    if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
+    if (holds_commit(*document, limit.metadata_bytes)) return {};
+    return there("holds " + std::string(name) +
+                 ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
   }
   if (!target.key.is_root()) {
     // A store may answer for a directory with an error of its own; then it lists something.
@@ -216,7 +233,7 @@ result<save_report> save_set(const location& where, const leaf_set& leaves,
   const auto run = [&]() -> result<save_report> {
     ZARRPOINT_TRY(plan, plan_save(leaves, options));
     ZARRPOINT_TRY(target, location_access::to_write(where));
-    ZARRPOINT_CHECK(check_target(target, where, options.overwrite));
+    ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
                                                             .sync = options.sync}));

@@ -12,6 +12,8 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,9 +28,7 @@ template <class = void>
 result<void> put_document(const any_store& store, const store_key& node_key, std::string_view file,
                           const node& document) {
   ZARRPOINT_TRY(key, node_key.child(file));
-  // The root's document is for machines, and long; the others are for people, too.
-  const json_style style = node_key.is_root() ? json_style::compact : json_style::pretty;
-  return store.put(key, as_bytes(dump_json(document, style)));
+  return store.put(key, as_bytes(dump_json(document, json_style::pretty)));
 }
 
 /// The document of an array, as `leaf_record::metadata` and its file hold it.
@@ -106,49 +106,79 @@ node root_attributes(const commit_document& document, const save_options& option
   return attributes;
 }
 
-/// The file that makes it a checkpoint: written last.
+/// What the root's document is made of.
+struct root_document {
+  const commit_document& commit;
+  const std::set<std::string>& groups;
+  const save_options& options;
+  std::size_t max_bytes = SIZE_MAX;  ///< more would not be read back: `limits::metadata_bytes`
+};
+
+/// The file that makes it a checkpoint: written last. What is consolidated is left out where a
+/// document would be too large with it; false then.
 template <class = void>
-result<void> put_root_document(const any_store& store, const commit_document& document,
-                               const std::set<std::string>& groups, const save_options& options) {
+result<bool> put_root_document(const any_store& store, const root_document& of) {
   const store_key root = store_key::root();
-  if (options.zarr_format == 2) {
+  const bool is_v2 = of.options.zarr_format == 2;
+  bool consolidated = of.options.consolidated_metadata;
+  std::string text;
+  if (is_v2) {
     ZARRPOINT_TRY(group, group_document(2));
     ZARRPOINT_CHECK(put_document(store, root, ".zgroup", group));
-    if (options.consolidated_metadata) {
-      ZARRPOINT_TRY(consolidated, consolidate_v2(document, groups, options.attributes));
-      ZARRPOINT_CHECK(put_document(store, root, ".zmetadata", consolidated));
+    if (consolidated) {
+      ZARRPOINT_TRY(nodes, consolidate_v2(of.commit, of.groups, of.options.attributes));
+      text = dump_json(nodes, json_style::compact);
+      consolidated = text.size() <= of.max_bytes;
     }
-    return put_document(store, root, ".zattrs", root_attributes(document, options));
+    if (consolidated) {
+      ZARRPOINT_TRY(key, root.child(".zmetadata"));
+      ZARRPOINT_CHECK(store.put(key, as_bytes(text)));
+    }
+    text = dump_json(root_attributes(of.commit, of.options), json_style::compact);
+  } else {
+    group_metadata metadata;
+    metadata.attributes = root_attributes(of.commit, of.options);
+    if (consolidated) {
+      ZARRPOINT_TRY(documents, consolidate(of.commit, of.groups));
+      metadata.consolidated = std::move(documents);
+    }
+    ZARRPOINT_TRY(document, to_v3(metadata));
+    text = dump_json(document, json_style::compact);
+    if (consolidated && text.size() > of.max_bytes) {
+      consolidated = false;
+      metadata.consolidated.reset();
+      ZARRPOINT_TRY(shorter, to_v3(metadata));
+      text = dump_json(shorter, json_style::compact);
+    }
   }
-  group_metadata metadata;
-  metadata.attributes = root_attributes(document, options);
-  if (options.consolidated_metadata) {
-    ZARRPOINT_TRY(documents, consolidate(document, groups));
-    metadata.consolidated = std::move(documents);
-  }
-  ZARRPOINT_TRY(node, to_v3(metadata));
-  return put_document(store, root, "zarr.json", node);
+  if (text.size() > of.max_bytes)
+    return error{errc::resource_limit,
+                 "the commit document of " + std::to_string(of.commit.leaves.size()) +
+                     " leaves takes " + std::to_string(text.size()) +
+                     " bytes, more than limits::metadata_bytes of " + std::to_string(of.max_bytes)};
+  ZARRPOINT_TRY(key, root.child(is_v2 ? ".zattrs" : "zarr.json"));
+  ZARRPOINT_CHECK(store.put(key, as_bytes(text)));
+  return consolidated == of.options.consolidated_metadata;
 }
 
 /// Takes away what makes a hierarchy a checkpoint, before it is overwritten in place.
 template <class = void>
 result<void> erase_root_document(const any_store& store) {
-  for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup"}) {
+  for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zmetadata"}) {
     ZARRPOINT_TRY(key, store_key::parse(name));
     ZARRPOINT_CHECK(store.erase(key));
   }
   return {};
 }
 
-/// The attributes that a caller gives must leave our member alone.
+/// The attributes that a caller gives must leave our member alone, and be what JSON can say.
 template <class = void>
 result<void> check_attributes(const node& attributes) {
   if (attributes.is_null()) return {};
-  if (attributes.if_object() == nullptr)
-    return error{errc::invalid_argument, "save_options::attributes is no object"};
+  ZARRPOINT_CHECK(check_writable_attributes(attributes).at("save_options"));
   if (attributes.find(commit_document::member_name) != nullptr)
     return error{errc::invalid_argument,
-                 "save_options::attributes: the member \"zarrpoint\" is reserved"};
+                 "save_options: attributes: the member \"zarrpoint\" is reserved"};
   return {};
 }
 

@@ -73,7 +73,7 @@ inline std::optional<nan_rewrite> rewrite_nan(std::string_view text, const json_
       in_string = c == '"';
       out.text += c;
     } else {
-      if (++found > limits.max_nodes) return std::nullopt;
+      if (++found > limits.node_limit()) return std::nullopt;
       (out.text += ' ').append(*token) += ' ';
     }
     i += length;

@@ -20,15 +20,20 @@ namespace zarrpoint::inline v0 {
 
 /// What a JSON document may cost, so that a hostile one is an error and not an exhausted machine.
 struct json_limits {
-  /// Consolidated metadata of 100,000 arrays is about 60 MB.
-  std::size_t max_bytes = std::size_t{64} << 20;
+  /// Consolidated metadata of 100,000 arrays are about 80 MB.
+  std::size_t max_bytes = std::size_t{128} << 20;
   /// Nesting of arrays and objects; nested shards need 6 levels each.
   std::size_t max_depth = 64;
-  /// Values in all: 160 to 300 MB of `node`.
-  std::size_t max_nodes = 4'000'000;
+  /// Values in all; 0 for one for each 12 bytes that a document may have (they have one for 16), at
+  /// 40 to 80 bytes of `node` each.
+  std::size_t max_nodes = 0;
   /// Whether the bare tokens `NaN`, `Infinity` and `-Infinity` are numbers. JSON has none, but
   /// zarr-python writes them in attributes.
   bool allow_nan_literals = true;
+
+  std::size_t node_limit() const noexcept {
+    return max_nodes != 0 ? max_nodes : std::max<std::size_t>(max_bytes / 12, 4096);
+  }
 };
 
 namespace detail {
@@ -116,9 +121,9 @@ class json_builder {
   }
 
   bool count() {
-    if (++nodes_ > limits_.max_nodes)
-      return fail(errc::resource_limit,
-                  "more than " + std::to_string(limits_.max_nodes) + " values");
+    const std::size_t most = limits_.node_limit();
+    if (++nodes_ > most)
+      return fail(errc::resource_limit, "more than " + std::to_string(most) + " values");
     return true;
   }
 
