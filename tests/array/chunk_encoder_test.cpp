@@ -45,7 +45,7 @@ TEST_CASE("a whole dense chunk of an uncompressed array is the memory of the cal
   CHECK(chunk.bytes.data() == reinterpret_cast<const std::byte*>(data.data() + 8));
   CHECK(chunk.digest == crc32c(chunk.bytes));
   CHECK(f.cost == 0);
-  CHECK(f.pool.resource().peak() == 0);
+  CHECK(f.pool.budget().peak() == 0);
 }
 
 TEST_CASE("digests are taken only where they are wanted") {

@@ -3,6 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/read_operation.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -259,7 +260,7 @@ TEST_CASE("text keeps to the memory limit, however few bytes it is stored in") {
     const tensor part = w.read(box{{i}, {10}}).value();
     CHECK(part.data<std::string>()[9] == data[0]);
   }
-  CHECK(how.scratch->resource().peak() > 10 * length);
+  CHECK(how.scratch->budget().peak() > 10 * length);
   CHECK_FALSE(w.read(box::whole({chunks})).has_value());
   CHECK(w.read(box{{0}, {10}}).has_value());
 }
@@ -281,6 +282,31 @@ TEST_CASE("text of a fill value keeps to the memory limit, too") {
               dense_view(reinterpret_cast<const std::byte*>(&word), {dtype_kind::string, {1}}));
   REQUIRE_FALSE(unwritten);
   CHECK(unwritten.failure().code == errc::resource_limit);
+}
+
+TEST_CASE("a small budget makes readers wait for each other, not fail") {
+  const dims shape{16, 256 * 1024};
+  std::vector<std::uint32_t> data(16 * 256 * 1024);
+  std::uint32_t state = 1;
+  for (std::uint32_t& one : data)
+    one = state = state * 1664525U + 1013904223U;  // does not compress
+  auto metadata = raw_metadata(dtype_kind::uint32, shape, {1, 256 * 1024});
+  metadata.codecs = {bytes_spec(), zstd_spec()};
+  const memory_store store;
+  array::create(store, key_of("w"), metadata)
+      .value()
+      .write(box::whole(shape), view_of(data, shape))
+      .value();
+  const thread_pool pool(8);
+  context how{.executor = pool.executor()};
+  how.limit.memory = 3 << 20;  // a chunk is 1 MiB, in memory and as it is stored
+  const array w = array::open(store, key_of("w"), how).value();
+  std::vector<std::uint32_t> back(data.size());
+  for (int round = 0; round < 5; ++round) {
+    std::fill(back.begin(), back.end(), 0U);
+    w.read(box::whole(shape), view_of(back, shape)).value();
+    CHECK(back == data);
+  }
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST_CASE("a workspace that was given back is lent again") {
     const scratch_pool::lease moved = std::move(lease);
     CHECK(&*moved == first);
   }
-  CHECK(pool.resource().in_use() == 1010);
+  CHECK(pool.budget().in_use() == 1010);
   // Given back last, `other` is lent first.
   const scratch_pool::lease again = pool.borrow();
   CHECK(&*again != first);
@@ -38,13 +38,48 @@ TEST_CASE("idle workspaces keep no more memory than may be in flight") {
     a->scratch(0, 1000).value();
     b->scratch(0, 1000).value();
     CHECK(a->held() == 1000);
-    CHECK(pool.resource().in_use() == 2000);
+    CHECK(pool.budget().in_use() == 2000);
   }
-  CHECK(pool.resource().in_use() == 1000);
+  CHECK(pool.budget().in_use() == 1000);
   for (int i = 0; i < 3; ++i) pool.borrow()->scratch(1, 500).value();
-  CHECK(pool.resource().in_use() == 1500);
+  CHECK(pool.budget().in_use() == 1500);
   pool.borrow()->scratch(2, 1).value();
-  CHECK(pool.resource().in_use() == 0);
+  CHECK(pool.budget().in_use() == 0);
+}
+
+TEST_CASE("what lent workspaces brought along counts as kept") {
+  scratch_pool pool{limits{.bytes_in_flight = 1500}};
+  pool.borrow()->scratch(0, 1000).value();
+  {
+    const scratch_pool::lease warm = pool.borrow();
+    CHECK(warm->held() == 1000);
+    pool.borrow()->scratch(0, 1000).value();
+    CHECK(pool.budget().in_use() == 1000);  // the second was not kept beside the first
+  }
+  CHECK(pool.budget().in_use() == 1000);
+}
+
+TEST_CASE("what idle workspaces keep is given up for the budget") {
+  scratch_pool pool{limits{.memory = 4000}};
+  pool.borrow()->scratch(0, 1000).value();
+  CHECK(pool.budget().in_use() == 1000);
+  CHECK(pool.borrow()->scratch(1, 2500).has_value());
+  CHECK(pool.budget().in_use() == 0);
+  const scratch_pool::lease a = pool.borrow();
+  {
+    const scratch_pool::lease b = pool.borrow();
+    b->scratch(0, 1000).value();
+  }
+  CHECK(pool.budget().in_use() == 1000);
+  CHECK(a->scratch(0, 4000).has_value());
+  CHECK(pool.budget().in_use() == 4000);
+}
+
+TEST_CASE("half of the budget may be in flight") {
+  CHECK(scratch_pool{limits{.memory = 1000}}.limiter().limit() == 500);
+  CHECK(scratch_pool{limits{.bytes_in_flight = 10, .memory = 1000}}.limiter().limit() == 10);
+  CHECK(scratch_pool{limits{.bytes_in_flight = 0, .memory = 1000}}.limiter().limit() == 500);
+  CHECK(scratch_pool{limits{.bytes_in_flight = 0, .memory = 0}}.limiter().limit() == 1);
 }
 
 TEST_CASE("all workspaces together keep to the budget") {
@@ -61,17 +96,17 @@ TEST_CASE("all workspaces together keep to the budget") {
 TEST_CASE("text counts for as long as a loan, or as the operation that made it") {
   scratch_pool pool{limits{.memory = 1000}};
   CHECK(pool.borrow()->charge_text(600).has_value());
-  CHECK(pool.resource().in_use() == 0);
+  CHECK(pool.budget().in_use() == 0);
   {
     scratch_pool::text_account kept(pool);
     CHECK(pool.borrow(&kept)->charge_text(400).has_value());
     CHECK(pool.borrow(&kept)->charge_text(500).has_value());
-    CHECK(pool.resource().in_use() == 900);
+    CHECK(pool.budget().in_use() == 900);
     CHECK_FALSE(pool.borrow(&kept)->charge_text(101).has_value());
     CHECK_FALSE(pool.borrow()->scratch(0, 101).has_value());
   }
-  CHECK(pool.resource().in_use() == 0);
-  CHECK(pool.resource().peak() == 900);
+  CHECK(pool.budget().in_use() == 0);
+  CHECK(pool.budget().peak() == 900);
 }
 
 TEST_CASE("operations share the scratch memory of a context that has some") {

@@ -21,8 +21,10 @@ namespace zarrpoint::inline v0 {
 /// The scratch memory of one or many operations: workspaces that are lent to workers and used
 /// again, all within the budgets of a context. Thread-safe. It outlives what it lends.
 ///
-/// Idle workspaces keep their memory, which makes the next chunk fast, but together no more than
-/// may be in flight: a few chunks of a gigabyte do not leave gigabytes behind.
+/// Workspaces keep their memory from loan to loan, which makes the next chunk fast, but together no
+/// more than may be in flight, and no more than a quarter of the budget; half of it may be in
+/// flight. What idle ones keep is given up when the budget would otherwise be exceeded. So a small
+/// budget makes workers wait for each other, not fail.
 class scratch_pool {
  public:
   /// The text of strings that one operation makes for its caller. It counts against the budget
@@ -32,7 +34,7 @@ class scratch_pool {
     explicit text_account(scratch_pool& owner) : owner_(&owner) {}
     text_account(const text_account&) = delete;
     text_account& operator=(const text_account&) = delete;
-    ~text_account() { owner_->resource_.refund(bytes_.load(std::memory_order_relaxed)); }
+    ~text_account() { owner_->budget_.refund(bytes_.load(std::memory_order_relaxed)); }
 
    private:
     friend class scratch_pool;
@@ -45,13 +47,14 @@ class scratch_pool {
    public:
     lease() = default;
     lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept)
-        : owner_(&owner), lent_(std::move(lent)), kept_(kept) {}
+        : owner_(&owner), lent_(std::move(lent)), kept_(kept), warm_(lent_->held()) {}
     lease(lease&&) noexcept = default;
     lease& operator=(lease&& other) noexcept {
       give_back();
       owner_ = other.owner_;
       lent_ = std::move(other.lent_);
       kept_ = other.kept_;
+      warm_ = other.warm_;
       return *this;
     }
     ~lease() { give_back(); }
@@ -61,17 +64,21 @@ class scratch_pool {
 
    private:
     void give_back() noexcept {
-      if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_);
+      if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_, warm_);
     }
     scratch_pool* owner_ = nullptr;
     std::unique_ptr<codec_workspace> lent_;
     text_account* kept_ = nullptr;
+    std::size_t warm_ = 0;  ///< what it held when it was lent
   };
 
   explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource())
-      : resource_(limit.memory, upstream),
-        limiter_(limit.bytes_in_flight),
-        idle_limit_(limit.bytes_in_flight != 0 ? limit.bytes_in_flight : SIZE_MAX),
+      : budget_(limit.memory, upstream),
+        limiter_(std::max<std::size_t>(
+            std::min(limit.bytes_in_flight != 0 ? limit.bytes_in_flight : SIZE_MAX,
+                     limit.memory / 2),
+            1)),
+        warm_limit_(std::min(limiter_.limit(), limit.memory / 4)),
         variable_limit_(
             std::min<std::uint64_t>(limit.memory, codec_workspace::default_variable_limit)) {}
 
@@ -83,40 +90,77 @@ class scratch_pool {
       if (!idle_.empty()) {
         lease out(*this, std::move(idle_.back()), kept);
         idle_.pop_back();
-        idle_bytes_ -= out->held();
         return out;
       }
+      idle_.reserve(workspaces_ + 1);  // so that taking it back cannot fail
+      ++workspaces_;
     }
-    return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_, &resource_), kept};
+    return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_, &budget_), kept};
   }
 
-  /// What the workspaces take their memory from: counts it, and the text of
-  /// strings, and keeps to `limits::memory`.
-  limited_resource& resource() noexcept { return resource_; }
+  /// What the workspaces take their memory from, within the budget.
+  memory_resource& resource() noexcept { return resource_; }
+  /// Counts that memory and the text of strings, and keeps to `limits::memory`.
+  const limited_resource& budget() const noexcept { return budget_; }
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
 
  private:
-  void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept) noexcept {
+  /// The budget, with what idle workspaces keep as a reserve.
+  class reclaiming_resource final : public memory_resource {
+   public:
+    explicit reclaiming_resource(scratch_pool& owner) noexcept : owner_(&owner) {}
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+      void* memory = owner_->budget_.allocate(bytes, alignment);
+      if (memory == nullptr && owner_->drop_idle())
+        memory = owner_->budget_.allocate(bytes, alignment);
+      return memory;
+    }
+    void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+      owner_->budget_.deallocate(memory, bytes, alignment);
+    }
+
+   private:
+    scratch_pool* owner_;
+  };
+
+  /// False when there was none.
+  bool drop_idle() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return false;
+    for (const auto& one : idle_) warm_bytes_ -= one->held();
+    workspaces_ -= idle_.size();
+    idle_.clear();
+    return true;
+  }
+
+  void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept,
+                 std::size_t warm) noexcept {
     const std::size_t text = returned->take_charged_text();
     if (kept != nullptr) {
       kept->bytes_.fetch_add(text, std::memory_order_relaxed);
     } else {
-      resource_.refund(text);
+      budget_.refund(text);
     }
     const std::size_t held = returned->held();
     const std::lock_guard lock(mutex_);
-    if (held > idle_limit_ - idle_bytes_) return;
-    idle_bytes_ += held;
+    warm_bytes_ -= warm;
+    if (held > warm_limit_ - warm_bytes_) {
+      --workspaces_;
+      return;
+    }
+    warm_bytes_ += held;
     idle_.push_back(std::move(returned));
   }
 
-  limited_resource resource_;
+  limited_resource budget_;
+  reclaiming_resource resource_{*this};
   byte_limiter limiter_;
-  std::size_t idle_limit_;
+  std::size_t warm_limit_;
   std::uint64_t variable_limit_;
   std::mutex mutex_;
-  std::size_t idle_bytes_ = 0;
+  std::size_t workspaces_ = 0;  // idle or lent
+  std::size_t warm_bytes_ = 0;  // of idle ones, and what lent ones held when they were lent
   std::vector<std::unique_ptr<codec_workspace>> idle_;
 };
 
