@@ -90,10 +90,26 @@ TEST_CASE("direct_writes: the aligned middle, never more, and nothing of what is
   direct_writes direct(std::move(second));
   const auto data = random_bytes(1'000'000);
   CHECK(write(direct, fd.get(), 0, bytes_view(data).first(direct_minimum - 1)) == 0);
-  CHECK(write(direct, fd.get(), 0, data) == 999'424);
-  CHECK(write(direct, fd.get(), 1, data) == 999'424 - 4096);
-  CHECK(write(direct, fd.get(), 4095, data) == 999'424);
+  const std::size_t most = data.size() / 65536 * 65536;
+  CHECK(write(direct, fd.get(), 0, data) == most);
+  CHECK(write(direct, fd.get(), 1, data) == most - 65536);
+  CHECK(write(direct, fd.get(), 65535, data) == most);
   CHECK(write(direct, fd.get(), 0, {}) == 0);
+}
+
+TEST_CASE("direct_writes: no page of 64 KiB sees a direct and a buffered write") {
+  direct_writes direct(unique_fd(::open("/dev/null", O_WRONLY)));
+  staging_blocks blocks;
+  const auto data = random_bytes(500'000);
+  for (const std::uint64_t offset : {0U, 1U, 4096U, 8192U, 65535U, 65536U, 65537U, 200'000U}) {
+    bytes_view done;
+    REQUIRE(direct.write(offset, data, blocks, done) == 0);
+    const auto head = static_cast<std::size_t>(done.data() - data.data());
+    CHECK((offset + head) % 65536 == 0);
+    CHECK(done.size() % 65536 == 0);
+    CHECK(head < 65536);
+    CHECK(data.size() - head - done.size() < 65536);
+  }
 }
 
 TEST_CASE("direct_writes: without O_DIRECT all goes the usual way; real errors are reported") {
@@ -123,4 +139,11 @@ TEST_CASE("staging_blocks: aligned, and used again") {
   CHECK(blocks.take() == first);
   blocks.give(first);
   blocks.give(second);
+  CHECK(blocks.take() == second);
+  CHECK(blocks.take() == first);
+  std::byte* const third = blocks.take();
+  CHECK(third != first);
+  CHECK(third != second);
+  static_assert(noexcept(blocks.give(third)));
+  for (std::byte* block : {first, second, third}) blocks.give(block);
 }

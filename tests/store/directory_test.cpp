@@ -85,6 +85,43 @@ TEST_CASE("open_beneath: a sandbox without openat2 is noticed") {
   }
 }
 
+TEST_CASE("open_beneath: what fails for the moment settles nothing") {
+  const test::temp_directory dir;
+  test::write_file(dir / "file", "x");
+  for (const int failure : {EMFILE, ENFILE, ENOMEM}) {
+    const std::string said = test::in_child([&] {
+      if (!test::deny(SYS_openat2, failure)) return std::string("skipped");
+      process_confinement() = confinement::unknown;
+      const unique_fd root(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+      const unique_fd file(open_beneath(root.get(), key("file"), O_RDONLY));
+      const bool open_question = process_confinement() == confinement::unknown;
+      return std::string(file && open_question ? "walked" : "settled");
+    });
+    CHECK((said == "walked" || said == "skipped"));
+  }
+}
+
+TEST_CASE("make_directories: what another makes at the same time is told, too") {
+  const test::temp_directory dir;
+  const unique_fd root(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  std::vector<std::string> told;
+  CHECK(unique_fd(make_directories(root.get(), key("a/b"), [&](int, const store_key& one) {
+    told.emplace_back(one.str());
+    fs::create_directory(dir / "a/b");  // before we do
+    return 0;
+  })));
+  CHECK(told == std::vector<std::string>{"a", "a/b"});
+}
+
+TEST_CASE("make_directories: what could not be made durable is not left for others to find") {
+  const test::temp_directory dir;
+  const unique_fd root(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  const auto fail = [](int, const store_key&) { return EIO; };
+  CHECK(make_directories(root.get(), key("a/b"), fail) == -1);
+  CHECK(errno == EIO);
+  CHECK(fs::is_empty(dir.path()));
+}
+
 TEST_CASE("make_directories: what is missing, each told once; links and files stop it") {
   const std::size_t before = test::open_files();
   {

@@ -96,7 +96,9 @@ TEST_CASE("file_store: symbolic links are not followed, in the last segment or b
       // Replacing the link itself touches nothing that it points to.
       CHECK(store.put(test::key("file"), test::random_bytes(3)));
       CHECK(test::read_file(dir / "outside/secret") == "secret");
-      CHECK(store.erase(test::key("relative")).value());
+      // A link is no object.
+      CHECK_FALSE(store.erase(test::key("relative")).value());
+      CHECK(fs::is_symlink(dir / "store/relative"));
       CHECK(fs::exists(dir / "outside/secret"));
       CHECK_FALSE(fs::exists(dir / "outside/new"));
     });
@@ -110,6 +112,8 @@ TEST_CASE("file_store: FIFOs and directories are no objects, and hold nobody up"
   const auto pipe = store.open(test::key("pipe"));
   REQUIRE_FALSE(pipe);
   CHECK(pipe.failure().message.find("no regular file") != std::string::npos);
+  CHECK_FALSE(store.erase(test::key("pipe")).value());
+  CHECK(fs::exists(dir / "pipe"));
   fs::create_directory(dir / "d");
   CHECK(store.open(test::key("d")).value() == nullptr);
   CHECK_FALSE(store.put(test::key("d"), test::random_bytes(1)));
@@ -217,10 +221,15 @@ TEST_CASE("file_store: names that no key can have are not listed, nor those of u
     test::write_file(dir / name, "x");
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
   CHECK(store.list(store_key::root()).value() == std::vector<list_entry>{{"good", false}});
-  const store_key unfinished = test::key("a/.good.tmp.0123456789abcdef0123456789abcdef");
-  CHECK(store.put(unfinished, {}).failure().code == errc::invalid_argument);
-  CHECK(store.create(unfinished).failure().code == errc::invalid_argument);
-  CHECK(store.stage(unfinished).failure().code == errc::invalid_argument);
+  for (const char* name : {"a/.good.tmp.0123456789abcdef0123456789abcdef",
+                           ".good.tmp.0123456789abcdef0123456789abcdef/a",
+                           "a/.good.tmp.0123456789abcdef0123456789abcdef/b/c"}) {
+    const store_key unfinished = test::key(name);
+    CHECK(store.put(unfinished, {}).failure().code == errc::invalid_argument);
+    CHECK(store.create(unfinished).failure().code == errc::invalid_argument);
+    CHECK(store.erase(unfinished).failure().code == errc::invalid_argument);
+    CHECK(store.stage(unfinished).failure().code == errc::invalid_argument);
+  }
 }
 
 TEST_CASE("file_store: a store whose directory was removed says so") {

@@ -220,3 +220,37 @@ TEST_CASE("file_writer: when only the last sync fails, the outcome is unknown") 
   });
   CHECK((said == "outcome_unknown" || said == "skipped"));
 }
+
+TEST_CASE("file_writer: a rename that is done and answers with an error is done") {
+  const fixture f;
+  const auto root = f.root({});
+  const std::string said = test::in_child([&] {
+    const auto writer = file_writer::open(root, key("a")).value();
+    writer->write(0, as_bytes("new")).value();
+    // As over NFS: the server has renamed, and its answer was lost.
+    fs::create_hard_link(fs::directory_iterator(f.dir.path())->path(), f.dir / "a");
+    if (!test::deny(SYS_renameat, EIO)) return std::string("skipped");
+    const auto finished = writer->finish();
+    return finished ? std::string("done") : to_string(finished.failure());
+  });
+  CHECK((said == "done" || said == "skipped"));
+  CHECK(test::read_file(f.dir / "a") == "new");
+}
+
+TEST_CASE("file_writer: what takes the name meanwhile is not written to, nor waited for") {
+  const std::string text(1 << 20, 'x');
+  for (const bool pipe : {false, true}) {
+    const fixture f;
+    const auto root = f.root({.sync = true, .atomic = false});
+    const auto writer = file_writer::open(root, key("a")).value();
+    fs::remove(f.dir / "a");
+    if (pipe) {
+      REQUIRE(::mkfifo((f.dir / "a").c_str(), 0600) == 0);
+    } else {
+      test::write_file(f.dir / "a", "theirs");
+    }
+    CHECK(writer->write(0, as_bytes(text)));
+    CHECK(writer->finish());
+    if (!pipe) CHECK(test::read_file(f.dir / "a") == "theirs");
+  }
+}

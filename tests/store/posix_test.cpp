@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/key.hpp>
 #include <zarrpoint/store/posix.hpp>
 
 #include "support/child_process.hpp"
@@ -10,9 +11,12 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <set>
+#include <string>
+#include <thread>
 #include <vector>
 
 using namespace zarrpoint;
@@ -109,6 +113,50 @@ TEST_CASE("sync_directory: file systems that cannot are forgiven, failures are n
   CHECK(sync_directory(-1) == EBADF);
 }
 
+TEST_CASE("random_id: without a source of randomness, every one is another still") {
+  const std::string said = test::in_child([] {
+    if (!test::deny(SYS_getrandom, ENOSYS)) return std::string("skipped");
+    std::vector<std::vector<std::string>> made(4);
+    std::vector<std::thread> crew;
+    for (auto& mine : made) {
+      crew.emplace_back([&mine] {
+        for (int i = 0; i < 1000; ++i) mine.push_back(random_id());
+      });
+    }
+    for (std::thread& one : crew) one.join();
+    std::set<std::string> all;
+    for (const auto& mine : made) all.insert(mine.begin(), mine.end());
+    const bool form = std::all_of(all.begin(), all.end(), [](const std::string& id) {
+      return is_temporary_name(".x.tmp." + id);
+    });
+    return std::string(all.size() == 4000 && form ? "unique" : "not unique");
+  });
+  CHECK((said == "unique" || said == "skipped"));
+}
+
+TEST_CASE("file_id: one file under many names; links are files of their own") {
+  const test::temp_directory dir;
+  test::write_file(dir / "a", "x");
+  test::write_file(dir / "b", "x");
+  const unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY));
+  REQUIRE(::link((dir / "a").c_str(), (dir / "same").c_str()) == 0);
+  REQUIRE(::symlink("a", (dir / "link").c_str()) == 0);
+  const unique_fd fd(::open((dir / "a").c_str(), O_RDONLY));
+  const auto is_a = [&](const char* name) {
+    return same_file(id_of(fd.get()), id_of(parent.get(), name));
+  };
+  CHECK(is_a("a"));
+  CHECK(is_a("same"));
+  CHECK_FALSE(is_a("b"));
+  CHECK_FALSE(is_a("link"));
+  CHECK_FALSE(is_a("nothing"));
+  CHECK_FALSE(same_file(id_of(-1), id_of(-1)));
+  CHECK(rename_outcome(0, std::nullopt, parent.get(), "nothing") == 0);
+  CHECK(rename_outcome(EIO, id_of(fd.get()), parent.get(), "same") == 0);
+  CHECK(rename_outcome(EIO, id_of(fd.get()), parent.get(), "b") == EIO);
+  CHECK(rename_outcome(EIO, std::nullopt, parent.get(), "nothing") == EIO);
+}
+
 TEST_CASE("temporary names: fresh, recognised, within 255 bytes") {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) {
@@ -125,6 +173,15 @@ TEST_CASE("temporary names: fresh, recognised, within 255 bytes") {
     CHECK_FALSE(is_temporary_name(made + "0"));
     CHECK_FALSE(is_temporary_name(made.substr(0, made.size() - 1)));
   }
+  // Cut between characters: 217 bytes are kept at most, and these end in the middle of one.
+  for (const std::string& name :
+       {std::string(216, 'x') + "\xc3\xa9" + std::string(30, 'x'),
+        std::string(215, 'x') + "\xe2\x82\xac" + std::string(30, 'x'),
+        std::string(214, 'x') + "\xf0\x9f\x98\x80" + std::string(30, 'x')}) {
+    CHECK(key_segment_fault(temporary_name(name)) == nullptr);
+    CHECK(temporary_prefix(name) == "." + name.substr(0, name.find_first_not_of('x')) + ".tmp.");
+  }
+  CHECK(temporary_prefix("h\xc3\xa9") == ".h\xc3\xa9.tmp.");
   for (const char* name :
        {"", ".", ".zarray", "x.tmp.0123", ".tmp.0123456789abcdef0123456789abcdeG"})
     CHECK_FALSE(is_temporary_name(name));

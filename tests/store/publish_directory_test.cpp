@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 using namespace zarrpoint;
@@ -63,6 +65,7 @@ struct with_old_tree {
 };
 
 std::string outcome(const result<void>& done) { return done ? "done" : to_string(done.failure()); }
+constexpr std::uint32_t rename_exchange = 2;
 constexpr const char* no_seccomp = "unsupported: skipped";
 
 }  // namespace
@@ -148,7 +151,7 @@ TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") 
     const with_old_tree tree(dir.path().string());
     const std::string said = test::in_child([&] {
       return outcome(tree.replace(3, [&] {
-        return test::deny(SYS_renameat2, code, test::with_argument{4, RENAME_EXCHANGE});
+        return test::deny(SYS_renameat2, code, test::with_argument{4, rename_exchange});
       }));
     });
     if (said == no_seccomp) {
@@ -157,6 +160,26 @@ TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") 
     }
     CHECK(said == "done");
     CHECK(tree.replaced());
+  }
+}
+
+TEST_CASE("publish: a failure to look is not taken for something that is there") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  for (const auto& [number, code] : {std::pair(SYS_openat, EMFILE), {SYS_newfstatat, EIO}}) {
+    CAPTURE(number);
+    const std::string said = test::in_child([&, denied = number, fails = code] {
+      const auto early = tree.store.stage(test::key("m"), {.overwrite = false});
+      if (early || early.failure().code != errc::already_exists) return std::string("not refused");
+      if (!test::deny(denied, fails)) return std::string("skipped");
+      const auto refused = tree.store.stage(test::key("m"), {.overwrite = false});
+      return refused ? std::string("staged") : to_string(refused.failure());
+    });
+    if (said == "skipped") {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    CHECK(said == "io: create " + (dir / "m") + ": " + std::generic_category().message(code));
   }
 }
 
@@ -173,7 +196,7 @@ TEST_CASE("publish: an old tree that cannot step aside stays where it is") {
     const std::string said = test::in_child([&] {
       return outcome(tree.replace(3, [&] {
         return exchange ||
-               test::deny(SYS_renameat2, EINVAL, test::with_argument{4, RENAME_EXCHANGE});
+               test::deny(SYS_renameat2, EINVAL, test::with_argument{4, rename_exchange});
       }));
     });
     if (said == no_seccomp) continue;

@@ -144,6 +144,7 @@ inline void store_writes(const store_factory& make) {
   }
   {
     const auto writer = store.create(key("nothing")).value();
+    writer->write(1000, {}).value();  // ends nowhere
     writer->finish().value();
     CHECK(read_object(store, "nothing").empty());
   }

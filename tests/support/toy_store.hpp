@@ -68,6 +68,7 @@ class toy_store {
     writer(std::shared_ptr<shared> of, zp::store_key as)
         : store(std::move(of)), key(std::move(as)) {}
     zp::result<void> write(std::uint64_t offset, zp::bytes_view bytes) override {
+      if (bytes.empty()) return {};
       const std::lock_guard lock(mutex);
       text.resize(std::max<std::size_t>(text.size(), offset + bytes.size()));
       text.replace(offset, bytes.size(), zp::as_text(bytes));

@@ -91,7 +91,7 @@ class blob_writer {
   virtual ~blob_writer() = default;
 
   /// Puts `bytes` at `offset`. Threads may write disjoint ranges at once. The object ends where the
-  /// last of its ranges ends, and what no range covers is zero.
+  /// last of its ranges ends, of which an empty one is none, and what no range covers is zero.
   virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
 
   /// Announces that the object will take up to `size` bytes, so that a full disk is reported

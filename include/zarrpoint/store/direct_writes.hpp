@@ -11,17 +11,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 namespace zarrpoint::inline v0::detail {
 
-/// What O_DIRECT wants of memory, offset and size: enough for every device with blocks of up to
-/// 4 KiB.
+/// What O_DIRECT wants of memory: enough for every device with blocks of up to 4 KiB.
 inline constexpr std::size_t direct_alignment = 4096;
+/// Where in a file direct and buffered writes may meet: no page of any kernel sees both.
+inline constexpr std::size_t direct_boundary = 65536;
 /// Smaller writes go through the page cache.
 inline constexpr std::size_t direct_minimum = std::size_t{256} << 10;
 
 /// Aligned blocks through which data that is not aligned goes to the disk; kept for the next write.
+/// There are as many as threads write at once, and no budget counts them: see docs/stores.md.
 class staging_blocks {
  public:
   static constexpr std::size_t block_size = std::size_t{1} << 20;
@@ -30,26 +32,30 @@ class staging_blocks {
   staging_blocks(const staging_blocks&) = delete;
   staging_blocks& operator=(const staging_blocks&) = delete;
   ~staging_blocks() {
-    for (std::byte* block : free_) std::free(block);
+    while (free_ != nullptr) std::free(pop());
   }
 
   /// A block of the caller's own until `give`; null when memory is exhausted.
   std::byte* take() noexcept {
     const std::lock_guard lock(mutex_);
-    if (free_.empty())
-      return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
-    std::byte* const block = free_.back();
-    free_.pop_back();
-    return block;
+    if (free_ != nullptr) return pop();
+    return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
   }
-  void give(std::byte* block) {
+  void give(std::byte* block) noexcept {
     const std::lock_guard lock(mutex_);
-    free_.push_back(block);
+    std::memcpy(block, &free_, sizeof free_);
+    free_ = block;
   }
 
  private:
+  std::byte* pop() noexcept {
+    std::byte* const block = free_;
+    std::memcpy(&free_, block, sizeof free_);
+    return block;
+  }
+
   std::mutex mutex_;
-  std::vector<std::byte*> free_;
+  std::byte* free_ = nullptr;  ///< the first; each begins with the address of the next
 };
 
 /// Writes past the page cache, for data that is to be on disk anyway: 4.7 GB/s where writing and
@@ -63,9 +69,9 @@ class direct_writes {
   /// rest before and behind goes the usual way. 0 or the errno.
   int write(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks, bytes_view& done) {
     done = bytes.first(0);
-    const std::size_t head = static_cast<std::size_t>(-offset % direct_alignment);
+    const std::size_t head = static_cast<std::size_t>(-offset % direct_boundary);
     if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed)) return 0;
-    const std::size_t size = (bytes.size() - head) / direct_alignment * direct_alignment;
+    const std::size_t size = (bytes.size() - head) / direct_boundary * direct_boundary;
     const bytes_view middle = bytes.subspan(head, size);
     const int code = write_aligned(offset + head, middle, blocks);
     if (code == 0) {

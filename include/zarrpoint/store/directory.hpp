@@ -28,6 +28,12 @@ struct open_how {
 /// sandbox does not let us.
 enum class confinement : int { unknown, by_kernel, by_segment };
 
+/// Whether an `openat2` that failed so will always do: the kernel or a sandbox forbids it. All
+/// else, such as too many open files, says nothing about the next call.
+inline bool is_lasting_refusal(int code) noexcept {
+  return code == ENOSYS || code == EPERM || code == EACCES || code == EINVAL || code == E2BIG;
+}
+
 /// What this process uses, found out once. Tests set it to try both ways.
 inline std::atomic<confinement>& process_confinement() noexcept {
   static std::atomic<confinement> chosen{confinement::unknown};
@@ -87,8 +93,9 @@ inline int open_beneath(int root, const store_key& key, int flags, mode_t mode =
   if (how == confinement::unknown) {
     // Asked of a path that always opens: sandboxes answer EPERM, which could mean the file too.
     const unique_fd probe(open_by_kernel(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+    const bool lasts = probe || is_lasting_refusal(errno);
     how = probe ? confinement::by_kernel : confinement::by_segment;
-    chosen.store(how, std::memory_order_relaxed);
+    if (lasts) chosen.store(how, std::memory_order_relaxed);
   }
   flags |= O_CLOEXEC;
   const char* path = key.is_root() ? "." : key.c_str();
@@ -97,8 +104,8 @@ inline int open_beneath(int root, const store_key& key, int flags, mode_t mode =
 }
 
 /// Opens the directory `key` beneath `root`, made with those above it where they are missing; -1
-/// and errno on failure. `created(parent_fd, key)` is told of each directory that was made and
-/// returns 0 or the errno to fail with.
+/// and errno on failure. `created(parent_fd, key)` is told of each directory that was made, by us
+/// or by another writer at the same time, and returns 0 or the errno to fail with.
 template <class F>
 int make_directories(int root, const store_key& key, F&& created) {
   constexpr int flags = O_RDONLY | O_DIRECTORY;
@@ -108,10 +115,12 @@ int make_directories(int root, const store_key& key, F&& created) {
   const unique_fd parent(make_directories(root, above, created));
   if (!parent) return -1;
   const std::string name(key.name());
-  if (::mkdirat(parent.get(), name.c_str(), 0777) == 0) {
-    if (const int code = created(parent.get(), key); code != 0) return errno = code, -1;
-  } else if (errno != EEXIST) {  // EEXIST: another writer was faster
-    return -1;
+  const bool ours = ::mkdirat(parent.get(), name.c_str(), 0777) == 0;
+  if (!ours && errno != EEXIST) return -1;
+  if (const int code = created(parent.get(), key); code != 0) {
+    // Nobody shall find what could not be made durable and take it for good.
+    if (ours) ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+    return errno = code, -1;
   }
   return open_beneath(root, key, flags);
 }

@@ -88,9 +88,12 @@ class file_root {
   /// The directory of `key`, made when it is missing, durably if `sync`; empty and errno on
   /// failure.
   unique_fd parent_of(const store_key& key, bool sync) {
+    std::unique_lock lock(mutex_, std::defer_lock);
+    // What one thread has made and not yet synced, no other may find and call durable.
+    if (sync) lock.lock();
     return unique_fd(make_directories(fd(), key.parent(), [&](int parent, const store_key& made) {
       if (sync) return sync_directory(parent);
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard guard(mutex_);
       if (durable_tree_) made_.push_back(made);
       return 0;
     }));

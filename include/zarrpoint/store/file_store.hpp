@@ -69,13 +69,16 @@ class file_store {
     const detail::unique_fd parent(
         detail::open_beneath(root_->fd(), key.parent(), O_RDONLY | O_DIRECTORY));
     const std::string name(key.name());
-    if (parent && ::unlinkat(parent.get(), name.c_str(), 0) == 0) {
+    struct ::stat info {};
+    const bool there =
+        parent && ::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(info.st_mode)) return false;  // no object
+    if (there && ::unlinkat(parent.get(), name.c_str(), 0) == 0) {
       const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
       if (code != 0) return detail::system_error("sync the directory of", describe(key), code);
       return true;
     }
-    // A directory is no object.
-    if (errno == ENOENT || errno == ENOTDIR || errno == EISDIR) return false;
+    if (errno == ENOENT || errno == ENOTDIR) return false;
     return detail::system_error("erase", describe(key), errno);
   }
 
@@ -117,9 +120,14 @@ class file_store {
     if (key.is_root())
       return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
                                                ": the root of a store is no object"};
-    if (detail::is_temporary_name(key.name()))
-      return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
-                                               ": names of this form are for unfinished files"};
+    // In no segment: what lies in a directory of such a name is never listed, and may be removed.
+    for (std::string_view rest = key.str(); !rest.empty();) {
+      const std::string_view segment = rest.substr(0, rest.find('/'));
+      if (detail::is_temporary_name(segment))
+        return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
+                                                 ": names of this form are for unfinished files"};
+      rest.remove_prefix(std::min(segment.size() + 1, rest.size()));
+    }
     return {};
   }
 

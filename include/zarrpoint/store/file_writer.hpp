@@ -46,6 +46,7 @@ class file_writer final : public blob_writer {
   }
 
   result<void> write(std::uint64_t offset, bytes_view bytes) override {
+    if (bytes.empty()) return {};
     if (offset > max_file_size || bytes.size() > max_file_size - offset)
       return error{errc::out_of_range, "write " + name() + ": beyond the largest file"};
     if (const int code = put(offset, bytes); code != 0) {
@@ -89,11 +90,14 @@ class file_writer final : public blob_writer {
         return system_error("sync", name(), code);
     }
     direct_.reset();
+    const std::optional<file_id> ours = renames_ ? id_of(fd_.get()) : std::nullopt;
     if (const int code = fd_.close(); code != 0) return system_error("close", name(), code);
     if (renames_) {
       const std::string target(key_.name());
-      if (::renameat(parent_.get(), at_.c_str(), parent_.get(), target.c_str()) != 0)
-        return system_error("rename", name(), errno);
+      const int parent = parent_.get();
+      int code = ::renameat(parent, at_.c_str(), parent, target.c_str()) == 0 ? 0 : errno;
+      code = rename_outcome(code, ours, parent, target.c_str());
+      if (code != 0) return system_error("rename", name(), code);
     }
     at_.clear();
     if (root_->options().sync) {
@@ -132,19 +136,15 @@ class file_writer final : public blob_writer {
   }
 
   void open_direct() {
-    unique_fd fd(retry_interrupted([&] {
-      return ::openat(parent_.get(), at_.c_str(), O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
-    }));
-    direct_.emplace(is_ours() ? std::move(fd) : unique_fd());
+    // One that is written in its place may have been replaced: by a FIFO even, which would block.
+    constexpr int flags = O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    unique_fd fd(retry_interrupted([&] { return ::openat(parent_.get(), at_.c_str(), flags); }));
+    direct_.emplace(same_file(id_of(fd.get()), id_of(fd_.get())) ? std::move(fd) : unique_fd());
   }
 
   /// Whether our file still has its name; one that is written in its place may have been replaced.
   bool is_ours() const noexcept {
-    struct ::stat mine {};
-    struct ::stat there {};
-    return !fd_ || (::fstat(fd_.get(), &mine) == 0 &&
-                    ::fstatat(parent_.get(), at_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    mine.st_ino == there.st_ino && mine.st_dev == there.st_dev);
+    return !fd_ || same_file(id_of(fd_.get()), id_of(parent_.get(), at_.c_str()));
   }
 
   std::shared_ptr<file_root> root_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,16 +64,17 @@ class memory_store {
       const std::string_view rest = std::string_view(at->first).substr(start.size());
       const std::string_view name = rest.substr(0, rest.find('/'));
       const bool is_prefix = name.size() != rest.size();
-      // The keys "a" and "a/b" may both be there, with "a-b" between them.
-      const auto same = std::find_if(out.begin(), out.end(),
-                                     [&](const list_entry& entry) { return entry.name == name; });
-      if (same == out.end()) {
+      if (out.empty() || out.back().name != name || out.back().is_prefix != is_prefix)
         out.push_back({std::string(name), is_prefix});
-      } else {
-        same->is_prefix = same->is_prefix || is_prefix;
-      }
     }
-    std::sort(out.begin(), out.end());
+    // The keys "a" and "a/b" may both be there, with "a-b" between them: a prefix comes first.
+    std::sort(out.begin(), out.end(), [](const list_entry& a, const list_entry& b) {
+      return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
+    });
+    const auto same_name = [](const list_entry& a, const list_entry& b) {
+      return a.name == b.name;
+    };
+    out.erase(std::unique(out.begin(), out.end(), same_name), out.end());
     return out;
   }
 
@@ -87,9 +89,11 @@ class memory_store {
  private:
   using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
 
+  using object_map = std::map<std::string, shared_bytes, std::less<>>;
+
   struct state {
     std::mutex mutex;
-    std::map<std::string, shared_bytes, std::less<>> objects;
+    object_map objects;
   };
 
   explicit memory_store(std::shared_ptr<state> shared) : state_(std::move(shared)) {}
@@ -132,6 +136,7 @@ class memory_store {
     writer(std::shared_ptr<state> store, store_key key)
         : store_(std::move(store)), key_(std::move(key)) {}
     result<void> write(std::uint64_t offset, bytes_view bytes) override {
+      if (bytes.empty()) return {};
       const std::lock_guard lock(mutex_);
       const std::size_t limit = bytes_.max_size();
       if (offset > limit || bytes.size() > limit - offset)
@@ -139,7 +144,7 @@ class memory_store {
                      "write " + memory_store(store_).describe(key_) + ": beyond all memory"};
       const auto end = static_cast<std::size_t>(offset) + bytes.size();
       if (end > bytes_.size()) ZARRPOINT_CHECK(grow([&] { bytes_.resize(end); }));
-      if (!bytes.empty()) std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
+      std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
       return {};
     }
     result<void> reserve(std::uint64_t size) override {
@@ -151,18 +156,23 @@ class memory_store {
       if (std::exchange(finished_, true))
         return error{errc::invalid_argument,
                      "finish " + memory_store(store_).describe(key_) + ": it is finished already"};
-      return memory_store(store_).insert(
-          key_, std::make_shared<const std::vector<std::byte>>(std::move(bytes_)));
+      result<void> done = guarded([&] {
+        return memory_store(store_).insert(
+            key_, std::make_shared<const std::vector<std::byte>>(std::move(bytes_)));
+      });
+      if (done) return done;
+      return std::move(done).at("finish " + memory_store(store_).describe(key_));
     }
 
    private:
     template <class F>
     result<void> grow(F&& f) {
-      return guarded([&]() -> result<void> {
-               f();
-               return {};
-             })
-          .at("write " + memory_store(store_).describe(key_));
+      result<void> done = guarded([&]() -> result<void> {
+        f();
+        return {};
+      });
+      if (done) return done;
+      return std::move(done).at("write " + memory_store(store_).describe(key_));
     }
 
     std::shared_ptr<state> store_;
@@ -182,21 +192,28 @@ class memory_store {
       return check_free_locked();
     }
     result<void> commit() override {
-      if (std::exchange(committed_, true))
+      if (committed_)
         return error{errc::invalid_argument, "publish " + memory_store(target_).describe(key_) +
                                                  ": it is published already"};
-      const std::scoped_lock lock(target_->mutex, tree_->mutex);
-      ZARRPOINT_CHECK(check_free_locked());
-      auto& objects = target_->objects;
-      if (const auto same = objects.find(key_.str()); same != objects.end()) objects.erase(same);
-      const std::string start = below(key_);
-      auto at = objects.lower_bound(start);
-      while (at != objects.end() && at->first.starts_with(start)) at = objects.erase(at);
-      for (auto& [key, bytes] : tree_->objects) objects.emplace(start + key, std::move(bytes));
-      return {};
+      return guarded([&] { return replace(); });
     }
 
    private:
+    result<void> replace() {
+      const std::scoped_lock lock(target_->mutex, tree_->mutex);
+      ZARRPOINT_CHECK(check_free_locked());
+      const std::string start = below(key_);
+      object_map added;
+      for (const auto& [key, bytes] : tree_->objects) added.emplace(start + key, bytes);
+      // From here on nothing takes memory, and so nothing fails.
+      object_map& objects = target_->objects;
+      if (const auto same = objects.find(key_.str()); same != objects.end()) objects.erase(same);
+      auto at = objects.lower_bound(start);
+      while (at != objects.end() && at->first.starts_with(start)) at = objects.erase(at);
+      objects.merge(added);
+      committed_ = true;
+      return {};
+    }
     result<void> check_free_locked() const {
       const std::string start = below(key_);
       const auto at = target_->objects.lower_bound(start);

@@ -7,14 +7,19 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -116,30 +121,68 @@ inline int sync_directory(int fd) noexcept {
   return code == EINVAL || code == ENOTSUP ? 0 : code;
 }
 
+/// What tells a file from all others, whatever its names.
+struct file_id {
+  dev_t device;
+  ino_t inode;
+  friend bool operator==(const file_id&, const file_id&) = default;
+};
+/// Nothing on failure.
+inline std::optional<file_id> id_of(int fd) noexcept {
+  struct ::stat info {};
+  if (::fstat(fd, &info) != 0) return std::nullopt;
+  return file_id{info.st_dev, info.st_ino};
+}
+/// Of what has the name itself: no symbolic link is followed.
+inline std::optional<file_id> id_of(int parent, const char* name) noexcept {
+  struct ::stat info {};
+  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return file_id{info.st_dev, info.st_ino};
+}
+inline bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b) noexcept {
+  return a && b && *a == *b;
+}
+
+/// The outcome of renaming `ours` to `name`, which answered with `code`. Over NFS a rename may be
+/// done and answer with an error, so what has the name decides.
+inline int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
+                          const char* name) noexcept {
+  return code != 0 && same_file(ours, id_of(parent, name)) ? 0 : code;
+}
+
+/// 128 bits that no other call in this process gets, and hardly one in another.
+inline std::array<std::uint64_t, 2> unique_bits() noexcept {
+  static std::atomic<std::uint32_t> calls{0};
+  struct ::timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const auto seconds = static_cast<std::uint64_t>(now.tv_sec);
+  const auto process = static_cast<std::uint64_t>(::getpid());
+  return {seconds * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec),
+          process << 32 | calls.fetch_add(1, std::memory_order_relaxed)};
+}
+
 /// 128 random bits as 32 hexadecimal digits.
 inline std::string random_id() {
-  unsigned char bits[16] = {};
-  if (::getrandom(bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    // Names are still created exclusively: a collision is an error, never a mix-up.
-    const auto address = reinterpret_cast<std::uintptr_t>(&bits);
-    const auto process = static_cast<std::uint64_t>(::getpid());
-    for (unsigned i = 0; i < 8; ++i) {
-      bits[i] = static_cast<unsigned char>(address >> (8 * i));
-      bits[8 + i] = static_cast<unsigned char>(process >> (8 * i));
-    }
-  }
+  std::array<std::uint64_t, 2> bits{};
+  // Names are still created exclusively: a collision is an error, never a mix-up.
+  if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
+    bits = unique_bits();
   std::string text;
-  for (const unsigned char byte : bits) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
+  for (const std::uint64_t half : bits) {
+    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[half >> shift & 15];
   }
   return text;
 }
 
-/// What all temporary names for `final_name` begin with.
+/// What all temporary names for `final_name` begin with: no more of it than leaves room within 255
+/// bytes, and whole characters, since some file systems take nothing but UTF-8.
 inline std::string temporary_prefix(std::string_view final_name) {
+  std::size_t kept = std::min<std::size_t>(final_name.size(), 255 - 1 - 5 - 32);
+  while (kept > 0 && kept < final_name.size() &&
+         (static_cast<unsigned char>(final_name[kept]) & 0xc0) == 0x80)
+    --kept;
   std::string prefix(".");
-  return prefix.append(final_name.substr(0, 255 - 1 - 5 - 32)).append(".tmp.");
+  return prefix.append(final_name.substr(0, kept)).append(".tmp.");
 }
 
 /// A fresh name for something that will become `final_name` in the same directory:

@@ -8,8 +8,10 @@
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
-#include <cstdio>
+#include <cerrno>
+#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -68,10 +70,26 @@ inline void remove_tree(int parent, const std::string& name) {
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-/// Whether something other than an empty directory has this name.
-inline bool is_occupied(int parent, const char* name) noexcept {
+/// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
+inline int check_free(int parent, const char* name) noexcept {
+  struct ::stat info {};
+  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
+  if (!S_ISDIR(info.st_mode)) return EEXIST;
   directory_stream stream(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  return stream ? stream.next() != nullptr : errno != ENOENT;
+  if (!stream) return errno;
+  return stream.next() != nullptr ? EEXIST : errno;
+}
+
+/// Exchanges two names in a directory, both at once; 0 or the errno. By number: musl has no
+/// `renameat2` up to 1.2.5.
+inline int exchange_names(int parent, const char* one, const char* other) noexcept {
+#if defined(SYS_renameat2)
+  constexpr unsigned exchange = 2;
+  return ::syscall(SYS_renameat2, parent, one, parent, other, exchange) == 0 ? 0 : errno;
+#else
+  static_cast<void>(parent), static_cast<void>(one), static_cast<void>(other);
+  return ENOSYS;
+#endif
 }
 
 /// Removes the temporary trees that killed writers of `target` left in `parent`: those of which
@@ -109,7 +127,9 @@ class directory_publication {
     out->parent_ = out->base_->parent_of(key, how.sync);
     if (!out->parent_) return system_error("create", out->name(), errno);
     const int parent = out->parent_.get();
-    if (!how.overwrite && is_occupied(parent, out->target_.c_str())) return out->refuse();
+    const int code = how.overwrite ? 0 : check_free(parent, out->target_.c_str());
+    if (code == EEXIST) return out->refuse();
+    if (code != 0) return system_error("create", out->name(), code);
     remove_abandoned(parent, out->target_);
     const std::string at = temporary_name(out->target_);
     if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
@@ -145,7 +165,7 @@ class directory_publication {
       if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
     }
     // A plain rename replaces nothing but an empty directory.
-    const int code = put_in_place(0);
+    const int code = rename_to_target();
     if (code == EEXIST || code == ENOTEMPTY || code == ENOTDIR)
       return how_.overwrite ? replace() : refuse();
     if (code != 0) return system_error("publish", name(), code);
@@ -160,27 +180,20 @@ class directory_publication {
     return {errc::already_exists, "publish " + name() + ": it is there already"};
   }
 
-  /// Renames the tree to the target; 0 or the errno. Over NFS a rename may be done and answer with
-  /// an error, so what the target is decides.
-  int put_in_place(unsigned flags) noexcept {
+  /// 0 or the errno.
+  int rename_to_target() noexcept {
     const int parent = parent_.get();
-    const int code =
-        (flags == 0 ? ::renameat(parent, at_.c_str(), parent, target_.c_str())
-                    : ::renameat2(parent, at_.c_str(), parent, target_.c_str(), flags)) == 0
-            ? 0
-            : errno;
-    if (code == 0) return 0;
-    struct ::stat ours {};
-    struct ::stat there {};
-    const bool done = ::fstat(tree_->fd(), &ours) == 0 &&
-                      ::fstatat(parent, target_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-                      ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-    return done ? 0 : code;
+    const int code = ::renameat(parent, at_.c_str(), parent, target_.c_str()) == 0 ? 0 : errno;
+    return rename_outcome(code, id_of(tree_->fd()), parent, target_.c_str());
+  }
+  int exchange_with_target() noexcept {
+    const int code = exchange_names(parent_.get(), at_.c_str(), target_.c_str());
+    return rename_outcome(code, id_of(tree_->fd()), parent_.get(), target_.c_str());
   }
 
   /// Exchanges the tree with what has the target's name, and removes that.
   result<void> replace() {
-    const int code = put_in_place(RENAME_EXCHANGE);
+    const int code = exchange_with_target();
     if (code == EINVAL || code == ENOSYS) return replace_in_two_steps();
     if (code == ENOENT) return system_error("publish", name(), EBUSY);  // someone else is at it
     if (code != 0) return system_error("publish", name(), code);
@@ -195,7 +208,7 @@ class directory_publication {
     const std::string aside = temporary_name(target_);
     if (::renameat(parent, target_.c_str(), parent, aside.c_str()) != 0)
       return system_error("publish", name(), errno);
-    if (const int code = put_in_place(0); code != 0) {
+    if (const int code = rename_to_target(); code != 0) {
       if (::renameat(parent, aside.c_str(), parent, target_.c_str()) != 0)
         return error{errc::outcome_unknown,
                      "publish " + name() + ": what was there before is now " + aside};
