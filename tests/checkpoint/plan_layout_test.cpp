@@ -107,6 +107,20 @@ TEST_CASE("options that make no sense are refused with the reason") {
   CHECK_FALSE(plan_layout("w", matrix, {.rules = {{.chunk_shape = dims{huge, 16}}}}));
 }
 
+TEST_CASE("Zarr v2 cuts what is larger than 64 MiB into equal runs") {
+  const auto chunk_of = [](const dims& shape) {
+    return plan_layout("w", {dtype_kind::float32, shape}, {.zarr_format = 2})
+        .value()
+        .metadata.chunk_shape;
+  };
+  CHECK(chunk_of({4096, 4096}) == dims{4096, 4096});
+  CHECK(chunk_of({4097, 4096}) == dims{2049, 4096});
+  CHECK(chunk_of({3, 4096, 4096}) == dims{1, 4096, 4096});
+  CHECK(chunk_of({(index_t{16} << 20) + 1}) == dims{(index_t{8} << 20) + 1});
+  CHECK(chunk_of({}) == dims{});
+  CHECK(chunk_of({0, 5}) == dims{1, 5});
+}
+
 TEST_CASE("Zarr v2 has one chunk a leaf") {
   const array_metadata metadata = plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
   CHECK(metadata.zarr_format == 2);

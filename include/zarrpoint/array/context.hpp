@@ -22,7 +22,8 @@ struct limits {
   /// Scratch bytes (stored and decoded chunks) in use at a time; 0 for no bound.
   std::size_t bytes_in_flight = std::size_t{256} << 20;
   /// A hard budget for all memory that the library allocates in one operation: scratch, codec
-  /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`.
+  /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`. Metadata have
+  /// their own limit, and take up to some ten times as much in memory.
   std::size_t memory = SIZE_MAX;
   /// The largest metadata document. A commit document takes about 800 bytes a leaf, and twice that
   /// with what it consolidates.

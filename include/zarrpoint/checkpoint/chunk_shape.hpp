@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/tensor_spec.hpp>
 
 #include <algorithm>
@@ -58,6 +59,18 @@ inline dims contiguous_chunk_shape(const tensor_spec& spec,
   if (!leading && static_cast<std::uint64_t>(length) * inner < target / 8) length = chunk[axis];
   chunk[axis] = length;
   for (std::size_t i = 0; i < axis; ++i) chunk[i] = 1;
+  return chunk;
+}
+
+/// The chunk of a tensor in Zarr v2, where each chunk is an object of its own: all of it up to 64
+/// MiB; of a larger one, equal runs of at most that where there are such, so that several workers
+/// have something to do and none needs scratch memory of the size of the tensor.
+inline dims whole_chunk_shape(const tensor_spec& spec) {
+  dims chunk = contiguous_chunk_shape(spec, std::uint64_t{64} << 20);
+  for (std::size_t i = 0; i < chunk.rank(); ++i) {
+    if (chunk[i] >= spec.shape[i]) continue;
+    chunk[i] = ceil_div(spec.shape[i], ceil_div(spec.shape[i], chunk[i]));  // little padding
+  }
   return chunk;
 }
 

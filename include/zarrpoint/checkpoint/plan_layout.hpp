@@ -82,7 +82,8 @@ inline result<planned_layout> plan_layout(std::string_view name, const tensor_sp
                             " is neither 2 nor 3");
   if (is_v2 && (chunk_rule != nullptr || shard_rule != nullptr || bytes_rule != nullptr))
     return detail::bad_rule(
-        "chunk_shape, shard_shape and chunk_byte_size are for Zarr v3; a leaf is one chunk in v2");
+        "chunk_shape, shard_shape and chunk_byte_size are for Zarr v3; a leaf of up to 64 MiB is "
+        "one chunk in v2");
 
   planned_layout plan;
   array_metadata& metadata = plan.metadata;
@@ -108,14 +109,17 @@ inline result<planned_layout> plan_layout(std::string_view name, const tensor_sp
   } else if (bytes_rule != nullptr) {
     ZARRPOINT_TRY(greedy, greedy_chunk_shape(spec, write_shape, *bytes_rule));
     chunk = greedy;
-  } else if (!is_v2) {
+  } else if (is_v2) {
+    chunk = whole_chunk_shape(spec);
+    write_shape = chunk;
+  } else {
     chunk = contiguous_chunk_shape({spec.type, write_shape});
     for (std::size_t i = 0; shard_rule != nullptr && i < chunk.rank(); ++i) {
       if (write_shape[i] % chunk[i] != 0)
         chunk[i] = detail::largest_divisor(write_shape[i], chunk[i]);
     }
   }
-  if (shard_rule == nullptr) {
+  if (shard_rule == nullptr && !is_v2) {
     ZARRPOINT_TRY(whole, detail::whole_chunks(spec.shape, chunk));
     write_shape = whole;
   }

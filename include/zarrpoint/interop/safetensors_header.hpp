@@ -167,9 +167,10 @@ inline result<metadata_map> parse_metadata(const node& value) {
 inline result<header> parse_header(bytes_view text, std::uint64_t data_bytes) {
   if (text.empty() || text.front() != std::byte{'{'})
     return detail::broken("the header does not begin with {");
-  ZARRPOINT_TRY(
-      document,
-      parse_json(text, {.max_bytes = max_header_bytes, .allow_nan_literals = false}).at("header"));
+  ZARRPOINT_TRY(document, parse_json(text, {.max_bytes = max_header_bytes,
+                                            .max_nodes = 4'000'000,
+                                            .allow_nan_literals = false})
+                              .at("header"));
   const node::object* members = document.if_object();
   if (members == nullptr) return detail::broken("the header is not a JSON object");
 
