@@ -77,9 +77,10 @@ compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
 install_tree() { bash tests/tools/check_install.sh build/install_tree; }
+fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers dev readme compile_fail install_tree interop asan tsan noexcept tidy"
+all="packages format layers dev readme compile_fail install_tree interop asan tsan noexcept fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarr.json`, `.zarray` and `.zgroup`: what is parsed is written, parsed again, and the same.
+
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/metadata_v2.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include "fuzz.hpp"
+
+namespace {
+
+using namespace fuzz;
+
+zp::node reparsed(const zp::node& document) {
+  const auto again =
+      zp::parse_json(zp::as_bytes(zp::dump_json(document)), {.max_bytes = std::size_t{64} << 20});
+  require(again.has_value(), "what was written is parsed");
+  return *again;
+}
+
+/// `parse` reads what `write` made of what it had read. Compared as text, since NaN is not itself.
+template <class Parse, class Write>
+void round_trip(const zp::node& document, const Parse& parse, const Write& write) {
+  const auto first = parse(document);
+  if (!first) return;
+  const auto written = write(*first);
+  if (!written) return;  // more than we write, such as attributes nested beyond our own limit
+  const auto second = parse(reparsed(*written));
+  require(second.has_value(), "metadata that were written are read");
+  const auto again = write(*second);
+  require(again.has_value() && zp::dump_json(*again) == zp::dump_json(*written),
+          "metadata survive being written");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const zp::bytes_view text(reinterpret_cast<const std::byte*>(data), size);
+  const auto document = zp::parse_json(text, {.max_bytes = std::size_t{1} << 20});
+  if (!document) return 0;
+  require(zp::dump_json(reparsed(*document)) == zp::dump_json(*document), "JSON survives");
+
+  const zp::context how = bounded();
+  for (const auto& parsed : {zp::parse_array_v3(*document), zp::parse_array_v2(*document)}) {
+    if (parsed) static_cast<void>(zp::array_layout::resolve(*parsed, how.codecs, how.limit));
+  }
+  round_trip(
+      *document, [](const zp::node& one) { return zp::parse_array_v3(one); },
+      [](const zp::array_metadata& one) { return zp::to_v3(one); });
+  round_trip(
+      *document, [](const zp::node& one) { return zp::parse_group_v3(one); },
+      [](const zp::group_metadata& one) { return zp::to_v3(one); });
+  round_trip(
+      *document, [](const zp::node& one) { return zp::parse_array_v2(one); },
+      [](const zp::array_metadata& one) {
+        return zp::to_v2(one).transform([](zp::v2_documents all) { return all.document; });
+      });
+  return 0;
+}

@@ -1,0 +1,83 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the first corpora of the fuzz targets from the golden files: seeds.py GOLDEN OUT"""
+
+import gzip
+import hashlib
+import json
+import pathlib
+import struct
+import sys
+import zlib
+
+LARGEST = 16 * 1024
+golden, out = map(pathlib.Path, sys.argv[1:3])
+
+
+def add(target: str, data: bytes) -> None:
+    folder = out / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def hierarchy_of(document: pathlib.Path) -> bytes | None:
+    """The objects beneath the folder of a metadata document, as the target `checkpoint` reads them."""
+    packed = b""
+    for file in sorted(document.parent.rglob("*")):
+        if not file.is_file():
+            continue
+        key = file.relative_to(document.parent).as_posix().encode()
+        data = file.read_bytes()
+        if len(key) > 255 or len(data) > 0xFFFF:
+            return None
+        packed += bytes([len(key)]) + key + struct.pack("<H", len(data)) + data
+    return packed if len(packed) <= LARGEST else None
+
+
+for name in ("zarr.json", ".zarray", ".zgroup", ".zmetadata", "*.json"):
+    for file in golden.rglob(name):
+        text = file.read_bytes()
+        if len(text) > LARGEST or file.name == "index.json":
+            continue
+        add("metadata", text)
+        if b"consolidated" in text:
+            add("hierarchy", bytes([file.name == ".zmetadata"]) + text)
+        if file.name in ("zarr.json", ".zarray"):
+            packed = hierarchy_of(file)
+            if packed is not None:
+                add("checkpoint", packed)
+
+# Chunks of the arrays, for the decoders: the first three bytes choose chain, shape and dtype.
+for file in golden.rglob("*"):
+    if file.is_file() and file.suffix == "" and not file.name.startswith((".z", "LIC")):
+        data = file.read_bytes()
+        if len(data) <= LARGEST and not data.startswith(b"{"):
+            for chain in (2, 4, 6, 11, 12):
+                add("codecs", bytes([chain, 3, 5]) + data)
+            for flags in (16, 17, 18, 20):
+                add("shard", bytes([flags, 3]) + data)
+elements = bytes(range(60))
+add("codecs", bytes([4, 3, 5]) + gzip.compress(elements, mtime=0))
+add("codecs", bytes([5, 3, 5]) + zlib.compress(elements))
+add("codecs", bytes([11, 3, 0]) + struct.pack("<I", 15) + b"".join(struct.pack("<I", 3) + b"abc" for _ in range(15)))
+chunk = bytes(8)
+add("shard", bytes([16, 1]) + chunk * 2 + struct.pack("<QQQQ", 0, 8, 8, 8) + bytes(4))
+add("shard", bytes([20, 1]) + struct.pack("<QQQQ", 36, 8, 44, 8) + bytes(4) + chunk * 2)
+
+add("hierarchy", b"\0" + json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"zarrpoint": {
+    "format": 1, "writer": "w", "id": "0", "crc32c": "", "leaves": [
+        {"name": "a/w", "typestr": "array", "metadata": {"zarr_format": 3},
+         "objects": {"c/0": {"size": 8, "crc32c": "00000000--------"}, "c/1": {"size": 0, "crc32c": ""}}}]}}}).encode())
+
+
+def safetensors(header: dict, data: bytes) -> bytes:
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+add("safetensors", safetensors({}, b""))
+add("safetensors", safetensors({"__metadata__": {"format": "pt"},
+                                "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+                                "b": {"dtype": "BOOL", "shape": [3], "data_offsets": [16, 19]},
+                                "c": {"dtype": "BF16", "shape": [0], "data_offsets": [19, 19]}}, bytes(19)))
+print(*(f"{folder.name}: {len(list(folder.iterdir()))} seeds" for folder in sorted(out.iterdir())), sep="\n")
