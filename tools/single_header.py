@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the library as one file, zarrpoint.hpp; the same bytes from the same headers.
+
+    single_header.py FOLDER [FORWARDING_FOLDER]
+
+FOLDER gets zarrpoint.hpp, which holds all that needs nothing but nlohmann_json and zstd, and beside
+it one file for each header that the umbrella leaves out since it needs more or is rarely wanted
+(zarrpoint_gzip.hpp, zarrpoint_safetensors.hpp ...); each includes zarrpoint.hpp.
+
+FORWARDING_FOLDER gets a header of each name <zarrpoint/...> that includes the file in which it now
+stands, so that the tests can be compiled against the files in FOLDER.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BASE = Path(__file__).resolve().parents[1] / "include" / "zarrpoint"
+UMBRELLA = "zarrpoint.hpp"
+LAYERS = ("core", "memory", "exec", "codec", "store", "zarr", "array", "handler", "checkpoint")
+LICENCE = (
+    "// SPDX-FileCopyrightText: 2026 The zarrpoint authors\n"
+    "// SPDX-License-Identifier: Apache-2.0\n"
+)
+
+OWN = re.compile(r"#include <zarrpoint/([^>]+)>")
+FOREIGN = re.compile(r"#include <([^>]+)>")
+ANY_FOREIGN = re.compile(r"^\s*#\s*include\s*<(?!zarrpoint/)([^>]+)>", re.MULTILINE)
+STANDARD = re.compile(r"[a-z0-9_]+")
+
+
+class Header:
+    """A header taken apart: what it includes, and the text that remains."""
+
+    def __init__(self, name):
+        text = (BASE / name).read_text(encoding="utf-8")
+        self.needs = set(ANY_FOREIGN.findall(text))
+        self.own, self.foreign, body = [], [], []
+        at_top, depth = True, 0
+        for line in text.split("\n"):
+            depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
+            at_top = at_top and not re.match(r"\s*[^#/\s]", line)
+            if at_top and not depth and OWN.match(line):
+                self.own.append(OWN.match(line)[1])
+            elif at_top and not depth and FOREIGN.match(line):
+                self.foreign.append(FOREIGN.match(line)[1])
+            elif line != "#pragma once" and not line.startswith("// SPDX-"):
+                body.append(line)  # an include under a condition stays where it is
+        self.body = re.sub(r"\n{3,}", "\n\n", "\n".join(body)).strip("\n")
+        if re.search(r"^\s*#\s*include\s*<zarrpoint/", self.body, re.MULTILINE):
+            raise SystemExit(f"{name}: own headers are included before all code, unconditionally")
+
+
+def in_order(headers, roots, seen):
+    """The headers that `roots` include, as the preprocessor first meets the end of each."""
+    found = []
+    for name in roots:
+        if name not in seen:
+            seen.add(name)
+            found += [*in_order(headers, headers[name].own, seen), name]
+    return found
+
+
+def optional_files(headers, included):
+    """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each that no other
+    of them includes, and for each that several files need."""
+    left = {name: [to for to in headers[name].own if to not in included]
+            for name in sorted(headers) if name not in included}  # fmt: skip
+    includers = {name: [other for other in left if name in left[other]] for name in left}
+    files = {}
+    for name in (name for name in left if len(includers[name]) != 1):
+        file = f"zarrpoint_{Path(name).stem}.hpp"
+        if file in files:
+            raise SystemExit(f"{files[file]} and {name} would both be {file}")
+        files[file] = name
+    return files
+
+
+def file_text(headers, names, file, before):
+    """One file with the headers `names`; `before` are its includes of other such files."""
+    numbers = re.findall(r"#define ZARRPOINT_VERSION_\w+ (\d+)", (BASE / "version.hpp").read_text())
+    guard = "ZARRPOINT_SINGLE_" + Path(file).stem.upper() + "_HPP"
+    foreign = sorted({name for header in names for name in headers[header].foreign})
+    parts = [
+        f"{LICENCE}\n// {file} of zarrpoint {'.'.join(numbers)}, made by tools/single_header.py.",
+        "// Guarded by name: a program may hold two copies of this file.\n"
+        f"#ifndef {guard}\n#define {guard}",
+        "\n".join([f'#include "{name}"' for name in before] + [f"#include <{n}>" for n in foreign]),
+    ]
+    for name in names:
+        if headers[name].body:
+            rule = "-" * (92 - len(name) - len("zarrpoint/"))
+            parts.append(f"// {rule} zarrpoint/{name}\n\n{headers[name].body}")
+    return "\n\n".join([*parts, f"#endif  // {guard}\n"])
+
+
+def single_files():
+    """File name -> (its text, the headers that stand in it)."""
+    names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
+    headers = {name: Header(name) for name in names}
+    names = in_order(headers, [UMBRELLA], set())
+    # What a layer has beside the umbrella belongs to it, unless it needs another library.
+    known = {need for name in names for need in headers[name].needs}
+    beside = [name for name in headers if name.split("/")[0] in LAYERS and all(
+        need in known or STANDARD.fullmatch(need) for need in headers[name].needs)]  # fmt: skip
+    names = in_order(headers, [UMBRELLA, *beside], set())
+    included = set(names)
+    files = {UMBRELLA: (file_text(headers, names, UMBRELLA, []), names)}
+
+    roots = optional_files(headers, included)
+    for file, root in roots.items():
+        others = {other: name for name, other in roots.items() if other != root}
+        names = in_order(headers, [root], included | set(others))
+        before = {others[to] for name in names for to in headers[name].own if to in others}
+        files[file] = (file_text(headers, names, file, [UMBRELLA, *sorted(before)]), names)
+    return files
+
+
+def write(path, text):
+    """Leaves a file alone that is as it should be, so that nothing is compiled again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def main(arguments):
+    if len(arguments) not in (1, 2):
+        print(__doc__)
+        return 2
+    folder = Path(arguments[0]).resolve()
+    for file, (text, names) in single_files().items():
+        write(folder / file, text)
+        for name in names if len(arguments) == 2 else []:
+            write(Path(arguments[1], "zarrpoint", name), f'#include "{folder / file}"\n')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
