@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/codec_specs.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 using namespace zarrpoint;
-using json_text::node_of;
+using json_input::node_of;
 
 TEST_CASE("long form, bare name, must_understand") {
   CHECK(parse_codec_spec(node_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
@@ -48,7 +48,7 @@ TEST_CASE("the long form is written, and only what all readers understand") {
   const auto specs =
       parse_codec_specs(node_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
                   {"name":"vlen-utf8","configuration":{}}])"));
-  CHECK(json_text::text_of(codec_specs_to_node(*specs)) ==
+  CHECK(json_input::text_of(codec_specs_to_node(*specs)) ==
         R"([{"name":"crc32c"},{"name":"bytes","configuration":{"endian":"big"}},)"
         R"({"name":"vlen-utf8","configuration":{}}])");
   const codec_spec optional{"x", {}, false};
@@ -60,7 +60,7 @@ TEST_CASE("the codecs of zarr-python's own tests") {
   for (const char* name :
        {"bytes", "gzip", "zstd", "blosc", "crc32c", "transpose", "sharding_indexed"}) {
     const node cases =
-        json_text::golden("zarr-python/v3/codec/" + std::string(name) + "/cases.json");
+        json_input::golden("zarr-python/v3/codec/" + std::string(name) + "/cases.json");
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
       const auto spec = parse_codec_spec(value);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/consolidated_v2.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 using namespace zarrpoint;
-using json_text::golden;
-using json_text::node_of;
+using json_input::golden;
+using json_input::node_of;
 
 TEST_CASE("what zarr-python wrote") {
   const auto nodes = parse_zmetadata(golden("peers/zarr-python/v2-tree/.zmetadata")).value();
@@ -34,7 +34,7 @@ TEST_CASE("written sorted by key, and read back") {
   const std::vector<v2_node> nodes = {{"w", node_kind::array, array, node_of(R"({"a":1})")},
                                       {"", node_kind::group, group, node()},
                                       {"a/b", node_kind::group, group, node()}};
-  const std::string text = json_text::text_of(to_zmetadata(nodes));
+  const std::string text = json_input::text_of(to_zmetadata(nodes));
   CHECK(
       text ==
       R"({"metadata":{".zgroup":{"zarr_format":2},"a/b/.zgroup":{"zarr_format":2},)"
@@ -73,7 +73,7 @@ TEST_CASE("what is refused") {
 }
 
 TEST_CASE("any value in any place: an error, or nodes that read back") {
-  json_text::for_each_damage(
+  json_input::for_each_damage(
       golden("peers/zarr-python/v2-tree/.zmetadata"), [](const node& damaged) {
         const auto nodes = parse_zmetadata(damaged);
         if (nodes && parse_zmetadata(to_zmetadata(*nodes).value()).value() != *nodes)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/document.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <limits>
 
 using namespace zarrpoint;
-using json_text::node_of;
+using json_input::node_of;
 
 TEST_CASE("integers, also those spelled as doubles") {
   CHECK(detail::integral_int64(node_of("4.0")) == 4);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/fill_value.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 using namespace zarrpoint;
-using json_text::node_of;
+using json_input::node_of;
 
 namespace {
 
@@ -83,11 +83,11 @@ TEST_CASE("v3: what is read, bit for bit, and how it is written") {
   for (const row& one : table) {
     CAPTURE(one.text);
     const auto fill = parse_fill_value(node_of(one.text), one.type, 3);
-    REQUIRE_MESSAGE(fill, json_text::error_of(fill));
+    REQUIRE_MESSAGE(fill, json_input::error_of(fill));
     CHECK(fill->bytes().size() == dtype(one.type).size());
     CHECK(bits_of(*fill) == one.bits);
     CHECK_FALSE(fill->is_null());
-    const std::string written = json_text::text_of(fill_value_to_node(*fill, one.type, 3));
+    const std::string written = json_input::text_of(fill_value_to_node(*fill, one.type, 3));
     CHECK(written == (one.written.empty() ? one.text : one.written));
     CHECK(parse_fill_value(node_of(written), one.type, 3).value() == *fill);
   }
@@ -97,12 +97,13 @@ TEST_CASE("complex numbers are two floats") {
   const auto fill = parse_fill_value(node_of(R"(["NaN", 1.5])"), dtype_kind::complex64, 3).value();
   CHECK(bits_of(fill, 0, 4) == 0x7fc00000);
   CHECK(bits_of(fill, 4, 4) == 0x3fc00000);
-  CHECK(json_text::text_of(fill_value_to_node(fill, dtype_kind::complex64, 3)) == R"(["NaN",1.5])");
+  CHECK(json_input::text_of(fill_value_to_node(fill, dtype_kind::complex64, 3)) ==
+        R"(["NaN",1.5])");
   const auto wide =
       parse_fill_value(node_of(R"(["0x7ff8000000000001", -0.0])"), dtype_kind::complex128, 3)
           .value();
   CHECK(bits_of(wide, 8, 8) == 0x8000000000000000);
-  CHECK(json_text::text_of(fill_value_to_node(wide, dtype_kind::complex128, 3)) ==
+  CHECK(json_input::text_of(fill_value_to_node(wide, dtype_kind::complex128, 3)) ==
         R"(["0x7ff8000000000001",-0.0])");
 }
 
@@ -204,12 +205,12 @@ TEST_CASE("every fill value of zarr-python's own tests") {
        {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
         "float32", "float64", "complex64", "complex128", "string"}) {
     const node cases =
-        json_text::golden("zarr-python/v3/data_type/" + std::string(name) + "/fill_values.json");
+        json_input::golden("zarr-python/v3/data_type/" + std::string(name) + "/fill_values.json");
     const dtype type = parse_dtype(name).value();
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
       const auto fill = parse_fill_value(value, type, 3);
-      REQUIRE_MESSAGE(fill, json_text::error_of(fill));
+      REQUIRE_MESSAGE(fill, json_input::error_of(fill));
       const node written = fill_value_to_node(*fill, type, 3).value();
       CHECK(parse_fill_value(written, type, 3).value() == *fill);
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/json.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@
 
 using namespace zarrpoint;
 
-namespace json_text {
+namespace json_input {
 
 node node_of(std::string_view text) {
   auto parsed = parse_json(as_bytes(text));
@@ -75,7 +75,7 @@ void for_each_damage(const node& document, const std::function<void(const node&)
   damage(copy, copy, f);
 }
 
-}  // namespace json_text
+}  // namespace json_input
 
 namespace {
 
@@ -91,7 +91,7 @@ errc code_of(std::string_view text, const json_limits& limits = {}) {
   return parsed.failure().code;
 }
 
-std::string error_of(std::string_view text) { return json_text::error_of(parse(text)); }
+std::string error_of(std::string_view text) { return json_input::error_of(parse(text)); }
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <zarrpoint/zarr/metadata_v2.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 using namespace zarrpoint;
-using json_text::golden;
-using json_text::node_of;
+using json_input::golden;
+using json_input::node_of;
 
 namespace {
 
@@ -34,7 +34,7 @@ node without(const std::string& key) {
 }
 
 std::string codecs_of(const array_metadata& array) {
-  return json_text::text_of(codec_specs_to_node(array.codecs));
+  return json_input::text_of(codec_specs_to_node(array.codecs));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ TEST_CASE("order and byte order") {
   CHECK(array.keys.key({1, 2}) == "1/2");
   document.set("fill_value", 0);
   CHECK(parse_array_v2(to_v2(array).value().document).value() == array);
-  CHECK(json_text::text_of(to_v2(array).value().document) ==
+  CHECK(json_input::text_of(to_v2(array).value().document) ==
         R"({"chunks":[2,3],"compressor":null,"dimension_separator":"/","dtype":">u2",)"
         R"("fill_value":0,"filters":null,"order":"F","shape":[7,10],"zarr_format":2})");
   // With one axis or none there is nothing to transpose.
@@ -216,7 +216,7 @@ TEST_CASE("arrays that other implementations wrote") {
   for (const auto& [path, spec, codecs] : table) {
     CAPTURE(path);
     const auto array = parse_array_v2(golden("peers/" + path + "/.zarray"));
-    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    REQUIRE_MESSAGE(array, json_input::error_of(array));
     CHECK(to_string(array->spec()) == spec);
     std::string names;
     for (const codec_spec& one : array->codecs) names += (names.empty() ? "" : " ") + one.name;
@@ -279,7 +279,7 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
   for (const char* path : {"peers/zarr-python/v2-blosc-default", "peers/zarr-python-2/v2-vlen-utf8",
                            "peers/tensorstore/v2-complex64-big-F"}) {
     const node document = golden(path + std::string("/.zarray"));
-    json_text::for_each_damage(document, [&](const node& damaged) {
+    json_input::for_each_damage(document, [&](const node& damaged) {
       const auto array = parse_array_v2(damaged);
       if (!array) return;
       ++accepted;

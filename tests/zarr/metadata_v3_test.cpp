@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 using namespace zarrpoint;
-using json_text::golden;
-using json_text::node_of;
+using json_input::golden;
+using json_input::node_of;
 
 namespace {
 
@@ -54,7 +54,7 @@ TEST_CASE("what is read is written, byte for byte") {
   CHECK(array.codecs == std::vector{codec_spec{"bytes", node_of(R"({"endian":"little"})")}});
   CHECK(array.attributes.is_null());
   CHECK_FALSE(array.dimension_names);
-  CHECK(json_text::text_of(to_v3(array)) == valid_text);
+  CHECK(json_input::text_of(to_v3(array)) == valid_text);
 }
 
 TEST_CASE("a document with everything in it is stable") {
@@ -69,7 +69,7 @@ TEST_CASE("a document with everything in it is stable") {
       "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"})")}};
   array.attributes = node_of(R"({"units":"m","b":[1,NaN]})");
   array.dimension_names = dimension_names_list{"rows", std::nullopt};
-  const std::string text = json_text::text_of(to_v3(array));
+  const std::string text = json_input::text_of(to_v3(array));
   CHECK(text ==
         R"({"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"bfloat16",)"
         R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,6]}},)"
@@ -80,7 +80,7 @@ TEST_CASE("a document with everything in it is stable") {
         R"({"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}],)"
         R"("attributes":{"units":"m","b":[1,NaN]},"dimension_names":["rows",null]})");
   const auto again = parse_array_v3(node_of(text)).value();
-  CHECK(json_text::text_of(to_v3(again)) == text);
+  CHECK(json_input::text_of(to_v3(again)) == text);
 }
 
 TEST_CASE("each data type by its name") {
@@ -118,7 +118,7 @@ TEST_CASE("quirks of real files that are accepted") {
     CAPTURE(key);
     CAPTURE(value);
     const auto array = parse_array_v3(changed(key, value));
-    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    REQUIRE_MESSAGE(array, json_input::error_of(array));
     CHECK(*array == plain);
   }
   CHECK(parse_array_v3(changed("codecs", R"(["bytes"])")).value().codecs[0].name == "bytes");
@@ -294,9 +294,9 @@ TEST_CASE("groups") {
   REQUIRE(group);
   CHECK(*group->attributes.find("a") == node(1));
   CHECK_FALSE(group->consolidated);
-  CHECK(json_text::text_of(to_v3(*group)) ==
+  CHECK(json_input::text_of(to_v3(*group)) ==
         R"({"zarr_format":3,"node_type":"group","attributes":{"a":1}})");
-  CHECK(json_text::text_of(to_v3(group_metadata{})) == R"({"zarr_format":3,"node_type":"group"})");
+  CHECK(json_input::text_of(to_v3(group_metadata{})) == R"({"zarr_format":3,"node_type":"group"})");
 
   for (
       const char* text :
@@ -322,7 +322,7 @@ TEST_CASE("inline consolidated metadata") {
   group.attributes = node_of(R"({"step":1})");
   group.consolidated =
       consolidated_documents{{"a", to_v3(group_metadata{}).value()}, {"a/w", node_of(valid_text)}};
-  const std::string text = json_text::text_of(to_v3(group));
+  const std::string text = json_input::text_of(to_v3(group));
   CHECK(text ==
         R"({"zarr_format":3,"node_type":"group","attributes":{"step":1},"consolidated_metadata":)"
         R"({"kind":"inline","must_understand":false,"metadata":{"a":{"zarr_format":3,)"
@@ -393,7 +393,7 @@ TEST_CASE("arrays that other implementations wrote") {
   for (const auto& [path, spec, fill] : table) {
     CAPTURE(path);
     const auto array = parse_array_v3(golden("peers/" + path + "/zarr.json"));
-    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    REQUIRE_MESSAGE(array, json_input::error_of(array));
     CHECK(to_string(array->spec()) == spec);
     const node written = to_v3(*array).value();
     CHECK(dump_json(*written.find("fill_value")) == fill);
@@ -411,7 +411,7 @@ TEST_CASE("zarr-python's own documents") {
     CAPTURE(name);
     const auto array =
         parse_array_v3(golden("zarr-python/v3/array/" + std::string(name) + ".json"));
-    REQUIRE_MESSAGE(array, json_text::error_of(array));
+    REQUIRE_MESSAGE(array, json_input::error_of(array));
     CHECK(parse_array_v3(to_v3(*array).value()).value() == *array);
   }
   for (const char* kind : {"default", "v2"}) {
@@ -456,7 +456,7 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
   document.set("attributes", node_of(R"({"a":1})"));
   document.set("dimension_names", node_of(R"(["y","x"])"));
   std::size_t accepted = 0;
-  json_text::for_each_damage(document, [&](const node& damaged) {
+  json_input::for_each_damage(document, [&](const node& damaged) {
     const auto array = parse_array_v3(damaged);
     if (!array) {
       if (array.failure().message.empty()) FAIL_CHECK(dump_json(damaged));
@@ -467,10 +467,10 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
     if (!written || parse_array_v3(*written).value() != *array) FAIL_CHECK(dump_json(damaged));
   });
   CHECK(accepted > 0);
-  json_text::for_each_damage(golden("peers/zarr-python/v3-tree/zarr.json"),
-                             [](const node& damaged) {
-                               const auto group = parse_group_v3(damaged);
-                               if (group && parse_group_v3(to_v3(*group).value()).value() != *group)
-                                 FAIL_CHECK(dump_json(damaged));
-                             });
+  json_input::for_each_damage(
+      golden("peers/zarr-python/v3-tree/zarr.json"), [](const node& damaged) {
+        const auto group = parse_group_v3(damaged);
+        if (group && parse_group_v3(to_v3(*group).value()).value() != *group)
+          FAIL_CHECK(dump_json(damaged));
+      });
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/v2_codecs.hpp>
 
-#include "json_text.hpp"
+#include "json_input.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 using namespace zarrpoint;
-using json_text::node_of;
+using json_input::node_of;
 
 TEST_CASE("compressors become codecs and codecs compressors") {
   struct {
@@ -36,10 +36,10 @@ TEST_CASE("compressors become codecs and codecs compressors") {
   for (const auto& [compressor, name, configuration, written] : table) {
     CAPTURE(compressor);
     const auto spec = detail::parse_v2_compressor(node_of(compressor), 4);
-    REQUIRE_MESSAGE(spec, json_text::error_of(spec));
+    REQUIRE_MESSAGE(spec, json_input::error_of(spec));
     CHECK(spec->name == name);
     CHECK(dump_json(spec->configuration) == configuration);
-    CHECK(json_text::text_of(detail::to_v2_compressor(*spec)) == written);
+    CHECK(json_input::text_of(detail::to_v2_compressor(*spec)) == written);
   }
   const node automatic = node_of(R"({"id":"blosc","shuffle":-1})");
   CHECK(*detail::parse_v2_compressor(automatic, 1).value().configuration.find("shuffle") ==

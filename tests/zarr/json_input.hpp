@@ -12,7 +12,7 @@
 
 // JSON for the tests of this layer. Defined in json_test.cpp, so that one file alone pays for the
 // parser.
-namespace json_text {
+namespace json_input {
 
 /// The document `text`, which must be one.
 zarrpoint::node node_of(std::string_view text);
@@ -35,4 +35,4 @@ inline std::string text_of(const zarrpoint::result<zarrpoint::node>& result) {
 void for_each_damage(const zarrpoint::node& document,
                      const std::function<void(const zarrpoint::node&)>& f);
 
-}  // namespace json_text
+}  // namespace json_input

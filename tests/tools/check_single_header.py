@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the library as one file, after the preset single_header was built with it.
+
+    check_single_header.py BUILD_FOLDER
+
+Checks: it is the same, byte for byte, when it is made again; each header stands in one of the files;
+a program gets no macro from them but ZARRPOINT_* and those of the third-party headers that they
+include, and loses none; and the tests in BUILD_FOLDER saw these files and no header of include/.
+Exit status 1, with a line each, when something is wrong.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "single_header.py"
+INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
+BANNER = re.compile(r"^// -{8,} zarrpoint/(\S+)$", re.MULTILINE)
+
+
+def macros(source, folder):
+    """The macros that are defined after `source`, with their text."""
+    command = ["g++", "-std=c++20", "-dM", "-E", "-xc++", f"-I{folder}", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    return set(done.stdout.split("\n"))
+
+
+def macro_errors(folder):
+    """What the files of `folder` change in a program's macros and should not."""
+    errors, texts = [], {path.name: path.read_text() for path in sorted(folder.glob("*.hpp"))}
+    for name, text in texts.items():
+        text = texts["zarrpoint.hpp"] + text  # which the others include
+        foreign = [f"#include <{header}>\n" for header in dict.fromkeys(INCLUDE.findall(text))]
+        # zstd.h has more macros when it is asked for its static section, as we ask it.
+        theirs = ["#define ZSTD_STATIC_LINKING_ONLY\n", *foreign, "#undef ZSTD_STATIC_LINKING_ONLY\n"]
+        with_ours, without = macros(f'#include "{name}"\n', folder), macros("".join(theirs), folder)
+        for line in sorted(with_ours - without):
+            if not line.startswith("#define ZARRPOINT_"):
+                errors.append(f"{name} leaks {line}")
+        errors += [f"{name} takes away {line}" for line in sorted(without - with_ours)]
+    return errors
+
+
+def content_errors(folder):
+    """Whether the files are what the script makes now, and hold every header once."""
+    errors, seen = [], []
+    with tempfile.TemporaryDirectory() as again:
+        subprocess.run([sys.executable, "-S", SCRIPT, again], check=True)
+        ours, theirs = ({path.name: path.read_bytes() for path in Path(place).glob("*.hpp")}
+                        for place in (folder, again))  # fmt: skip
+        if ours != theirs:
+            errors.append(f"{folder} is not what tools/single_header.py makes now")
+    for text in ours.values():
+        seen += BANNER.findall(text.decode())
+    base = ROOT / "include" / "zarrpoint"
+    expected = sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp"))
+    if sorted(seen) != expected:
+        errors.append(f"not once each: {sorted(set(expected) ^ set(seen)) or 'some are twice'}")
+    return errors
+
+
+def dependency_errors(build):
+    """Whether the objects of the tests depend on the one file and on nothing that it replaces."""
+    done = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True,
+                          check=True)  # fmt: skip
+    if "single_include/zarrpoint.hpp" not in done.stdout:
+        return ["the tests do not include single_include/zarrpoint.hpp"]
+    strays = re.findall(rf"{ROOT}/include/zarrpoint/\S+", done.stdout)
+    return [f"the tests include {path}" for path in sorted(set(strays))]
+
+
+def self_test():
+    """Shows that a leaked and a lost macro are found."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "zarrpoint.hpp").write_text("#include <cassert>\n#define LEAK 1\n#undef assert\n")
+        found = macro_errors(folder)
+    expected = ["zarrpoint.hpp leaks #define LEAK 1", "zarrpoint.hpp takes away #define assert"]
+    if len(found) != 2 or not all(line.startswith(want) for line, want in zip(found, expected)):
+        return [f"self-test: expected {expected}, got {found}"]
+    return []
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__)
+        return 2
+    build = Path(arguments[0]).resolve()
+    folder = build / "single_include"
+    errors = self_test() + content_errors(folder) + macro_errors(folder) + dependency_errors(build)
+    print("\n".join(errors) or "the one file is in order")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
