@@ -4,6 +4,7 @@
 """Compiles and runs the first C++ program of README.md, so that it keeps its promise.
 
     extract_readme.py BUILD_FOLDER [compiler flags...]
+    extract_readme.py --program FILE     only writes it, for those who build it in other ways
 
 The program is built as the README says, with the include folder and zstd and nothing else, and run
 in an empty folder. Exit status 1 when there is none, or it does not compile, or it fails.
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments):
-    if not arguments:
+    if not arguments or arguments[0] == "--program" and len(arguments) != 2:
         print(__doc__)
         return 2
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,6 +28,9 @@ def main(arguments):
     if program is None:
         print("README.md has no ```cpp block")
         return 1
+    if arguments[0] == "--program":
+        Path(arguments[1]).write_text(program[1], encoding="utf-8")
+        return 0
     build = Path(arguments[0]).resolve()
     shutil.rmtree(build, ignore_errors=True)
     (build / "run").mkdir(parents=True)
