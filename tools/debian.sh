@@ -8,7 +8,7 @@ need_packages() {
   command -v dpkg-query >/dev/null || return 0
   local name missing=()
   for name in "$@"; do
-    dpkg-query --show --showformat '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed ||
+    dpkg-query --show --showformat '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed ||
       missing+=("$name")
   done
   [ ${#missing[@]} -eq 0 ] && return 0
