@@ -97,13 +97,10 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
   const std::string key = of.metadata.keys.key(dims(spec.shape.rank(), 0));
   const std::shared_ptr<scratch_pool> pool = scratch_of(how);
   const scratch_pool::lease scratch = pool->borrow();
-  ZARRPOINT_TRY(object, stored_object::open(of, key, *scratch).at("chunk " + key));
-  const object_digest* expected = nullptr;
-  if (options.expected != nullptr) {
-    ZARRPOINT_TRY(found,
-                  find_expected(of, *options.expected, key, object.get()).at("chunk " + key));
-    expected = found;
-  }
+  ZARRPOINT_TRY(object,
+                stored_object::open(of, key, *scratch, options.expected).at("chunk " + key));
+  const object_digest* expected =
+      options.expected != nullptr ? options.expected->find(key) : nullptr;
   const std::uint64_t size = layout.chain().encoded_bound();
   if (object == nullptr || !are_adjacent(*object, *slots, size))
     return std::optional<mapped_view>();

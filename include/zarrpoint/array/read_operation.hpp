@@ -27,28 +27,6 @@
 
 namespace zarrpoint::inline v0::detail {
 
-/// What `digests` say of an object, if that and the object fit each other. Errors: `corrupt`.
-inline result<const object_digest*> find_expected(const array_state& of,
-                                                  const chunk_digests& digests,
-                                                  const std::string& key,
-                                                  const stored_object* object) {
-  const object_digest* expected = digests.find(key);
-  if (expected == nullptr) return error{errc::corrupt, "there is no digest of it"};
-  if (expected->absent()) {
-    if (object == nullptr) return expected;
-    return error{errc::corrupt, "it is stored, but was not when the digests were taken"};
-  }
-  if (object == nullptr) return error{errc::corrupt, "it is missing"};
-  if (object->bytes->size() != expected->size)
-    return error{errc::corrupt, "it has " + std::to_string(object->bytes->size()) +
-                                    " bytes, and had " + std::to_string(expected->size) +
-                                    " when the digests were taken"};
-  if (expected->crc32c.size() != of.layout.inner_count())
-    return error{errc::corrupt, std::to_string(expected->crc32c.size()) + " digests for its " +
-                                    std::to_string(of.layout.inner_count()) + " inner chunks"};
-  return expected;
-}
-
 /// One call of `array::read`.
 class read_operation {
  public:
@@ -112,11 +90,9 @@ class read_operation {
 
   result<opened> open(const std::string& key, codec_workspace& scratch) {
     opened out;
-    ZARRPOINT_TRY(object, stored_object::open(of_, key, scratch));
+    ZARRPOINT_TRY(object, stored_object::open(of_, key, scratch, options_.expected));
     out.object = std::move(object);
-    if (options_.expected == nullptr) return out;
-    ZARRPOINT_TRY(expected, find_expected(of_, *options_.expected, key, out.object.get()));
-    out.expected = expected;
+    if (options_.expected != nullptr) out.expected = options_.expected->find(key);
     return out;
   }
 

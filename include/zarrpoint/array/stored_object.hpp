@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/shard_index.hpp>
 #include <zarrpoint/codec/any_codec.hpp>
@@ -81,6 +82,27 @@ inline std::uint64_t shard_limit(const array_layout& layout) {
   return limit;
 }
 
+/// Whether an object (null: it is missing) is the one that `digests` speak of, as far as can be
+/// told without reading it. Errors: `corrupt`.
+inline result<void> check_expected(const array_state& of, const chunk_digests& digests,
+                                   const std::string& key, const blob* object) {
+  const auto refuse = [](std::string why) { return error{errc::corrupt, std::move(why)}; };
+  const object_digest* expected = digests.find(key);
+  if (expected == nullptr) return refuse("there is no digest of it");
+  if (expected->absent()) {
+    if (object == nullptr) return {};
+    return refuse("it is stored, but was not when the digests were taken");
+  }
+  if (object == nullptr) return refuse("it is missing");
+  if (object->size() != expected->size)
+    return refuse("it has " + std::to_string(object->size()) + " bytes, and had " +
+                  std::to_string(expected->size) + " when the digests were taken");
+  if (expected->crc32c.size() != of.layout.inner_count())
+    return refuse(std::to_string(expected->crc32c.size()) + " digests for its " +
+                  std::to_string(of.layout.inner_count()) + " inner chunks");
+  return {};
+}
+
 /// One object of an array, open for reading: its bytes, and where each inner chunk lies in them.
 struct stored_object {
   std::unique_ptr<blob> bytes;
@@ -91,11 +113,14 @@ struct stored_object {
   }
 
   /// Null when the store has no such object. A shard's index is read and checked; one around which
-  /// there are codecs is read and decoded as a whole.
+  /// there are codecs is read and decoded as a whole. Given `digests`, one that does not fit them
+  /// is refused before it is read.
   static result<std::unique_ptr<stored_object>> open(const array_state& of, const std::string& key,
-                                                     codec_workspace& scratch) {
+                                                     codec_workspace& scratch,
+                                                     const chunk_digests* digests = nullptr) {
     ZARRPOINT_TRY(full_key, of.key.child(key));
     ZARRPOINT_TRY(found, of.store.open(full_key));
+    if (digests != nullptr) ZARRPOINT_CHECK(check_expected(of, *digests, key, found.get()));
     if (found == nullptr) return std::unique_ptr<stored_object>();
     auto out = std::make_unique<stored_object>();
     out->bytes = std::move(found);

@@ -46,8 +46,8 @@ class checkpoint {
   /// else the store is listed. Errors: see `read_contents`.
   template <class = void>
   static result<checkpoint> open(const location& where, const context& how = default_context()) {
+    ZARRPOINT_TRY(place, location_access::to_read(where));
     const auto opened = [&]() -> result<checkpoint> {
-      ZARRPOINT_TRY(place, location_access::to_read(where));
       any_store store =
           place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
       ZARRPOINT_TRY(contents, read_contents(store, how));
@@ -218,8 +218,11 @@ class checkpoint {
       return error{errc::not_found, std::move(text)}.at(what());
     }
     auto out = std::forward<F>(f)(*leaf);
-    if (!out) return std::move(out).failure().at(what());
-    return out;
+    if (out) return out;
+    error failure = std::move(out).failure();
+    // Errors of its array say where that is.
+    if (failure.message.find(state_->name) == std::string::npos) failure.at(state_->name);
+    return std::move(failure).at(what());
   }
 
   template <class = void>

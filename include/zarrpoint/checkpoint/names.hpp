@@ -21,7 +21,7 @@ inline result<std::set<std::string>> groups_of(std::span<const std::string_view>
   std::set<std::string_view> leaves;
   std::set<std::string> groups;
   for (const std::string_view name : names) {
-    ZARRPOINT_CHECK(check_node_path(name));
+    ZARRPOINT_CHECK(check_node_path(name).at("leaf " + detail::in_quotes(name)));
     if (!leaves.insert(name).second)
       return error{errc::invalid_argument, "leaf " + detail::in_quotes(name) + " is named twice"};
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
