@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint cat`: the values of an array, for people and for programs.
+
+#include <zarrpoint/core/utf8.hpp>
+
+#include "commands.hpp"
+#include "element_text.hpp"
+#include "npy.hpp"
+#include "output.hpp"
+#include "row_blocks.hpp"
+#include "slice.hpp"
+#include "source.hpp"
+#include "summary.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cli {
+
+namespace {
+
+/// The elements of a block as other programs take them.
+zp::result<void> put_little_endian(const zp::tensor& block) {
+  const std::size_t size = byte_count(block.spec()).value_or(0);
+  const zp::bytes_view bytes(block.view().data, size);
+  if constexpr (zp::native_endian == zp::endian::little) return put(bytes);
+  std::vector<std::byte> swapped(bytes.begin(), bytes.end());
+  const std::size_t unit = block.type().scalar_size();
+  for (std::size_t i = 0; i < size; i += unit)
+    std::reverse(swapped.begin() + static_cast<std::ptrdiff_t>(i),
+                 swapped.begin() + static_cast<std::ptrdiff_t>(i + unit));
+  return put(zp::bytes_view(swapped));
+}
+
+/// One array of a source, and what of it is wanted.
+struct wanted {
+  const source& from;
+  std::size_t index;
+  slice part;
+
+  const entry& array() const { return from.entries()[index]; }
+  zp::dtype type() const { return array().spec->type; }
+};
+
+zp::result<void> put_elements(const wanted& of) {
+  progress bar("read", byte_count(of.part.shape, of.type().size()).value_or(0));
+  return for_each_block(of.from, of.index, of.part.part,
+                        [&](const zp::tensor& block, std::uint64_t) {
+                          bar.add(of.array().name, byte_count(block.spec()).value_or(0));
+                          return put_little_endian(block);
+                        });
+}
+
+zp::result<void> put_raw(const wanted& of) {
+  if (of.type().is_variable())
+    return zp::error{zp::errc::unsupported, "strings have no raw form; --json writes them"};
+  return put_elements(of);
+}
+
+/// Appends a string as UTF-32 padded with zeros, as numpy's U type has it.
+void append_utf32(std::string& out, std::string_view text, std::size_t length) {
+  std::size_t used = 0;
+  for (; !text.empty(); ++used) {
+    const std::size_t bytes = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    std::uint32_t c = static_cast<unsigned char>(text[0]);
+    if (bytes > 1) c &= 0xffU >> (bytes + 1);
+    for (std::size_t i = 1; i < bytes; ++i)
+      c = c << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    std::array<std::byte, 4> four{};
+    zp::store_le<std::uint32_t>(four.data(), c);
+    out.append(reinterpret_cast<const char*>(four.data()), 4);
+    text.remove_prefix(bytes);
+  }
+  out.append(4 * (length - used), '\0');
+}
+
+zp::result<void> put_npy(const wanted& of) {
+  const zp::tensor_spec spec{of.type(), of.part.shape};
+  if (!of.type().is_variable()) {
+    ZARRPOINT_TRY(header, make_npy(spec));
+    ZARRPOINT_CHECK(put(header));
+    return put_elements(of);
+  }
+  std::size_t length = 1;
+  const auto each_text = [&](const auto& f) {
+    return for_each_block(of.from, of.index, of.part.part,
+                          [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                            for (const std::string& text : block.data<std::string>())
+                              ZARRPOINT_CHECK(f(text));
+                            return {};
+                          });
+  };
+  ZARRPOINT_CHECK(each_text([&](const std::string& text) -> zp::result<void> {
+    if (text.ends_with('\0'))
+      return zp::error{zp::errc::unsupported, "npy has no strings that end in a zero"};
+    const auto continues =
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) == 0x80; });
+    length = std::max(length, text.size() - static_cast<std::size_t>(continues));
+    return {};
+  }));
+  ZARRPOINT_TRY(header, make_npy(spec, length));
+  ZARRPOINT_CHECK(put(header));
+  return each_text([&](const std::string& text) {
+    std::string element;
+    append_utf32(element, text, length);
+    return put(element);
+  });
+}
+
+/// Lists within lists of no element: `[[], []]`.
+void append_empty(std::string& out, const zp::dims& shape, std::size_t axis) {
+  if (axis == shape.rank()) return;
+  out += '[';
+  for (zp::index_t i = 0; i < shape[axis] && axis + 1 < shape.rank(); ++i) {
+    if (i != 0) out += ',';
+    append_empty(out, shape, axis + 1);
+  }
+  out += ']';
+}
+
+zp::result<void> put_nested(const wanted& of) {
+  const zp::dims& shape = of.part.shape;
+  std::string text;
+  ZARRPOINT_TRY(count, element_count(shape));
+  if (count == 0) {
+    zp::index_t lists = 1;  // a shape such as [2^40, 0] would be a long list of nothing
+    for (const zp::index_t extent : shape) {
+      if (extent == 0) break;
+      if (__builtin_mul_overflow(lists, extent, &lists) || lists > (1 << 20))
+        return zp::error{zp::errc::resource_limit, "a list of more than a million empty lists"};
+    }
+    append_empty(text, shape, 0);
+    return put(text + '\n');
+  }
+  zp::dims at(shape.rank(), 0);
+  text.append(shape.rank(), '[');
+  ZARRPOINT_CHECK(for_each_block(of.from, of.index, of.part.part,
+                                 [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                                   const std::size_t step = memory_size(block.type());
+                                   const std::byte* element = block.view().data;
+                                   for (std::size_t i = 0; i < block.size(); ++i, element += step) {
+                                     append_json(text, element, block.type());
+                                     std::size_t closed = 0;
+                                     std::size_t axis = shape.rank();
+                                     while (axis > 0 && ++at[axis - 1] == shape[axis - 1]) {
+                                       at[--axis] = 0;
+                                       ++closed;
+                                     }
+                                     text.append(closed, ']');
+                                     if (axis > 0) text += ',' + std::string(closed, '[');
+                                     if (text.size() > 65536) {
+                                       ZARRPOINT_CHECK(put(text));
+                                       text.clear();
+                                     }
+                                   }
+                                   return {};
+                                 }));
+  return put(text + '\n');
+}
+
+zp::result<void> put_summary(const wanted& of) {
+  ZARRPOINT_TRY(text, summary_text(of.from, of.index, of.part));
+  const std::string title = of.array().name.empty() ? "" : escaped(of.array().name) + "  ";
+  return put(painted(title + std::string(to_string(of.type())) + ' ' + shape_text(of.part.shape),
+                     paint::bold) +
+             '\n' + text + '\n');
+}
+
+}  // namespace
+
+exit_status run_cat(const cat_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(from, open_source(of.path, how));
+    ZARRPOINT_TRY(index, find_array(*from, of.node).at(of.path));
+    const zp::dims& shape = from->entries()[index].spec->shape;
+    slice part = whole_slice(shape);
+    if (of.slice) {
+      ZARRPOINT_TRY(parsed, parse_slice(*of.slice, shape));
+      part = parsed;
+    }
+    const wanted all{*from, index, part};
+    if (of.raw) return put_raw(all);
+    if (of.json) return put_nested(all);
+    if (of.npy) return put_npy(all);
+    return put_summary(all);
+  };
+  if (const auto status = run(); !status) return fail(status.failure());
+  return exit_status::ok;
+}
+
+}  // namespace cli

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The commands: one file each, which takes its arguments and tells its exit status.
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/core/error.hpp>
+
+#include "exit_status.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+namespace zp = zarrpoint;
+
+struct inspect_arguments {
+  std::string path, node;
+  bool json = false;
+};
+exit_status run_inspect(const inspect_arguments& of, const zp::context& how);
+
+struct cat_arguments {
+  std::string path, node;
+  std::optional<std::string> slice{};
+  bool raw = false, json = false, npy = false;
+};
+exit_status run_cat(const cat_arguments& of, const zp::context& how);
+
+struct verify_arguments {
+  std::string path;
+  bool json = false;
+};
+exit_status run_verify(const verify_arguments& of, const zp::context& how);
+
+struct convert_arguments {
+  std::string in, out;
+  std::string to;
+  std::vector<std::string> casts{};             ///< GLOB=T
+  std::vector<std::string> chunks{}, shards{};  ///< [GLOB=]N,N
+  std::vector<std::string> codecs{};            ///< [GLOB=]NAME[:LEVEL]
+  bool overwrite = false;
+};
+exit_status run_convert(const convert_arguments& of, const zp::context& how);
+
+struct diff_arguments {
+  std::string a, b;
+  double tolerance = 0;
+  bool json = false;
+};
+exit_status run_diff(const diff_arguments& of, const zp::context& how);
+
+struct stats_arguments {
+  std::string path, node;
+  std::size_t bins = 20;
+  bool json = false;
+};
+exit_status run_stats(const stats_arguments& of, const zp::context& how);
+
+exit_status run_completion(const std::string& shell);
+
+/// Says on standard error what went wrong; `failed`, or `stopped` after an interrupt.
+exit_status fail(const zp::error& failure);
+
+}  // namespace cli

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Single files by the library's file store.
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/blob.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+namespace zp = zarrpoint;
+
+/// What stands at a path, symbolic links followed.
+enum class path_kind : std::uint8_t { nothing, file, directory, other };
+path_kind kind_of(const std::string& path);
+
+/// A file for reading, symbolic links followed. Errors: `not_found`, `io`.
+zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path);
+
+/// A file that appears under its name, whole, when it is finished. Errors: `already_exists` unless
+/// `overwrite` is set, and then, too, when something other than a file is there; `io`.
+zp::result<std::unique_ptr<zp::blob_writer>> create_file(const std::string& path, bool overwrite);
+
+/// The last part of a path, and the same without its extension.
+std::string file_name(std::string_view path);
+std::string file_stem(std::string_view path);
+
+}  // namespace cli

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint inspect`: what is in there, without reading an element.
+
+#include "commands.hpp"
+#include "output.hpp"
+#include "source.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+/// `"bytes"`, `"zstd:1"`, `"bytes:big"`.
+std::string codec_text(const zp::codec_spec& codec) {
+  std::string out = escaped(codec.name);
+  if (const zp::node* level = codec.configuration.find("level")) {
+    if (const auto number = level->to_int64()) out += ':' + std::to_string(*number);
+  }
+  const zp::node* endian = codec.configuration.find("endian");
+  if (endian != nullptr && endian->if_string() != nullptr && *endian->if_string() == "big")
+    out += ":big";
+  return out;
+}
+
+std::string ratio_text(std::uint64_t logical, std::uint64_t stored) {
+  return stored == 0 ? "" : fixed(static_cast<double>(logical) / static_cast<double>(stored), 2);
+}
+
+/// What one array takes, where that can be found out.
+struct sizes {
+  std::uint64_t logical = 0;
+  std::optional<std::uint64_t> stored;
+};
+
+class inspection {
+ public:
+  inspection(const source& from, const std::vector<std::size_t>& shown)
+      : from_(from), shown_(shown) {
+    for (const std::size_t i : shown) {
+      sizes each{from.entries()[i].bytes(), {}};
+      if (auto stored = from.stored_bytes(i)) each.stored = *stored;
+      total_.logical += each.logical;
+      total_.stored = total_.stored.value_or(0) + each.stored.value_or(0);
+      sizes_.push_back(each);
+    }
+  }
+
+  std::string tree() const {
+    branch root;
+    for (std::size_t i = 0; i < shown_.size(); ++i) place(root, i);
+    table out(
+        {"NAME", "DTYPE", "SHAPE", "CHUNKS", "SHARDS", "CODECS", "STORED", "LOGICAL", "RATIO"});
+    out.right_from(6);
+    draw(root, "", out);
+    const std::uint64_t stored = total_.stored.value_or(0);
+    out.add({std::to_string(shown_.size()) + (shown_.size() == 1 ? " array" : " arrays"), "", "",
+             "", "", "", byte_text(stored), byte_text(total_.logical),
+             ratio_text(total_.logical, stored)});
+    std::string text = out.text(true);
+    for (const std::size_t i : shown_) {
+      const entry& array = from_.entries()[i];
+      if (array.fault)
+        text +=
+            painted('"' + escaped(array.name) + "\": " + escaped(to_string(*array.fault), false),
+                    paint::yellow) +
+            '\n';
+    }
+    return text;
+  }
+
+  zp::node json(const std::string& path) const {
+    zp::node::array arrays;
+    for (std::size_t i = 0; i < shown_.size(); ++i) arrays.push_back(json_of(i));
+    zp::node out = zp::node::object{{"path", text_node(path)}, {"format", from_.format()}};
+    if (!from_.id().empty()) out.set("id", from_.id());
+    if (!from_.attributes().is_null()) out.set("attributes", from_.attributes());
+    out.set("arrays", std::move(arrays));
+    out.set("totals", zp::node::object{{"arrays", std::uint64_t{shown_.size()}},
+                                       {"bytes", total_.logical},
+                                       {"stored_bytes", total_.stored.value_or(0)}});
+    return out;
+  }
+
+ private:
+  /// A group, an array, or both, as formats without groups have it.
+  struct branch {
+    std::map<std::string, std::unique_ptr<branch>> children;
+    std::vector<std::size_t> arrays;  // positions in `shown_`
+  };
+
+  void place(branch& root, std::size_t position) const {
+    std::string_view rest = from_.entries()[shown_[position]].name;
+    branch* at = &root;
+    for (std::size_t depth = 0; !rest.empty() && depth < 100; ++depth) {
+      const std::size_t slash = rest.find('/');
+      auto& child = at->children[std::string(rest.substr(0, slash))];
+      if (child == nullptr) child = std::make_unique<branch>();
+      at = child.get();
+      rest = slash == rest.npos ? std::string_view() : rest.substr(slash + 1);
+    }
+    at->arrays.push_back(position);
+  }
+
+  void draw(const branch& at, const std::string& indent, table& to) const {
+    for (const std::size_t position : at.arrays) {
+      if (indent.empty() && at.children.empty()) to.add(row("(root)", position));
+    }
+    std::size_t left = at.children.size();
+    for (const auto& [name, child] : at.children) {
+      const bool last = --left == 0;
+      const std::string label = indent + (last ? "└── " : "├── ") + escaped(name);
+      if (child->arrays.empty()) to.add({label, "", "", "", "", "", "", "", ""});
+      for (const std::size_t position : child->arrays) to.add(row(label, position));
+      draw(*child, indent + (last ? "    " : "│   "), to);
+    }
+  }
+
+  std::vector<std::string> row(const std::string& label, std::size_t position) const {
+    const entry& array = from_.entries()[shown_[position]];
+    const sizes& size = sizes_[position];
+    std::string codecs;
+    for (const zp::codec_spec& codec : array.codecs)
+      codecs += (codecs.empty() ? "" : " ") + codec_text(codec);
+    const bool chunked = array.spec && array.zarr_format != 0;
+    return {label,
+            escaped(array.type),
+            array.spec ? shape_text(array.spec->shape) : "",
+            chunked ? shape_text(array.chunk_shape) : "",
+            array.shard_shape ? shape_text(*array.shard_shape) : "",
+            std::move(codecs),
+            size.stored ? byte_text(*size.stored) : "?",
+            array.spec && !array.spec->type.is_variable() ? byte_text(size.logical) : "",
+            array.spec && size.stored ? ratio_text(size.logical, *size.stored) : ""};
+  }
+
+  zp::node json_of(std::size_t position) const {
+    const entry& array = from_.entries()[shown_[position]];
+    zp::node out = zp::node::object{{"name", text_node(array.name)}, {"dtype", array.type}};
+    if (array.spec) out.set("shape", to_node(array.spec->shape));
+    if (array.spec && array.zarr_format != 0) {
+      out.set("zarr_format", array.zarr_format);
+      out.set("chunks", to_node(array.chunk_shape));
+      if (array.shard_shape) out.set("shards", to_node(*array.shard_shape));
+      out.set("fill_value", array.fill_value);
+    }
+    if (!array.codecs.empty()) {
+      zp::node::array codecs;
+      for (const zp::codec_spec& codec : array.codecs) {
+        zp::node one = zp::node::object{{"name", codec.name}};
+        if (!codec.configuration.is_null()) one.set("configuration", codec.configuration);
+        codecs.push_back(std::move(one));
+      }
+      out.set("codecs", std::move(codecs));
+    }
+    if (!array.typestr.empty()) out.set("kind", array.typestr);
+    if (array.attributes.if_object() != nullptr && !array.attributes.if_object()->empty())
+      out.set("attributes", array.attributes);
+    if (array.spec && !array.spec->type.is_variable()) out.set("bytes", sizes_[position].logical);
+    if (sizes_[position].stored) out.set("stored_bytes", *sizes_[position].stored);
+    if (array.fault) out.set("error", to_string(*array.fault));
+    return out;
+  }
+
+  const source& from_;
+  const std::vector<std::size_t>& shown_;
+  std::vector<sizes> sizes_;
+  sizes total_;
+};
+
+}  // namespace
+
+exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(from, open_source(of.path, how));
+    ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
+    const inspection found(*from, shown);
+    if (of.json) return put_json(found.json(of.path));
+    std::string title = painted(escaped(of.path), paint::bold) + "  " + from->format();
+    if (!from->id().empty()) title += "  " + painted(from->id(), paint::faint);
+    return put(title + '\n' + found.tree());
+  };
+  if (const auto status = run(); !status) return fail(status.failure());
+  return exit_status::ok;
+}
+
+}  // namespace cli

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The command `zarrpoint`: parses the command line and calls one of the commands.
+
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/version.hpp>
+
+#include "commands.hpp"
+#include "output.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+
+namespace cli {
+
+namespace {
+
+using known_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec>;
+
+zp::stop_source& interrupt() {
+  static zp::stop_source source;
+  return source;
+}
+
+/// The first interrupt ends the work in good order, so that nothing unfinished is left behind; a
+/// second one ends it at once.
+void on_interrupt(int) {
+  interrupt().request_stop();
+  struct ::sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  ::sigaction(SIGINT, &plain, nullptr);
+}
+
+void catch_interrupt() {
+  interrupt();
+  struct ::sigaction action {};
+  action.sa_handler = on_interrupt;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+/// Half of the machine's memory: what a file asks for beyond that is not its to ask.
+std::uint64_t default_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long size = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || size <= 0) return std::uint64_t{2} << 30;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) / 2;
+}
+
+zp::context make_context(std::uint64_t memory) {
+  zp::context how = zp::default_context();
+  how.codecs = known_codecs::table();
+  how.limit.memory = static_cast<std::size_t>(memory);
+  how.limit.bytes_in_flight =
+      std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
+  how.stop = interrupt().token();
+  return with_scratch(how);
+}
+
+std::string version_text() {
+  return "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + '.' +
+         std::to_string(ZARRPOINT_VERSION_MINOR) + '.' + std::to_string(ZARRPOINT_VERSION_PATCH);
+}
+
+constexpr const char* exit_text =
+    "Exit status: 0 done (verify: no fault, diff: the same); 1 verify found faults, diff found "
+    "differences; 2 bad usage or an error; 130 interrupted.\n"
+    "Documentation: docs/cli.md, and the manual page zarrpoint(1).";
+
+/// The command line: what each command takes, and which one was asked for.
+struct command_line {
+  CLI::App app{
+      "Looks into tensor checkpoints, checks, converts and compares them: Zarr v2 and v3, "
+      "safetensors, npy and npz.",
+      "zarrpoint"};
+  std::function<exit_status(const zp::context&)> chosen;
+  std::string memory;
+
+  inspect_arguments inspect;
+  cat_arguments cat;
+  verify_arguments verify;
+  convert_arguments convert;
+  diff_arguments diff;
+  stats_arguments stats;
+  std::string shell;
+  std::string slice;
+
+  command_line() {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", version_text());
+    app.footer(exit_text);
+    app.add_option("--memory", memory,
+                   "Most memory to use, e.g. 512M or 4G (default: half of the machine's)")
+        ->type_name("SIZE");
+    app.fallthrough();
+    add_inspect();
+    add_cat();
+    add_verify();
+    add_convert();
+    add_diff();
+    add_stats();
+    add_completion();
+  }
+  command_line(const command_line&) = delete;
+  command_line& operator=(const command_line&) = delete;
+
+ private:
+  CLI::App* add(const char* name, const char* help,
+                std::function<exit_status(const zp::context&)> run) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->callback([this, run = std::move(run)] { chosen = run; });
+    return command;
+  }
+  static void add_place(CLI::App* to, std::string& path, std::string& node) {
+    to->add_option("PATH", path,
+                   "Checkpoint, Zarr hierarchy or array, .safetensors, "
+                   ".safetensors.index.json, .npy or .npz")
+        ->required();
+    to->add_option("NODE", node, "Array or group in it, e.g. layers/0/w");
+  }
+  static void add_json(CLI::App* to, bool& json, const char* help = "Write JSON") {
+    to->add_flag("--json", json, help);
+  }
+
+  void add_inspect() {
+    CLI::App* to = add("inspect", "Show a tree of what is in there, without reading an element",
+                       [this](const zp::context& how) { return run_inspect(inspect, how); });
+    add_place(to, inspect.path, inspect.node);
+    add_json(to, inspect.json);
+  }
+  void add_cat() {
+    CLI::App* to = add("cat", "Write the values of an array",
+                       [this](const zp::context& how) { return run_cat(cat, how); });
+    add_place(to, cat.path, cat.node);
+    to->add_option_function<std::string>(
+          "--slice", [this](const std::string& text) { cat.slice = text; },
+          "Part of it as numpy writes it, e.g. \"0:3,:,::2\"")
+        ->type_name("SLICE");
+    auto* raw = to->add_flag("--raw", cat.raw,
+                             "Elements only: C order, little endian, sub-byte types one a byte");
+    auto* json = to->add_flag("--json", cat.json,
+                              "Nested lists; \"NaN\", \"Infinity\" and \"-Infinity\" are strings");
+    auto* npy = to->add_flag("--npy", cat.npy, "An npy file");
+    raw->excludes(json)->excludes(npy);
+    json->excludes(npy);
+  }
+  void add_verify() {
+    CLI::App* to = add("verify", "Read everything and compare it with checksums, sizes and rules",
+                       [this](const zp::context& how) { return run_verify(verify, how); });
+    to->add_option("PATH", verify.path, "What to verify")->required();
+    add_json(to, verify.json);
+  }
+  void add_convert() {
+    CLI::App* to = add("convert", "Write the same arrays in another format, bit by bit",
+                       [this](const zp::context& how) { return run_convert(convert, how); });
+    to->add_option("IN", convert.in, "What to read")->required();
+    to->add_option("OUT", convert.out, "What to write; not there yet, unless --overwrite is given")
+        ->required();
+    to->add_option("--to", convert.to, "zarr3, zarr2, safetensors or npz (default: by the name)")
+        ->check(CLI::IsMember({"zarr3", "zarr2", "safetensors", "npz"}));
+    to->add_option("--dtype", convert.casts, "Cast arrays that match, e.g. \"**=bfloat16\"")
+        ->type_name("GLOB=T")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--codec", convert.codecs, "zstd[:LEVEL], gzip[:LEVEL] or none (default)")
+        ->type_name("[GLOB=]CODEC")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--chunk", convert.chunks, "Chunk shape, e.g. 256,256 (zarr3)")
+        ->type_name("[GLOB=]N,N")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--shard", convert.shards, "Shard shape, e.g. 4096,4096 (zarr3)")
+        ->type_name("[GLOB=]N,N")
+        ->expected(1)
+        ->take_all();
+    to->add_flag("--overwrite", convert.overwrite,
+                 "Replace a checkpoint of zarrpoint's, or a file, in one step");
+  }
+  void add_diff() {
+    CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",
+                       [this](const zp::context& how) { return run_diff(diff, how); });
+    to->add_option("A", diff.a, "The one")->required();
+    to->add_option("B", diff.b, "The other")->required();
+    to->add_option("--tolerance", diff.tolerance,
+                   "Values differ only if |a - b| is larger (default 0: bit by bit)")
+        ->check(CLI::NonNegativeNumber);
+    add_json(to, diff.json);
+  }
+  void add_stats() {
+    CLI::App* to = add("stats", "Tell how the values are distributed, and how they compress",
+                       [this](const zp::context& how) { return run_stats(stats, how); });
+    add_place(to, stats.path, stats.node);
+    to->add_option("--bins", stats.bins, "Bins of the histogram")->check(CLI::Range(1, 200));
+    add_json(to, stats.json);
+  }
+  void add_completion() {
+    CLI::App* to = add("completion", "Write a completion script for a shell",
+                       [this](const zp::context&) { return run_completion(shell); });
+    to->add_option("SHELL", shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  }
+};
+
+exit_status usage(const std::string& message) {
+  std::fprintf(stderr, "%s %s\nzarrpoint --help tells more.\n",
+               painted_error("zarrpoint:", paint::red).c_str(), escaped(message, false).c_str());
+  return exit_status::failed;
+}
+
+exit_status run(int count, char** words) {
+  command_line line;
+  try {
+    line.app.parse(count, words);
+  } catch (const CLI::Success& asked) {  // --help and --version
+    line.app.exit(asked);
+    return exit_status::ok;
+  } catch (const CLI::ParseError& wrong) {
+    return usage(wrong.what());
+  }
+  std::uint64_t memory = default_memory();
+  if (!line.memory.empty() && (!parse_bytes(line.memory, memory) || memory < (1U << 20)))
+    return usage("--memory: \"" + line.memory + "\" is no size of 1M or more");
+  catch_interrupt();
+  const exit_status status = line.chosen(make_context(memory));
+  if (const auto flushed = flush(); !flushed) return fail(flushed.failure());
+  return status;
+}
+
+}  // namespace
+
+exit_status fail(const zp::error& failure) {
+  if (interrupt().stop_requested()) {
+    std::fprintf(stderr, "zarrpoint: interrupted\n");
+    return exit_status::stopped;
+  }
+  std::fprintf(stderr, "%s %s\n", painted_error("zarrpoint:", paint::red).c_str(),
+               escaped(to_string(failure), false).c_str());
+  return exit_status::failed;
+}
+
+}  // namespace cli
+
+int main(int count, char** words) {
+  try {
+    return static_cast<int>(cli::run(count, words));
+  } catch (const std::exception& problem) {  // of the standard library: no memory
+    std::fprintf(stderr, "zarrpoint: %s\n", problem.what());
+    return static_cast<int>(cli::exit_status::failed);
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What is written to standard output.
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+namespace zp = zarrpoint;
+
+/// Writes to standard output. Errors: `io`.
+zp::result<void> put(std::string_view text);
+zp::result<void> put(zp::bytes_view bytes);
+/// Whatever is still on its way. Errors: `io`, also of an earlier `put`.
+zp::result<void> flush();
+
+/// Writes a JSON document, indented. Numbers that JSON has not become strings as `append_json` has
+/// them, and bytes that are not UTF-8 become U+FFFD.
+zp::result<void> put_json(const zp::node& document);
+
+/// A JSON list of a shape.
+zp::node to_node(const zp::dims& shape);
+/// Any text as a JSON string.
+zp::node text_node(std::string_view text);
+/// A number, or its name where JSON has none for it.
+zp::node number_node(double value);
+
+/// Columns as wide as they need. A column without text in any row is left out.
+class table {
+ public:
+  explicit table(std::vector<std::string> titles) : titles_(std::move(titles)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// Columns from this one on are aligned to the right.
+  void right_from(std::size_t column) { right_from_ = column; }
+  /// The last row is set apart when it holds `totals`.
+  std::string text(bool totals) const;
+
+ private:
+  std::vector<std::string> titles_;
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t right_from_ = 0;
+};
+
+}  // namespace cli

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Arrays of any size in bounded memory: block by block, in row-major order.
+
+#include <zarrpoint/memory/tensor.hpp>
+
+#include "source.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace cli {
+
+/// How large a block may be: what is aimed at, and what it may take so that no chunk is decoded
+/// twice.
+struct block_size {
+  std::uint64_t wanted = std::uint64_t{32} << 20;
+  std::uint64_t most = std::uint64_t{512} << 20;
+};
+
+/// Cuts a selection of an array into boxes that follow one another in row-major order, each of
+/// which is contiguous there. Calls `f(part, first)`: a part of the array, and the number of the
+/// selection's elements before it. Stops at the first error.
+zp::result<void> for_each_row_block(
+    const entry& array, const zp::selection& all, const block_size& size,
+    const std::function<zp::result<void>(const zp::selection& part, std::uint64_t first)>& f);
+
+/// The same with the elements of each block, read.
+zp::result<void> for_each_block(
+    const source& from, std::size_t index, const zp::selection& all,
+    const std::function<zp::result<void>(const zp::tensor& block, std::uint64_t first)>& f);
+
+/// All of an array.
+zp::selection whole(const entry& array);
+
+/// Verifies what has no structure of its own: each array is read, and what fails is a fault.
+void verify_by_reading(const source& from, const std::string& file, verification& to);
+
+}  // namespace cli

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "source.hpp"
+
+#include <zarrpoint/core/bytes.hpp>
+
+#include "files.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cli {
+
+namespace {
+
+zp::error unsupported(const std::string& path, std::string_view what) {
+  return {zp::errc::unsupported, path + ": " + std::string(what)};
+}
+
+bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
+
+/// Directories that hold checkpoints in other forms are named, not just refused.
+zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
+  auto opened = open_zarr(path, how);
+  if (opened || opened.failure().code != zp::errc::not_found) return opened;
+  if (is_there(path + "/manifest.ocdbt"))
+    return unsupported(path, "an OCDBT key-value store (Orbax's default) is not supported");
+  if (is_there(path + "/.metadata"))
+    return unsupported(path, "a torch.distributed checkpoint (DCP) is not supported");
+  if (is_there(path + "/_METADATA") || is_there(path + "/_CHECKPOINT_METADATA") ||
+      is_there(path + "/metadata.json"))
+    return unsupported(path,
+                       "a checkpoint directory that is no Zarr hierarchy itself; name an "
+                       "array or a group beneath it");
+  return opened;
+}
+
+/// Formats by how their files begin.
+zp::result<source_pointer> open_by_content(const std::string& path, const zp::context& how) {
+  ZARRPOINT_TRY(file, open_file(path));
+  std::array<std::byte, 264> head{};
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), head.size()));
+  ZARRPOINT_CHECK(file->read(0, zp::mutable_bytes(head).first(size)));
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), size);
+  if (text.starts_with("\x93NUMPY")) return open_npy(path);
+  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_npz(path, how);
+  if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
+  if (text.starts_with("GGUF")) return unsupported(path, "GGUF is not supported");
+  if (text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))
+    return unsupported(path, "Python pickles are not supported (nor safe to open)");
+  if (text.size() > 262 && text.substr(257, 5) == "ustar")
+    return unsupported(path, "tar archives are not supported");
+  if (text.starts_with("\x1f\x8b")) return unsupported(path, "a gzip file; decompress it first");
+  if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
+  if (text.starts_with('{')) return open_safetensors_index(path);
+  return unsupported(path, "not a format that is known: Zarr, safetensors, npy and npz are");
+}
+
+}  // namespace
+
+zp::result<source_pointer> open_source(const std::string& path, const zp::context& how) {
+  switch (kind_of(path)) {
+    case path_kind::nothing:
+      return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
+    case path_kind::directory: return open_directory(path, how);
+    case path_kind::other: return unsupported(path, "neither a file nor a directory");
+    case path_kind::file: break;
+  }
+  // By name first, so that a damaged file is told what is wrong with it.
+  if (path.ends_with(".safetensors")) return open_safetensors(path);
+  if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
+  if (path.ends_with(".npy")) return open_npy(path);
+  if (path.ends_with(".npz")) return open_npz(path, how);
+  const std::string name = file_name(path);
+  if (name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zmetadata")
+    return zp::error{zp::errc::invalid_argument,
+                     path + ": a metadata document; name the directory it lies in"};
+  return open_by_content(path, how);
+}
+
+zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {
+  while (node.ends_with('/')) node.remove_suffix(1);
+  while (node.starts_with('/')) node.remove_prefix(1);
+  std::vector<std::size_t> out;
+  const std::vector<entry>& all = from.entries();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view name = all[i].name;
+    if (node.empty() || name == node ||
+        (name.size() > node.size() && name.starts_with(node) && name[node.size()] == '/'))
+      out.push_back(i);
+  }
+  if (!out.empty() || node.empty()) return out;
+  std::string text = "there is no array or group \"" + escaped(node) + "\"";
+  for (std::size_t i = 0; i < all.size() && i < 8; ++i)
+    text += (i == 0 ? "; there are \"" : ", \"") + escaped(all[i].name) + '"';
+  if (all.size() > 8) text += " and " + std::to_string(all.size() - 8) + " more";
+  return zp::error{zp::errc::not_found, std::move(text)};
+}
+
+zp::result<std::size_t> find_array(const source& from, std::string_view node) {
+  ZARRPOINT_TRY(found, find_entries(from, node));
+  if (found.empty()) return zp::error{zp::errc::not_found, "it holds no array"};
+  // A name that an array has is that array, though others may lie beneath it in flat formats.
+  std::size_t chosen = found[0];
+  for (const std::size_t i : found) {
+    if (from.entries()[i].name == node) chosen = i;
+  }
+  if (found.size() > 1 && from.entries()[chosen].name != node) {
+    std::string text = std::to_string(found.size()) + " arrays are there; name one:";
+    for (std::size_t i = 0; i < found.size() && i < 8; ++i)
+      text += (i == 0 ? " \"" : ", \"") + escaped(from.entries()[found[i]].name) + '"';
+    if (found.size() > 8) text += " and " + std::to_string(found.size() - 8) + " more";
+    return zp::error{zp::errc::invalid_argument, std::move(text)};
+  }
+  const entry& array = from.entries()[chosen];
+  if (array.fault && array.name.empty()) return *array.fault;
+  if (array.fault) return zp::error(*array.fault).at("array \"" + escaped(array.name) + '"');
+  return chosen;
+}
+
+}  // namespace cli

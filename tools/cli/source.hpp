@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Whatever holds named arrays, seen in one way.
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+namespace zp = zarrpoint;
+
+/// One array, as far as its metadata are understood.
+struct entry {
+  std::string name;
+  std::optional<zp::error> fault{};  ///< why its elements cannot be read
+  std::string type;                  ///< the stored name of its dtype, known or not
+  std::optional<zp::tensor_spec> spec{};
+  zp::dims chunk_shape{};  ///< the unit of reading
+  std::optional<zp::dims> shard_shape{};
+  std::vector<zp::codec_spec> codecs{};  ///< of a chunk
+  zp::node fill_value{};
+  zp::node attributes{};
+  std::string typestr{};  ///< of the handler that saved it
+  int zarr_format = 0;    ///< 0 when it is no Zarr array
+
+  std::uint64_t bytes() const { return spec ? byte_count(*spec).value_or(0) : 0; }
+};
+
+/// How bad a finding is.
+enum class severity : std::uint8_t {
+  fault,       ///< wrong
+  unverified,  ///< not looked at: this build does not understand it
+  note,        ///< worth a word, and not wrong
+};
+
+/// One thing that `verify` found.
+struct finding {
+  std::string file;
+  std::string node;
+  std::string key;    ///< relative to the array; empty when it is no chunk
+  std::string chunk;  ///< the inner chunk of a shard; empty when it is none
+  std::string message;
+  severity kind = severity::fault;
+};
+
+/// Receives what is found, and how many bytes were read meanwhile.
+class verification {
+ public:
+  verification() = default;
+  verification(const verification&) = delete;
+  verification& operator=(const verification&) = delete;
+  virtual void add(finding what) = 0;
+  virtual void read(std::string_view node, std::uint64_t bytes) = 0;
+  virtual bool stopped() const = 0;
+
+ protected:
+  ~verification() = default;
+};
+
+/// An open file or hierarchy. Reading is possible from several threads.
+class source {
+ public:
+  source() = default;
+  source(const source&) = delete;
+  source& operator=(const source&) = delete;
+  virtual ~source() = default;
+
+  const std::string& format() const { return format_; }
+  const std::vector<entry>& entries() const { return entries_; }
+  /// What is said of the whole: attributes of the root, `__metadata__`.
+  const zp::node& attributes() const { return attributes_; }
+  /// Identifies the commit of a checkpoint of ours.
+  const std::string& id() const { return id_; }
+
+  /// The elements of a part, of the stored dtype; `into` is dense.
+  virtual zp::result<void> read(std::size_t index, const zp::selection& part,
+                                const zp::mutable_host_view& into) const = 0;
+  /// All elements where they lie, verified as `read` does; nothing where that cannot be.
+  virtual zp::result<std::optional<zp::host_view>> lend(std::size_t index) const = 0;
+  /// Bytes of its objects in the store.
+  virtual zp::result<std::uint64_t> stored_bytes(std::size_t index) const = 0;
+  virtual void verify(verification& to) const = 0;
+
+ protected:
+  std::string format_;
+  std::vector<entry> entries_;
+  zp::node attributes_;
+  std::string id_;
+};
+
+using source_pointer = std::unique_ptr<source>;
+
+/// Opens a checkpoint of ours, a Zarr hierarchy or array, a safetensors file or the index of
+/// several, an npy or npz file. Errors: `unsupported` names other formats that are recognised.
+zp::result<source_pointer> open_source(const std::string& path, const zp::context& how);
+
+zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);
+zp::result<source_pointer> open_safetensors(const std::string& path);
+zp::result<source_pointer> open_safetensors_index(const std::string& path);
+zp::result<source_pointer> open_npy(const std::string& path);
+zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how);
+
+/// The arrays that `node` names: itself, or those beneath it; all for the empty name. Errors:
+/// `not_found` listing some names.
+zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node);
+
+/// The one array that `node` names; with an empty name the only one there is. Errors: `not_found`,
+/// `invalid_argument`, and the array's own fault.
+zp::result<std::size_t> find_array(const source& from, std::string_view node);
+
+}  // namespace cli

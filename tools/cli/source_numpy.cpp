@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// npy files, and the zip archives of them that numpy.savez makes.
+
+#include "files.hpp"
+#include "npy.hpp"
+#include "raw_elements.hpp"
+#include "row_blocks.hpp"
+#include "source.hpp"
+#include "text.hpp"
+#include "zip.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+/// The elements behind a header; `file` begins with it. Errors: `corrupt` when they do not fill it.
+zp::result<raw_elements> elements_of(const npy_header& header, zp::bytes_view file) {
+  ZARRPOINT_TRY(bytes, header.data_bytes());
+  const std::uint64_t there =
+      file.size() - std::min<std::uint64_t>(header.data_offset, file.size());
+  if (there != bytes)
+    return zp::error{zp::errc::corrupt, "npy: " + std::to_string(there) +
+                                            " bytes of elements where " + to_string(header.spec) +
+                                            " takes " + std::to_string(bytes)};
+  raw_elements out;
+  out.data = file.subspan(static_cast<std::size_t>(header.data_offset));
+  out.spec = header.spec;
+  out.swapped = header.swapped;
+  out.text_length = header.text_length;
+  out.strides = zp::row_major_strides(header.spec.shape, header.element_bytes());
+  if (header.fortran_order) {
+    std::uint64_t stride = header.element_bytes();
+    for (std::size_t i = 0; i < out.strides.rank(); ++i) {
+      out.strides[i] = static_cast<zp::index_t>(stride);
+      stride *= static_cast<std::uint64_t>(std::max<zp::index_t>(header.spec.shape[i], 1));
+    }
+  }
+  return out;
+}
+
+entry entry_of(std::string name, const npy_header& header) {
+  entry out;
+  out.name = std::move(name);
+  out.spec = header.spec;
+  out.type = to_string(header.spec.type);
+  out.chunk_shape = header.spec.shape;
+  return out;
+}
+
+class npy_source final : public source {
+ public:
+  npy_source(std::string path, zp::mapping file, const npy_header& header, raw_elements elements)
+      : path_(std::move(path)), file_(std::move(file)), elements_(std::move(elements)) {
+    format_ = "npy";
+    entries_.push_back(entry_of("", header));
+  }
+
+  zp::result<void> read(std::size_t, const zp::selection& part,
+                        const zp::mutable_host_view& into) const override {
+    return elements_.read(part, into).at(path_);
+  }
+  zp::result<std::optional<zp::host_view>> lend(std::size_t) const override {
+    return elements_.lend().at(path_);
+  }
+  zp::result<std::uint64_t> stored_bytes(std::size_t) const override {
+    return file_.bytes().size();
+  }
+  void verify(verification& to) const override { verify_by_reading(*this, path_, to); }
+
+ private:
+  std::string path_;
+  zp::mapping file_;
+  raw_elements elements_;
+};
+
+class npz_source final : public source {
+ public:
+  npz_source(std::string path, std::shared_ptr<const zp::blob> file, const zp::context& how)
+      : path_(std::move(path)), file_(std::move(file)), memory_(how.limit.memory) {
+    format_ = "npz";
+  }
+
+  zp::result<void> open() {
+    ZARRPOINT_TRY(members, read_zip_directory(*file_));
+    std::set<std::string> names;
+    bool any = members.empty();
+    for (zip_member& member : members) {
+      any = any || member.name.ends_with(".npy");
+      if (!names.insert(member.name).second)
+        return zp::error{zp::errc::corrupt,
+                         "zip: member \"" + escaped(member.name) + "\" is there twice"};
+    }
+    if (!any) return not_npz(names);
+    ZARRPOINT_TRY(bytes, bytes_of(file_));
+    mapping_ = std::move(bytes);
+    for (zip_member& member : members) add(std::move(member));
+    checked_.resize(members_.size());
+    return {};
+  }
+
+  zp::result<void> read(std::size_t index, const zp::selection& part,
+                        const zp::mutable_host_view& into) const override {
+    ZARRPOINT_TRY(elements, elements_at(index).at(name_of(index)));
+    return elements.elements.read(part, into).at(name_of(index));
+  }
+  zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override {
+    if (members_[index].deflated) return std::optional<zp::host_view>();
+    ZARRPOINT_TRY(elements, elements_at(index).at(name_of(index)));
+    return elements.elements.lend().at(name_of(index));
+  }
+  zp::result<std::uint64_t> stored_bytes(std::size_t index) const override {
+    return members_[index].stored_size;
+  }
+  void verify(verification& to) const override { verify_by_reading(*this, path_, to); }
+
+ private:
+  struct opened {
+    raw_elements elements;
+    std::shared_ptr<const zp::buffer> inflated;  // keeps them alive
+  };
+
+  std::string name_of(std::size_t index) const {
+    return path_ + ": \"" + escaped(members_[index].name) + '"';
+  }
+
+  static zp::error not_npz(const std::set<std::string>& names) {
+    for (const std::string& name : names) {
+      if (name.ends_with("zarr.json") || name.ends_with(".zarray") || name.ends_with(".zgroup"))
+        return {zp::errc::unsupported, "Zarr in a zip file is not supported; unpack it first"};
+      if (name.ends_with("/data.pkl"))
+        return {zp::errc::unsupported, "a torch.save file is a pickle, which is not supported"};
+    }
+    return {zp::errc::unsupported, "a zip file without npy files in it"};
+  }
+
+  void add(zip_member member) {
+    entry made;
+    npy_header header;
+    const auto parse = [&]() -> zp::result<void> {
+      if (!member.name.ends_with(".npy"))
+        return zp::error{zp::errc::unsupported, "not an npy file"};
+      ZARRPOINT_TRY(head, read_zip_head(*file_, member, npy_header_limit));
+      ZARRPOINT_TRY(parsed, parse_npy(head));
+      header = parsed;
+      ZARRPOINT_TRY(bytes, header.data_bytes());
+      if (member.size - header.data_offset != bytes)
+        return zp::error{zp::errc::corrupt,
+                         "npy: " + std::to_string(member.size - header.data_offset) +
+                             " bytes of elements where " + to_string(header.spec) + " takes " +
+                             std::to_string(bytes)};
+      return {};
+    };
+    std::string name = member.name;
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    auto status = parse();
+    made = entry_of(std::move(name), header);
+    if (!status) {
+      made.fault = std::move(status).failure();
+      made.spec.reset();
+      made.type.clear();
+    }
+    if (member.deflated) made.codecs.push_back({"deflate"});
+    entries_.push_back(std::move(made));
+    headers_.push_back(header);
+    members_.push_back(std::move(member));
+  }
+
+  zp::result<opened> elements_at(std::size_t index) const {
+    const zip_member& member = members_[index];
+    const std::lock_guard lock(mutex_);
+    if (member.deflated) {
+      if (inflated_ == nullptr || inflated_index_ != index) {
+        if (member.size > memory_)
+          return zp::error{zp::errc::resource_limit,
+                           "inflated it takes " + byte_text(member.size) + ", more than --memory"};
+        inflated_.reset();
+        ZARRPOINT_TRY(bytes, read_zip_member(*file_, member));
+        inflated_ = std::make_shared<zp::buffer>(std::move(bytes));
+        inflated_index_ = index;
+      }
+      ZARRPOINT_TRY(elements, elements_of(headers_[index], inflated_->bytes()));
+      return opened{std::move(elements), inflated_};
+    }
+    if (!checked_[index]) {
+      ZARRPOINT_CHECK(check_zip_member(*file_, member));
+      checked_[index] = true;
+    }
+    ZARRPOINT_TRY(begin, zip_data_offset(*file_, member));
+    ZARRPOINT_TRY(elements,
+                  elements_of(headers_[index],
+                              mapping_.bytes().subspan(static_cast<std::size_t>(begin),
+                                                       static_cast<std::size_t>(member.size))));
+    return opened{std::move(elements), nullptr};
+  }
+
+  std::string path_;
+  std::shared_ptr<const zp::blob> file_;
+  std::size_t memory_;
+  zp::mapping mapping_;
+  std::vector<zip_member> members_;
+  std::vector<npy_header> headers_;
+  mutable std::mutex mutex_;
+  mutable std::vector<bool> checked_;
+  mutable std::shared_ptr<const zp::buffer> inflated_;
+  mutable std::size_t inflated_index_ = 0;
+};
+
+}  // namespace
+
+zp::result<source_pointer> open_npy(const std::string& path) {
+  ZARRPOINT_TRY(file, open_file(path));
+  const auto open = [&]() -> zp::result<source_pointer> {
+    ZARRPOINT_TRY(mapped, bytes_of(file));
+    ZARRPOINT_TRY(header, parse_npy(mapped.bytes()));
+    ZARRPOINT_TRY(elements, elements_of(header, mapped.bytes()));
+    return source_pointer(
+        std::make_unique<npy_source>(path, std::move(mapped), header, std::move(elements)));
+  };
+  return open().at(path);
+}
+
+zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how) {
+  ZARRPOINT_TRY(file, open_file(path));
+  auto made = std::make_unique<npz_source>(path, std::move(file), how);
+  ZARRPOINT_CHECK(made->open().at(path));
+  return source_pointer(std::move(made));
+}
+
+}  // namespace cli

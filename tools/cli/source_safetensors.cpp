@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A safetensors file, and the index that Hugging Face writes beside several.
+
+#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include "files.hpp"
+#include "raw_elements.hpp"
+#include "row_blocks.hpp"
+#include "source.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+constexpr std::size_t index_limit = std::size_t{256} << 20;
+
+/// One file of tensors, its header checked.
+struct shard {
+  std::string path;
+  zp::safetensors::file file;
+  zp::mapping bytes;
+  std::uint64_t data_offset = 0;
+};
+
+zp::result<shard> open_shard(const std::string& path) {
+  ZARRPOINT_TRY(checked, zp::safetensors::open(path));
+  ZARRPOINT_TRY(file, open_file(path));
+  ZARRPOINT_TRY(mapped, bytes_of(file));
+  shard out{path, std::move(checked), std::move(mapped), 0};
+  // Between the two openings the file may have been replaced.
+  std::uint64_t end = 0;
+  for (const auto& tensor : out.file.tensors()) end = std::max(end, tensor.offset + tensor.bytes);
+  const std::uint64_t size = out.bytes.bytes().size();
+  const std::uint64_t length = size < 8 ? 0 : zp::load_le<std::uint64_t>(out.bytes.bytes().data());
+  if (size < 8 || length > size - 8 || size - 8 - length != end)
+    return zp::error{zp::errc::io, path + ": the file was changed while it was opened"};
+  out.data_offset = 8 + length;
+  return out;
+}
+
+class safetensors_source final : public source {
+ public:
+  struct tensor {
+    std::size_t shard;
+    const zp::safetensors::tensor_info* info;
+  };
+
+  safetensors_source(std::string path, std::vector<shard> shards)
+      : path_(std::move(path)), shards_(std::move(shards)) {
+    format_ = "safetensors";
+  }
+
+  void add(std::size_t in_shard, const zp::safetensors::tensor_info& info) {
+    entry made;
+    made.name = info.name;
+    made.spec = info.spec;
+    made.type = to_string(info.spec.type);
+    made.chunk_shape = info.spec.shape;
+    entries_.push_back(std::move(made));
+    tensors_.push_back({in_shard, &info});
+  }
+  void add_all(std::size_t in_shard) {
+    for (const auto& info : shards_[in_shard].file.tensors()) add(in_shard, info);
+  }
+  void take_metadata(const zp::safetensors::metadata_map& from) {
+    for (const auto& [key, value] : from) attributes_.set(key, value);
+  }
+  void finish(std::vector<finding> notes, std::string format) {
+    std::vector<std::size_t> order(entries_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return entries_[a].name < entries_[b].name; });
+    std::vector<entry> entries;
+    std::vector<tensor> tensors;
+    for (const std::size_t i : order) {
+      entries.push_back(std::move(entries_[i]));
+      tensors.push_back(tensors_[i]);
+    }
+    entries_ = std::move(entries);
+    tensors_ = std::move(tensors);
+    notes_ = std::move(notes);
+    format_ = std::move(format);
+  }
+  const shard& at(std::size_t in_shard) const { return shards_[in_shard]; }
+
+  zp::result<void> read(std::size_t index, const zp::selection& part,
+                        const zp::mutable_host_view& into) const override {
+    return elements_at(index).read(part, into).at(context(index));
+  }
+  zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override {
+    return elements_at(index).lend().at(context(index));
+  }
+  zp::result<std::uint64_t> stored_bytes(std::size_t index) const override {
+    return tensors_[index].info->bytes;
+  }
+  void verify(verification& to) const override {
+    for (const finding& note : notes_) to.add(note);
+    verify_by_reading(*this, path_, to);
+  }
+
+ private:
+  std::string context(std::size_t index) const {
+    return shards_[tensors_[index].shard].path + ": tensor \"" + escaped(entries_[index].name) +
+           '"';
+  }
+  raw_elements elements_at(std::size_t index) const {
+    const tensor& from = tensors_[index];
+    const shard& in = shards_[from.shard];
+    raw_elements out;
+    out.data =
+        in.bytes.bytes().subspan(static_cast<std::size_t>(in.data_offset + from.info->offset),
+                                 static_cast<std::size_t>(from.info->bytes));
+    out.spec = from.info->spec;
+    out.strides = zp::row_major_strides(out.spec.shape, out.spec.type.size());
+    return out;
+  }
+
+  std::string path_;
+  std::vector<shard> shards_;
+  std::vector<tensor> tensors_;
+  std::vector<finding> notes_;
+};
+
+/// What an index says: which tensor is in which file, and the bytes in all.
+struct index_document {
+  std::map<std::string, std::string> files;
+  std::optional<std::uint64_t> total_size;
+};
+
+zp::result<index_document> parse_index(const zp::node& document) {
+  const zp::node* map = document.find("weight_map");
+  if (map == nullptr || map->if_object() == nullptr)
+    return zp::error{zp::errc::unsupported,
+                     "JSON, but no index of safetensors files: it has no \"weight_map\""};
+  index_document out;
+  for (const auto& [name, file] : *map->if_object()) {
+    const std::string* text = file.if_string();
+    // A name in a file must not lead to files elsewhere.
+    if (text == nullptr || text->empty() || text->find('/') != std::string::npos || *text == ".." ||
+        *text == ".")
+      return zp::error{zp::errc::corrupt, "weight_map: tensor \"" + escaped(name) +
+                                              "\" is not in a file beside the index"};
+    out.files.emplace(name, *text);
+  }
+  if (const zp::node* metadata = document.find("metadata")) {
+    if (const zp::node* total = metadata->find("total_size")) out.total_size = total->to_uint64();
+  }
+  return out;
+}
+
+/// The tensors of the index, and what its files hold beside them.
+zp::result<std::vector<finding>> add_indexed(safetensors_source& to, const index_document& index,
+                                             const std::string& path,
+                                             const std::map<std::string, std::size_t>& shards) {
+  std::uint64_t total = 0;
+  for (const auto& [name, file] : index.files) {
+    const std::size_t at = shards.at(file);
+    const auto tensors = to.at(at).file.tensors();
+    const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                    [&](const auto& info) { return info.name == name; });
+    if (found == tensors.end())
+      return zp::error{zp::errc::corrupt, "weight_map: tensor \"" + escaped(name) +
+                                              "\" is not in \"" + escaped(file) + '"'};
+    total += found->bytes;
+    to.add(at, *found);
+  }
+  std::vector<finding> notes;
+  if (index.total_size && *index.total_size != total)
+    notes.push_back({path,
+                     {},
+                     {},
+                     {},
+                     "total_size is " + std::to_string(*index.total_size) + ", the tensors have " +
+                         std::to_string(total) + " bytes"});
+  for (const auto& [file, at] : shards) {
+    for (const auto& info : to.at(at).file.tensors()) {
+      if (const auto entry = index.files.find(info.name);
+          entry == index.files.end() || entry->second != file)
+        notes.push_back(
+            {to.at(at).path, info.name, {}, {}, "not in the weight_map", severity::note});
+    }
+  }
+  return notes;
+}
+
+}  // namespace
+
+zp::result<source_pointer> open_safetensors(const std::string& path) {
+  ZARRPOINT_TRY(opened, open_shard(path));
+  std::vector<shard> shards;
+  shards.push_back(std::move(opened));
+  auto made = std::make_unique<safetensors_source>(path, std::move(shards));
+  made->add_all(0);
+  made->take_metadata(made->at(0).file.metadata());
+  made->finish({}, "safetensors");
+  return source_pointer(std::move(made));
+}
+
+zp::result<source_pointer> open_safetensors_index(const std::string& path) {
+  const auto open = [&]() -> zp::result<source_pointer> {
+    ZARRPOINT_TRY(file, open_file(path));
+    if (file->size() > index_limit)
+      return zp::error{zp::errc::resource_limit, "an index of more than 256 MiB"};
+    std::vector<std::byte> text(static_cast<std::size_t>(file->size()));
+    ZARRPOINT_CHECK(file->read(0, text));
+    ZARRPOINT_TRY(document, zp::parse_json(text, {.max_bytes = index_limit}));
+    ZARRPOINT_TRY(index, parse_index(document));
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == path.npos ? std::string() : path.substr(0, slash + 1);
+    std::map<std::string, std::size_t> positions;
+    std::vector<shard> shards;
+    for (const auto& [name, in] : index.files) {
+      if (!positions.emplace(in, shards.size()).second) continue;
+      ZARRPOINT_TRY(opened, open_shard(folder + in));
+      shards.push_back(std::move(opened));
+    }
+    const std::size_t count = shards.size();
+    auto made = std::make_unique<safetensors_source>(path, std::move(shards));
+    for (std::size_t i = 0; i < count; ++i) made->take_metadata(made->at(i).file.metadata());
+    ZARRPOINT_TRY(notes, add_indexed(*made, index, path, positions));
+    made->finish(std::move(notes),
+                 "safetensors in " + std::to_string(count) + (count == 1 ? " file" : " files"));
+    return source_pointer(std::move(made));
+  };
+  return open().at(path);
+}
+
+}  // namespace cli

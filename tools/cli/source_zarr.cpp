@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "source_zarr.hpp"
+
+#include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include "text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+bool is_metadata_document(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names{"zarr.json", ".zarray", ".zattrs", ".zgroup",
+                                                  ".zmetadata"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The name of the dtype as the document has it, be it one that is not known.
+std::string stored_type(const zp::stored_leaf& leaf) {
+  const zp::node* type = leaf.document.find(leaf.zarr_format == 2 ? "dtype" : "data_type");
+  if (type == nullptr) return {};
+  if (const std::string* name = type->if_string()) return *name;
+  if (const zp::node* name = type->find("name"); name != nullptr && name->if_string() != nullptr)
+    return *name->if_string();
+  return type->if_array() != nullptr ? "struct" : "?";
+}
+
+/// What a document says although its array cannot be opened.
+void describe_unparsed(const zp::stored_leaf& leaf, entry& to) {
+  const zp::node* codecs = leaf.document.find("codecs");
+  if (codecs == nullptr || codecs->if_array() == nullptr) return;
+  for (const zp::node& codec : *codecs->if_array()) {
+    if (const zp::node* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
+      to.codecs.push_back({*name->if_string()});
+  }
+}
+
+void describe(const zp::array_metadata& metadata, entry& to) {
+  to.spec = metadata.spec();
+  to.type = to_string(metadata.type);
+  to.chunk_shape = metadata.chunk_shape;
+  to.codecs = metadata.codecs;
+  to.attributes = metadata.attributes;
+  if (auto fill = fill_value_to_node(metadata.fill, metadata.type, metadata.zarr_format))
+    to.fill_value = *std::move(fill);
+  for (const zp::codec_spec& codec : metadata.codecs) {
+    if (codec.name != zp::sharding_config::name) continue;
+    auto config = zp::sharding_config::from_configuration(codec.configuration);
+    if (!config) return;
+    to.shard_shape = metadata.chunk_shape;
+    to.chunk_shape = config->chunk_shape;
+    to.codecs = std::move(config->codecs);
+    return;
+  }
+}
+
+}  // namespace
+
+zarr_source::zarr_source(zp::any_store store, zp::checkpoint_contents contents,
+                         const zp::context& how)
+    : store_(std::move(store)), contents_(std::move(contents)) {
+  attributes_ = contents_.attributes;
+  id_ = contents_.id;
+  bool any_v2 = false;
+  for (const zp::stored_leaf& leaf : contents_.leaves) {
+    any_v2 = any_v2 || leaf.zarr_format == 2;
+    add(leaf, how);
+  }
+  lent_.resize(arrays_.size());
+  const bool single = entries_.size() == 1 && entries_[0].name.empty();
+  format_ = std::string("Zarr v") + (any_v2 ? "2" : "3") +
+            (contents_.is_ours() ? " checkpoint of zarrpoint"
+             : single            ? " array"
+                                 : " hierarchy");
+}
+
+void zarr_source::add(const zp::stored_leaf& leaf, const zp::context& how) {
+  entry made;
+  made.name = leaf.name;
+  made.typestr = leaf.typestr;
+  made.zarr_format = leaf.zarr_format;
+  made.type = stored_type(leaf);
+  const auto open = [&]() -> zp::result<zp::array> {
+    ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
+    auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document, &leaf.attributes)
+                                        : zp::parse_array_v3(leaf.document);
+    if (!parsed) {
+      describe_unparsed(leaf, made);
+      return std::move(parsed).failure();
+    }
+    describe(*parsed, made);
+    ZARRPOINT_TRY(array, zp::array::from_metadata(store_, std::move(key), *std::move(parsed), how));
+    // In the axes of the array, which a transpose before the shards has not.
+    made.chunk_shape = array.layout().grid().inner_shape;
+    if (!contents_.is_ours()) return std::move(array);
+    return array.expecting(std::shared_ptr<const zp::chunk_digests>(
+        std::shared_ptr<const void>(), &leaf.objects));  // `contents_` outlives it
+  };
+  auto opened = open();
+  if (opened) {
+    arrays_.emplace_back(*std::move(opened));
+  } else {
+    made.fault = std::move(opened).failure();
+    arrays_.emplace_back();
+  }
+  entries_.push_back(std::move(made));
+}
+
+zp::result<void> zarr_source::read(std::size_t index, const zp::selection& part,
+                                   const zp::mutable_host_view& into) const {
+  if (!arrays_[index]) return *entries_[index].fault;
+  return arrays_[index]->read(part, into);
+}
+
+zp::result<std::optional<zp::host_view>> zarr_source::lend(std::size_t index) const {
+  using lent = std::optional<zp::host_view>;
+  if (!arrays_[index]) return *entries_[index].fault;
+  // A bool that is mapped may be neither 0 nor 1.
+  if (entries_[index].spec->type == zp::dtype_kind::bool_) return lent();
+  if (!lent_[index]) {
+    ZARRPOINT_TRY(view, arrays_[index]->view());
+    if (!view) return lent();
+    lent_[index] = std::move(view);
+  }
+  return lent(lent_[index]->elements);
+}
+
+zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
+  const zp::stored_leaf& leaf = contents_.leaves[index];
+  std::uint64_t total = 0;
+  if (contents_.is_ours()) {
+    for (const auto& [key, object] : leaf.objects.objects()) total += object.size;
+    return total;
+  }
+  ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
+  ZARRPOINT_TRY(objects, list_objects(store_, key));
+  for (const stored_key& object : objects) total += object.size;
+  return total;
+}
+
+void zarr_source::verify(verification& to) const { verify_zarr(*this, to); }
+
+zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
+                                                 const zp::store_key& at) {
+  constexpr std::size_t most = 50'000'000;
+  std::vector<stored_key> out;
+  std::vector<std::string> open{""};
+  while (!open.empty()) {
+    const std::string folder = std::move(open.back());
+    open.pop_back();
+    if (std::count(folder.begin(), folder.end(), '/') > 64)
+      return zp::error{zp::errc::resource_limit, "directories nested deeper than 64"};
+    ZARRPOINT_TRY(prefix, at.child(folder));
+    ZARRPOINT_TRY(children, store.list(prefix));
+    for (const zp::list_entry& child : children) {
+      std::string key = folder.empty() ? child.name : folder + '/' + child.name;
+      if (child.is_prefix) {
+        open.push_back(std::move(key));
+        continue;
+      }
+      if (is_metadata_document(child.name)) continue;
+      if (out.size() == most) return zp::error{zp::errc::resource_limit, "too many files"};
+      ZARRPOINT_TRY(full, at.child(key));
+      ZARRPOINT_TRY(object, store.open(full));
+      if (object != nullptr) out.push_back({std::move(key), object->size()});
+    }
+  }
+  std::sort(out.begin(), out.end(),
+            [](const stored_key& a, const stored_key& b) { return a.key < b.key; });
+  return out;
+}
+
+zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
+  ZARRPOINT_TRY(files, zp::file_store::open(path, {.read_only = true}));
+  const zp::any_store store(std::move(files));
+  ZARRPOINT_TRY(contents, zp::read_contents(store, how));
+  return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
+}
+
+namespace {
+
+/// Finds arrays below a root, whatever else is broken.
+class lenient_walk {
+ public:
+  lenient_walk(const zp::any_store& store, const zp::context& how, std::vector<finding>& faults)
+      : store_(store), how_(how), faults_(faults) {}
+
+  zp::result<zp::checkpoint_contents> run() {
+    std::vector<std::string> open{""};
+    while (!open.empty()) {
+      const std::string at = std::move(open.back());
+      open.pop_back();
+      if (std::count(at.begin(), at.end(), '/') > 64) continue;
+      if (visit(at)) continue;
+      ZARRPOINT_TRY(key, zp::store_key::parse(at));
+      ZARRPOINT_TRY(children, store_.list(key));
+      for (const zp::list_entry& child : children) {
+        if (child.is_prefix) open.push_back(at.empty() ? child.name : at + '/' + child.name);
+      }
+    }
+    std::sort(out_.leaves.begin(), out_.leaves.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    return std::move(out_);
+  }
+
+ private:
+  std::optional<zp::node> document(const std::string& at, std::string_view name) {
+    const auto read = [&]() -> zp::result<std::optional<zp::node>> {
+      ZARRPOINT_TRY(node, zp::store_key::parse(at));
+      return zp::detail::read_document(store_, node, name, how_.limit);
+    };
+    auto found = read();
+    if (found) return *std::move(found);
+    const auto key =
+        zp::store_key::parse(at.empty() ? std::string(name) : at + '/' + std::string(name));
+    faults_.push_back({key ? store_.describe(*key) : at, at, {}, {}, to_string(found.failure())});
+    return std::nullopt;
+  }
+
+  /// True where an array is.
+  bool visit(const std::string& at) {
+    if (auto v3 = document(at, "zarr.json")) {
+      const zp::node* kind = v3->find("node_type");
+      if (kind == nullptr || kind->if_string() == nullptr || *kind->if_string() != "array")
+        return false;
+      out_.leaves.push_back({at, {}, *std::move(v3), 3, {}, {}});
+      return true;
+    }
+    if (auto v2 = document(at, ".zarray")) {
+      auto attributes = document(at, ".zattrs");
+      out_.leaves.push_back({at, {}, *std::move(v2), 2, {}, attributes ? *attributes : zp::node()});
+      return true;
+    }
+    return false;
+  }
+
+  const zp::any_store& store_;
+  const zp::context& how_;
+  std::vector<finding>& faults_;
+  zp::checkpoint_contents out_;
+};
+
+}  // namespace
+
+zp::result<source_pointer> open_damaged_zarr(const std::string& path, const zp::context& how,
+                                             std::vector<finding>& faults) {
+  ZARRPOINT_TRY(files, zp::file_store::open(path, {.read_only = true}));
+  const zp::any_store store(std::move(files));
+  ZARRPOINT_TRY(contents, lenient_walk(store, how, faults).run());
+  return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
+}
+
+}  // namespace cli

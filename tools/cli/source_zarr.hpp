@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/contents.hpp>
+#include <zarrpoint/store/any_store.hpp>
+
+#include "source.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// A Zarr hierarchy or a single array.
+class zarr_source final : public source {
+ public:
+  zarr_source(zp::any_store store, zp::checkpoint_contents contents, const zp::context& how);
+
+  zp::result<void> read(std::size_t index, const zp::selection& part,
+                        const zp::mutable_host_view& into) const override;
+  zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override;
+  zp::result<std::uint64_t> stored_bytes(std::size_t index) const override;
+  void verify(verification& to) const override;
+
+  const zp::any_store& store() const { return store_; }
+  const zp::checkpoint_contents& contents() const { return contents_; }
+  /// Null when it cannot be read.
+  const zp::array* array_at(std::size_t index) const {
+    return arrays_[index] ? &*arrays_[index] : nullptr;
+  }
+
+ private:
+  void add(const zp::stored_leaf& leaf, const zp::context& how);
+
+  zp::any_store store_;
+  zp::checkpoint_contents contents_;
+  std::vector<std::optional<zp::array>> arrays_;
+  mutable std::vector<std::optional<zp::mapped_view>> lent_;
+};
+
+/// One object below an array.
+struct stored_key {
+  std::string key;  ///< relative to the array
+  std::uint64_t size = 0;
+};
+
+/// The objects below `at` but for metadata documents, sorted by key. Errors: `io`,
+/// `resource_limit` for hierarchies too deep or too large.
+zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
+                                                 const zp::store_key& at);
+
+/// A hierarchy whose root or one of whose documents is damaged, as far as it goes: what does not
+/// parse is told to `faults`. Errors: those of the store.
+zp::result<source_pointer> open_damaged_zarr(const std::string& path, const zp::context& how,
+                                             std::vector<finding>& faults);
+
+/// Compares everything that `from` holds with what its documents and checksums say.
+void verify_zarr(const zarr_source& from, verification& to);
+
+}  // namespace cli

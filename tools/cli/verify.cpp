@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint verify`: reads everything and lists every fault.
+
+#include "commands.hpp"
+#include "files.hpp"
+#include "output.hpp"
+#include "source.hpp"
+#include "source_zarr.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <array>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+constexpr std::string_view name_of(severity kind) {
+  constexpr std::array<std::string_view, 3> names{"fault", "unverified", "note"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string line_of(const finding& what) {
+  constexpr std::array colours{paint::red, paint::yellow, paint::faint};
+  std::string out = painted(name_of(what.kind), colours[static_cast<std::size_t>(what.kind)]);
+  out += "  " + escaped(what.file, false);
+  if (!what.node.empty()) out += ": array \"" + escaped(what.node) + '"';
+  if (!what.key.empty()) out += ": key " + escaped(what.key);
+  if (!what.chunk.empty()) out += ": chunk " + what.chunk;
+  return out + ": " + escaped(what.message, false) + '\n';
+}
+
+zp::node json_of(const finding& what) {
+  zp::node out = zp::node::object{{"kind", name_of(what.kind)}, {"file", text_node(what.file)}};
+  if (!what.node.empty()) out.set("array", text_node(what.node));
+  if (!what.key.empty()) out.set("key", text_node(what.key));
+  if (!what.chunk.empty()) out.set("chunk", what.chunk);
+  out.set("message", text_node(what.message));
+  return out;
+}
+
+/// Lists what is found at once, or in the end as JSON.
+class report final : public verification {
+ public:
+  report(const verify_arguments& of, const zp::context& how) : of_(of), stop_(how.stop) {}
+
+  void begin(std::uint64_t bytes) {
+    bar_.reset();
+    bar_.emplace("verify", bytes);
+  }
+  void add(finding what) override {
+    ++counts_[static_cast<std::size_t>(what.kind)];
+    if (of_.json) {
+      found_.push_back(json_of(what));
+      return;
+    }
+    bar_.reset();  // the next line would stand in the same one
+    if (auto done = put(line_of(what)); !done) output_ = std::move(done);
+  }
+  void read(std::string_view node, std::uint64_t bytes) override {
+    bytes_ += bytes;
+    if (bar_) bar_->add(node, bytes);
+  }
+  bool stopped() const override { return stop_.stop_requested() || !output_; }
+
+  exit_status finish(std::size_t arrays) {
+    bar_.reset();
+    if (stop_.stop_requested()) return fail({zp::errc::cancelled, "interrupted"});
+    const auto [faults, unverified, notes] = counts_;
+    zp::result<void> done = std::move(output_);
+    if (done && of_.json) {
+      done = put_json(zp::node::object{{"path", text_node(of_.path)},
+                                       {"ok", faults == 0 && unverified == 0},
+                                       {"arrays", std::uint64_t{arrays}},
+                                       {"bytes", bytes_},
+                                       {"faults", faults},
+                                       {"unverified", unverified},
+                                       {"notes", notes},
+                                       {"findings", std::move(found_)}});
+    } else if (done) {
+      done = put(summary(arrays) + '\n');
+    }
+    if (!done) return fail(done.failure());
+    if (faults != 0) return exit_status::no;
+    return unverified != 0 ? exit_status::failed : exit_status::ok;
+  }
+
+ private:
+  std::string summary(std::size_t arrays) const {
+    const auto counted = [](std::uint64_t count, const std::string& what) {
+      return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+    };
+    const auto [faults, unverified, notes] = counts_;
+    const std::string read = counted(arrays, "array") + ", " + byte_text(bytes_) + " read";
+    std::string out = faults != 0       ? painted("FAULTY", paint::red)
+                      : unverified != 0 ? painted("NOT VERIFIED", paint::yellow)
+                                        : painted("OK", paint::green);
+    out += "  " + escaped(of_.path) + ": " + read;
+    if (faults != 0) out += ", " + counted(faults, "fault");
+    if (unverified != 0) out += ", " + std::to_string(unverified) + " not supported";
+    if (notes != 0) out += ", " + counted(notes, "note");
+    return out;
+  }
+
+  const verify_arguments& of_;
+  const zp::stop_token stop_;
+  std::optional<progress> bar_;
+  std::array<std::uint64_t, 3> counts_{};
+  std::uint64_t bytes_ = 0;
+  zp::node::array found_;
+  zp::result<void> output_;
+};
+
+bool is_damage(zp::errc code) {
+  return code == zp::errc::corrupt || code == zp::errc::out_of_range;
+}
+
+}  // namespace
+
+exit_status run_verify(const verify_arguments& of, const zp::context& how) {
+  report to(of, how);
+  auto from = open_source(of.path, how);
+  if (!from) {
+    if (!is_damage(from.failure().code)) return fail(from.failure());
+    to.add({of.path, {}, {}, {}, to_string(from.failure())});
+    if (kind_of(of.path) != path_kind::directory) return to.finish(0);
+    // What still has a name of its own can be looked at one by one.
+    std::vector<finding> faults;
+    from = open_damaged_zarr(of.path, how, faults);
+    if (!from) return fail(from.failure());
+    for (finding& each : faults) to.add(std::move(each));
+  }
+  std::uint64_t bytes = 0;
+  for (const entry& array : (*from)->entries()) bytes += array.bytes();
+  to.begin(bytes);
+  (*from)->verify(to);
+  return to.finish((*from)->entries().size());
+}
+
+}  // namespace cli
