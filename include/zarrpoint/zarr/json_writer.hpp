@@ -4,11 +4,12 @@
 
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/zarr/shortest_double.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,15 +35,32 @@ inline void write_json_double(std::string& out, double value) {
     out += value > 0 ? "Infinity" : "-Infinity";
     return;
   }
-  const double magnitude = std::fabs(value);
-  const bool fixed = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value,
-                                 fixed ? std::chars_format::fixed : std::chars_format::scientific)
-                       .ptr;
-  const std::string_view digits(text, static_cast<std::size_t>(end - text));
-  out += digits;
-  if (fixed && digits.find('.') == std::string_view::npos) out += ".0";
+  if (std::signbit(value)) out += '-';
+  if (value == 0) {
+    out += "0.0";
+    return;
+  }
+  const decimal_digits shortest = shortest_digits(std::fabs(value));
+  const std::string_view digits = shortest.digits();
+  const int exponent = shortest.exponent;
+  if (exponent < -4 || exponent >= 16) {
+    out += digits[0];
+    if (digits.size() > 1) (out += '.').append(digits.substr(1));
+    out += exponent < 0 ? "e-" : "e+";
+    const int size = std::abs(exponent);
+    if (size < 10) out += '0';
+    out += std::to_string(size);
+  } else if (exponent < 0) {
+    out.append("0.").append(static_cast<std::size_t>(-exponent - 1), '0').append(digits);
+  } else {
+    const auto whole = static_cast<std::size_t>(exponent) + 1;
+    out += digits.substr(0, whole);
+    if (digits.size() > whole) {
+      (out += '.').append(digits.substr(whole));
+    } else {
+      out.append(whole - digits.size(), '0').append(".0");
+    }
+  }
 }
 
 /// Stands in a JSON string as it is.
