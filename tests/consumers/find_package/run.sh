@@ -1,0 +1,14 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+
+cmake -S zarrpoint -B zarrpoint-build --preset package
+cmake --build zarrpoint-build
+cmake --install zarrpoint-build --prefix "$PWD/prefix"
+
+# Nothing in the package knows where it was built or installed: it is used from another place.
+mv prefix "moved here"
+if grep -rIF -e "$PWD" -e "$(readlink -f zarrpoint)" "moved here"; then exit 1; fi
+
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here"
+cmake --build build
+./build/app
