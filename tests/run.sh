@@ -76,11 +76,14 @@ noexcept() { "$python" tests/tools/check_syntax.py headers,checkpoint,exec,store
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
-install_tree() { bash tests/tools/check_install.sh build/install_tree; }
+single_header() {
+  preset single_header && "$python" tests/tools/check_single_header.py build/single_header
+}
+consumers() { bash tests/consumers/run.sh; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers dev readme compile_fail install_tree interop asan tsan noexcept fuzz tidy"
+all="packages format layers dev readme compile_fail single_header consumers interop asan tsan noexcept fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0

@@ -20,7 +20,7 @@ prepare() {
   need_packages g++ cmake ninja-build ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev \
     libxtensor-dev python3 python3-venv || return 1
   mkdir -p "$work"
-  /usr/bin/env python3 tests/tools/extract_readme.py --program "$work/app.cpp"
+  python3 tests/tools/extract_readme.py --program "$work/app.cpp"
 }
 
 # consume NAME: prints its line; the exit status is that of its run.sh.
@@ -49,9 +49,10 @@ fi
 for name in "$@"; do
   [ -f "tests/consumers/$name/run.sh" ] || { echo "there is no consumer '$name': "$all; exit 2; }
 done
+# Debian's programs, its Python among them, before others of the same name; compilers by ccache.
+export PATH=/usr/lib/ccache:/usr/bin:$PATH
+export CMAKE_GENERATOR=Ninja CCACHE_DIR=${CCACHE_DIR:-$root/build/ccache}
 prepare || exit 1
-export CCACHE_DIR=${CCACHE_DIR:-$root/build/ccache}
-export CMAKE_GENERATOR=Ninja PATH=/usr/lib/ccache:$PATH
 # shellcheck disable=SC2086
 printf '%s\n' ${*:-$all} | xargs -P "${JOBS:-2}" -I '{}' bash tests/consumers/run.sh --one '{}'
 status=$?

@@ -7,6 +7,7 @@ Checks: each relative link leads to a file of the repository, each #anchor to a 
 that is named in `code` exists (as it stands, or below include/zarrpoint or tests); each ```cpp block
 of docs/ stands, but for white space, in the C++ file that the last link before it leads to. A line
 of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that of README.md.)
+So does each block, of any language, that follows a link to a file of tests/consumers in its section.
 
     check_links.py [repository root]      prints one line per breach; exit status 1 if there is one
     check_links.py --self-test            shows that each rule catches its breach
@@ -23,6 +24,7 @@ CODE = re.compile(r"`([^`]+)`")
 FILE_NAME = re.compile(r"[\w.-]+(/[\w.-]+)+\.(hpp|cpp|py|sh|md|txt)")
 PLACES = ("", "include/zarrpoint/", "tests/")
 SOURCES = (".hpp", ".cpp")
+CONSUMERS = "tests/consumers/"
 
 
 def blocks(text):
@@ -90,15 +92,20 @@ def check(root):
     root, errors = root.resolve(), []
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
+        consumer = None  # what the last link of the section to a file of a consumer leads to
         for number, language, lines in blocks(document.read_text(encoding="utf-8")):
             say = lambda text: errors.append(f"{document.relative_to(root)}:{number}: {text}")
             if language is None:
+                if HEADING.match(lines[0]):
+                    consumer = None
                 for target in LINK.findall(CODE.sub("", lines[0])):
                     error, path = link_error(root, document, target)
                     if error:
                         say(error)
                     elif path is not None and path.suffix in SOURCES:
                         source = path
+                    elif path is not None and CONSUMERS in path.as_posix():
+                        consumer = path
                 for code in CODE.findall(lines[0]):
                     if FILE_NAME.fullmatch(code):
                         if not any((root / place / code).is_file() for place in PLACES):
@@ -108,6 +115,8 @@ def check(root):
                     say("no link to the C++ file of this block stands before it")
                 elif not stands_in(lines, source.read_text(encoding="utf-8")):
                     say(f"this block does not stand in {source.relative_to(root)}")
+            elif consumer is not None and not stands_in(lines, consumer.read_text(encoding="utf-8")):
+                say(f"this block does not stand in {consumer.relative_to(root)}")
     return errors
 
 
@@ -129,6 +138,8 @@ BREACHES = [
     ("name", {"README.md": "`core/none.hpp`"}, "there is no file core/none.hpp"),
     ("block", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint d;\n```"}, "does not stand in tests/a.cpp"),
     ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
+    ("consumer", {"docs/x.md": "# A\n[a](../tests/consumers/a/run.sh)\n```sh\nb\n```\n",
+                  "tests/consumers/a/run.sh": "a"}, "does not stand in tests/consumers/a/run.sh"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 

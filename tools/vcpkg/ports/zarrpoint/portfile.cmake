@@ -9,17 +9,13 @@ if(NOT EXISTS "${SOURCE_PATH}/include/zarrpoint/version.hpp")
 endif()
 
 set(VCPKG_BUILD_TYPE release) # header-only
-vcpkg_check_features(OUT_FEATURE_OPTIONS FEATURE_OPTIONS FEATURES tools ZARRPOINT_BUILD_TOOLS)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${FEATURE_OPTIONS} -DZARRPOINT_BUILD_TESTS=OFF -DZARRPOINT_BUILD_EXAMPLES=OFF
-          -DZARRPOINT_BUILD_BENCHMARKS=OFF)
+  OPTIONS -DZARRPOINT_BUILD_TESTS=OFF -DZARRPOINT_BUILD_EXAMPLES=OFF
+          -DZARRPOINT_BUILD_BENCHMARKS=OFF -DZARRPOINT_BUILD_TOOLS=OFF)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/zarrpoint)
 vcpkg_fixup_pkgconfig()
-if("tools" IN_LIST FEATURES)
-  vcpkg_copy_tools(TOOL_NAMES zarrpoint AUTO_CLEAN)
-endif()
 
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/lib" "${CURRENT_PACKAGES_DIR}/share/licenses")
 file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
