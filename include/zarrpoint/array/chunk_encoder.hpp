@@ -10,7 +10,6 @@
 #include <zarrpoint/array/stored_object.hpp>
 #include <zarrpoint/codec/chain.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -30,7 +29,6 @@ struct encoded_chunk {
   bytes_view bytes{};
   std::optional<std::uint32_t> digest{};
   scratch_pool::lease scratch{};
-  byte_limiter::reservation reserved{};
 };
 
 /// Turns the elements of a write into stored inner chunks. Immutable and shared by the workers.

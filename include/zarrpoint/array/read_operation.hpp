@@ -80,10 +80,10 @@ class read_operation {
     };
     if (item.object_items == 1) {
       ZARRPOINT_TRY(alone, open(key, *scratch));
-      return read_inner(item, alone, *scratch);
+      return read_inner(item, alone, scratch);
     }
     ZARRPOINT_TRY(shared, objects_.get(item, open_it));
-    ZARRPOINT_CHECK(read_inner(item, *shared, *scratch));
+    ZARRPOINT_CHECK(read_inner(item, *shared, scratch));
     objects_.finish(item);
     return {};
   }
@@ -116,13 +116,13 @@ class read_operation {
     return out;
   }
 
-  result<void> read_inner(const plan_item& item, const opened& from, codec_workspace& scratch) {
+  result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch) {
     result<void> done = read_entry(item, from, scratch);
     if (!done && of_.sharded()) return std::move(done).at(of_.inner_name(item.inner));
     return done;
   }
 
-  result<void> read_entry(const plan_item& item, const opened& from, codec_workspace& scratch) {
+  result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch) {
     const mutable_host_view to = subview(into_, item.destination());
     const std::size_t slot = reads_slabs() ? 0 : of_.layout.slot(item.inner);
     const shard_entry entry = from.object != nullptr ? from.object->entry(slot) : shard_entry{};
@@ -142,7 +142,7 @@ class read_operation {
       return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
     if (from.expected == nullptr && options_.missing == missing_chunks::error)
       return error{errc::not_found, "it is not stored"};
-    return fill(to, scratch);
+    return fill(to, *scratch);
   }
 
   /// The fill value everywhere, cast where that is asked for.
@@ -161,7 +161,7 @@ class read_operation {
   };
 
   result<void> read_stored(const source& from, const std::uint32_t* digest,
-                           codec_workspace& scratch) {
+                           scratch_pool::lease& scratch) {
     const codec_chain& chain = of_.layout.chain();
     ZARRPOINT_CHECK(check_stored_size(chain, from.entry.size));
     if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
@@ -174,7 +174,7 @@ class read_operation {
   }
 
   /// Uncompressed and not to be verified: as little as possible is read, and into its place.
-  result<void> read_raw(source from, codec_workspace& scratch) {
+  result<void> read_raw(source from, scratch_pool::lease& scratch) {
     dims shape = chunk_spec_.shape;
     if (reads_slabs()) {
       const dims strides = row_major_strides(shape, chunk_spec_.type.size());
@@ -190,8 +190,8 @@ class read_operation {
     const tensor_spec spec{chunk_spec_.type, shape};
     ZARRPOINT_TRY(size, byte_count(spec));
     ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
-    static_cast<void>(in_flight);
-    ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, size));
+    scratch.hold(std::move(in_flight));
+    ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
     ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
     const host_view elements = as_const(dense_view(stored.data(), spec));
     copy_elements(from.to, subview(elements, from.item.within));
@@ -199,7 +199,7 @@ class read_operation {
   }
 
   result<void> decode_stored(const source& from, const std::uint32_t* digest,
-                             codec_workspace& scratch) {
+                             scratch_pool::lease& scratch) {
     const codec_chain& chain = of_.layout.chain();
     const bool whole = from.to.spec() == chunk_spec_;
     std::size_t cost = from.entry.size;
@@ -209,13 +209,13 @@ class read_operation {
       cost = sum;
     }
     ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(cost, how_.stop));
-    static_cast<void>(in_flight);
-    ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, from.entry.size));
+    scratch.hold(std::move(in_flight));
+    ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, from.entry.size));
     ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
     ZARRPOINT_CHECK(check_digest(stored, digest));
-    if (whole) return chain.decode(stored, from.to, scratch);
-    ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, scratch, decoded_slot));
-    ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), scratch));
+    if (whole) return chain.decode(stored, from.to, *scratch);
+    ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, *scratch, decoded_slot));
+    ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), *scratch));
     const host_view part = as_const(subview(decoded.view(), from.item.within));
     if (part.type != from.to.type) return cast_elements(from.to, part);
     copy_elements(from.to, part);

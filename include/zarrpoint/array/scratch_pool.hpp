@@ -42,7 +42,7 @@ class scratch_pool {
     std::atomic<std::size_t> bytes_{0};
   };
 
-  /// A workspace on loan.
+  /// A workspace on loan, and the bytes in flight that its memory was reserved for.
   class lease {
    public:
     lease() = default;
@@ -55,9 +55,13 @@ class scratch_pool {
       lent_ = std::move(other.lent_);
       kept_ = other.kept_;
       warm_ = other.warm_;
+      reserved_ = std::move(other.reserved_);
       return *this;
     }
     ~lease() { give_back(); }
+
+    /// Keeps a reservation until the workspace is given back: its memory is in use for as long.
+    void hold(byte_limiter::reservation reserved) noexcept { reserved_ = std::move(reserved); }
 
     codec_workspace& operator*() const noexcept { return *lent_; }
     codec_workspace* operator->() const noexcept { return lent_.get(); }
@@ -65,11 +69,13 @@ class scratch_pool {
    private:
     void give_back() noexcept {
       if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_, warm_);
+      reserved_.release();
     }
     scratch_pool* owner_ = nullptr;
     std::unique_ptr<codec_workspace> lent_;
     text_account* kept_ = nullptr;
     std::size_t warm_ = 0;  ///< what it held when it was lent
+    byte_limiter::reservation reserved_;
   };
 
   explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource())

@@ -136,7 +136,7 @@ class write_operation {
       return error{errc::cancelled, "another inner chunk failed"};
     result<encoded_chunk> chunk = encoder_.encode(item, shard.before());
     if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
-    if (reserved) chunk->reserved = std::move(*reserved);
+    if (reserved) chunk->scratch.hold(std::move(*reserved));
     return shard.place(position, *std::move(chunk));
   }
 
