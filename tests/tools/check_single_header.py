@@ -11,6 +11,7 @@ include, and loses none; and the tests in BUILD_FOLDER saw these files and no he
 Exit status 1, with a line each, when something is wrong.
 """
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -74,16 +75,56 @@ def dependency_errors(build):
     return [f"the tests include {path}" for path in sorted(set(strays))]
 
 
+GOOD_TREE = {
+    "zarrpoint.hpp": "#pragma once\n#include <zarrpoint/version.hpp>\n",
+    "version.hpp": "#pragma once\n#define ZARRPOINT_VERSION_MAJOR 7\n",
+    "interop/a.hpp": "#pragma once\n#include <zarrpoint/interop/both.hpp>\n\nint a;\n",
+    "interop/b.hpp": "#pragma once\n#include <zarrpoint/interop/both.hpp>\n#include <map>\nint b;\n",
+    "interop/both.hpp": "#pragma once\n#include <zarrpoint/version.hpp>\nint both;\n",
+}
+REFUSED = {
+    "under a condition": "#if 1\n#include <zarrpoint/version.hpp>\n#endif\n",
+    "after code": "int early;\n#include <zarrpoint/version.hpp>\n",
+}
+
+
+def files_of(tree):
+    """What the script makes of a tree of headers: {file: text}."""
+    spec = importlib.util.spec_from_file_location("single_header", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    with tempfile.TemporaryDirectory() as folder:
+        script.BASE = Path(folder)
+        for name, text in tree.items():
+            script.write(script.BASE / name, text)
+        return {name: text for name, (text, _) in script.single_files().items()}
+
+
 def self_test():
-    """Shows that a leaked and a lost macro are found."""
+    """Shows that a leaked and a lost macro are found, and what the script does with rare headers."""
+    errors = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "zarrpoint.hpp").write_text("#include <cassert>\n#define LEAK 1\n#undef assert\n")
         found = macro_errors(folder)
     expected = ["zarrpoint.hpp leaks #define LEAK 1", "zarrpoint.hpp takes away #define assert"]
     if len(found) != 2 or not all(line.startswith(want) for line, want in zip(found, expected)):
-        return [f"self-test: expected {expected}, got {found}"]
-    return []
+        errors.append(f"self-test: expected {expected}, got {found}")
+
+    files = files_of(GOOD_TREE)  # two optional headers share a third: it stands apart, once
+    names = ["zarrpoint.hpp", *(f"zarrpoint_{name}.hpp" for name in ("a", "b", "both"))]
+    shares = ["int both" in files.get(name, "") for name in names]
+    if sorted(files) != names or shares != [False, False, False, True]:
+        errors.append(f"self-test: made {sorted(files)}, of which {shares} hold the shared header")
+    elif '"zarrpoint_both.hpp"\n#include <map>\n' not in files["zarrpoint_b.hpp"]:
+        errors.append("self-test: zarrpoint_b.hpp does not include what it needs")
+    for title, text in REFUSED.items():
+        try:
+            files_of(GOOD_TREE | {"interop/a.hpp": text})
+            errors.append(f"self-test: an own header that is included {title} is not refused")
+        except SystemExit:
+            pass
+    return errors
 
 
 def main(arguments):
