@@ -24,7 +24,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
-    python3 python3-venv
+    libcli11-dev python3 python3-venv
 }
 
 python_packages() {
@@ -76,6 +76,11 @@ noexcept() { "$python" tests/tools/check_syntax.py headers,checkpoint,exec,store
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
+cli() {
+  python_packages && cmake --preset dev &&
+    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    "$venv/bin/python" tests/cli/run.py build/dev/tools/cli/zarrpoint build/cli
+}
 single_header() {
   preset single_header && "$python" tests/tools/check_single_header.py build/single_header
 }
@@ -83,7 +88,7 @@ consumers() { bash tests/consumers/run.sh; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers dev readme compile_fail single_header consumers interop asan tsan noexcept fuzz tidy"
+all="packages format layers dev readme compile_fail single_header consumers interop cli asan tsan noexcept fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0

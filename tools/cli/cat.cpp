@@ -3,8 +3,6 @@
 
 // `zarrpoint cat`: the values of an array, for people and for programs.
 
-#include <zarrpoint/core/utf8.hpp>
-
 #include "commands.hpp"
 #include "element_text.hpp"
 #include "npy.hpp"
@@ -17,24 +15,10 @@
 #include "text.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace cli {
 
 namespace {
-
-/// The elements of a block as other programs take them.
-zp::result<void> put_little_endian(const zp::tensor& block) {
-  const std::size_t size = byte_count(block.spec()).value_or(0);
-  const zp::bytes_view bytes(block.view().data, size);
-  if constexpr (zp::native_endian == zp::endian::little) return put(bytes);
-  std::vector<std::byte> swapped(bytes.begin(), bytes.end());
-  const std::size_t unit = block.type().scalar_size();
-  for (std::size_t i = 0; i < size; i += unit)
-    std::reverse(swapped.begin() + static_cast<std::ptrdiff_t>(i),
-                 swapped.begin() + static_cast<std::ptrdiff_t>(i + unit));
-  return put(zp::bytes_view(swapped));
-}
 
 /// One array of a source, and what of it is wanted.
 struct wanted {
@@ -48,34 +32,17 @@ struct wanted {
 
 zp::result<void> put_elements(const wanted& of) {
   progress bar("read", byte_count(of.part.shape, of.type().size()).value_or(0));
-  return for_each_block(of.from, of.index, of.part.part,
-                        [&](const zp::tensor& block, std::uint64_t) {
-                          bar.add(of.array().name, byte_count(block.spec()).value_or(0));
-                          return put_little_endian(block);
-                        });
+  return for_each_block(
+      of.from, of.index, of.part.part, [&](const zp::tensor& block, std::uint64_t) {
+        bar.add(of.array().name, byte_count(block.spec()).value_or(0));
+        return with_little_endian(block, [](zp::bytes_view bytes) { return put(bytes); });
+      });
 }
 
 zp::result<void> put_raw(const wanted& of) {
   if (of.type().is_variable())
     return zp::error{zp::errc::unsupported, "strings have no raw form; --json writes them"};
   return put_elements(of);
-}
-
-/// Appends a string as UTF-32 padded with zeros, as numpy's U type has it.
-void append_utf32(std::string& out, std::string_view text, std::size_t length) {
-  std::size_t used = 0;
-  for (; !text.empty(); ++used) {
-    const std::size_t bytes = std::max<std::size_t>(zp::utf8_sequence(text), 1);
-    std::uint32_t c = static_cast<unsigned char>(text[0]);
-    if (bytes > 1) c &= 0xffU >> (bytes + 1);
-    for (std::size_t i = 1; i < bytes; ++i)
-      c = c << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
-    std::array<std::byte, 4> four{};
-    zp::store_le<std::uint32_t>(four.data(), c);
-    out.append(reinterpret_cast<const char*>(four.data()), 4);
-    text.remove_prefix(bytes);
-  }
-  out.append(4 * (length - used), '\0');
 }
 
 zp::result<void> put_npy(const wanted& of) {
@@ -95,11 +62,8 @@ zp::result<void> put_npy(const wanted& of) {
                           });
   };
   ZARRPOINT_CHECK(each_text([&](const std::string& text) -> zp::result<void> {
-    if (text.ends_with('\0'))
-      return zp::error{zp::errc::unsupported, "npy has no strings that end in a zero"};
-    const auto continues =
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) == 0x80; });
-    length = std::max(length, text.size() - static_cast<std::size_t>(continues));
+    ZARRPOINT_TRY(units, utf32_length(text));
+    length = std::max(length, units);
     return {};
   }));
   ZARRPOINT_TRY(header, make_npy(spec, length));

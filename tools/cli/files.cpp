@@ -59,10 +59,17 @@ zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path) {
   return std::shared_ptr<const zp::blob>(std::move(opened));
 }
 
+zp::result<void> check_free(const std::string& path, bool overwrite) {
+  if (overwrite || kind_of(path) == path_kind::nothing) return {};
+  return zp::error{zp::errc::already_exists,
+                   path +
+                       " is there already; --overwrite replaces a checkpoint of zarrpoint's, "
+                       "or a file"};
+}
+
 zp::result<std::unique_ptr<zp::blob_writer>> create_file(const std::string& path, bool overwrite) {
+  ZARRPOINT_CHECK(check_free(path, overwrite));
   const path_kind there = kind_of(path);
-  if (there != path_kind::nothing && !overwrite)
-    return zp::error{zp::errc::already_exists, path + " is there already; --overwrite replaces it"};
   if (there != path_kind::nothing && there != path_kind::file)
     return zp::error{zp::errc::already_exists, path + " is no file; it was left alone"};
   ZARRPOINT_TRY(at, locate(path, {.sync = true}));

@@ -23,6 +23,9 @@ path_kind kind_of(const std::string& path);
 /// A file for reading, symbolic links followed. Errors: `not_found`, `io`.
 zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path);
 
+/// Errors: `already_exists` when something is at the path and may not be replaced.
+zp::result<void> check_free(const std::string& path, bool overwrite);
+
 /// A file that appears under its name, whole, when it is finished. Errors: `already_exists` unless
 /// `overwrite` is set, and then, too, when something other than a file is there; `io`.
 zp::result<std::unique_ptr<zp::blob_writer>> create_file(const std::string& path, bool overwrite);

@@ -3,8 +3,11 @@
 #include "npy.hpp"
 
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -227,6 +230,30 @@ zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_l
   out += static_cast<char>(text.size() & 0xff);
   out += static_cast<char>(text.size() >> 8);
   return out + text;
+}
+
+zp::result<std::size_t> utf32_length(std::string_view text) {
+  if (text.ends_with('\0'))
+    return zp::error{zp::errc::unsupported, "npy has no strings that end in a zero"};
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80;
+  }));
+}
+
+void append_utf32(std::string& out, std::string_view text, std::size_t length) {
+  std::size_t used = 0;
+  for (; !text.empty(); ++used) {
+    const std::size_t bytes = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    std::uint32_t c = static_cast<unsigned char>(text[0]);
+    if (bytes > 1) c &= 0xffU >> (bytes + 1);
+    for (std::size_t i = 1; i < bytes; ++i)
+      c = c << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    std::array<std::byte, 4> four{};
+    zp::store_le<std::uint32_t>(four.data(), c);
+    out.append(reinterpret_cast<const char*>(four.data()), 4);
+    text.remove_prefix(bytes);
+  }
+  out.append(4 * (length - used), '\0');
 }
 
 }  // namespace cli

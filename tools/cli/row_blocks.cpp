@@ -112,6 +112,16 @@ zp::result<void> for_each_block(
       });
 }
 
+zp::result<void> with_little_endian(const zp::tensor& block,
+                                    const std::function<zp::result<void>(zp::bytes_view)>& f) {
+  const zp::bytes_view bytes(block.view().data, byte_count(block.spec()).value_or(0));
+  if constexpr (zp::native_endian == zp::endian::little) return f(bytes);
+  std::vector<std::byte> swapped(bytes.begin(), bytes.end());
+  const auto unit = static_cast<std::ptrdiff_t>(block.type().scalar_size());
+  for (auto at = swapped.begin(); at != swapped.end(); at += unit) std::reverse(at, at + unit);
+  return f(swapped);
+}
+
 zp::selection whole(const entry& array) { return zp::box::whole(array.spec->shape); }
 
 void verify_by_reading(const source& from, const std::string& file, verification& to) {

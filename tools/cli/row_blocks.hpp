@@ -33,6 +33,10 @@ zp::result<void> for_each_block(
     const source& from, std::size_t index, const zp::selection& all,
     const std::function<zp::result<void>(const zp::tensor& block, std::uint64_t first)>& f);
 
+/// Calls `f(bytes)` with the elements of a block as other programs take them.
+zp::result<void> with_little_endian(const zp::tensor& block,
+                                    const std::function<zp::result<void>(zp::bytes_view)>& f);
+
 /// All of an array.
 zp::selection whole(const entry& array);
 

@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command share."""
+
+import json
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+COMMAND = os.environ["ZARRPOINT_CLI"]
+FOLDER = Path(os.environ["ZARRPOINT_CLI_FOLDER"])
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests/golden"
+
+OK, NO, FAILED = 0, 1, 2
+
+BITS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+BITS += ["float16", "float32", "float64", "complex64", "complex128"]
+SMALL = {"bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+         "float8_e5m2": ml_dtypes.float8_e5m2}
+
+
+def dtype_of(name):
+    return np.dtype(SMALL.get(name, name))
+
+
+def run(*arguments, **options):
+    """The command, its output as bytes; a crash is no exit status of its own."""
+    done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, timeout=600, **options)
+    if done.returncode not in (0, 1, 2):
+        raise AssertionError(f"{arguments}: exit status {done.returncode}: {done.stderr.decode()}")
+    return done
+
+
+def random_array(name, shape, seed=1):
+    """Random bits, so that NaN payloads and subnormal numbers are among the values."""
+    kind = dtype_of(name)
+    high = 2 if name == "bool" else 256
+    count = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    raw = np.random.default_rng(seed).integers(0, high, count, dtype=np.uint8)
+    return raw.view(kind).reshape(shape)
+
+
+def little(array):
+    """The bytes that `cat --raw` writes."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.byteorder == ">":
+        array = array.astype(array.dtype.newbyteorder("<"))
+    return array.tobytes()
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = FOLDER / self.id().split(".", 1)[1]
+        self.folder.mkdir(parents=True)
+
+    def expect(self, status, *arguments, **options):
+        """Runs the command, which must end with that status, or any if it is None."""
+        done = run(*arguments, **options)
+        said = (done.stdout[-2000:] + done.stderr[-2000:]).decode(errors="replace")
+        if status is not None:
+            self.assertEqual(done.returncode, status, f"{arguments}: {said}")
+        return done
+
+    def text(self, *arguments, status=OK, **options):
+        return self.expect(status, *arguments, **options).stdout.decode()
+
+    def json(self, *arguments, status=OK):
+        """Strict JSON: the bare tokens NaN and Infinity are none."""
+
+        def refuse(token):
+            raise AssertionError(f"bare {token}")
+
+        return json.loads(self.text(*arguments, "--json", status=status), parse_constant=refuse)
+
+    def refused(self, *arguments):
+        """What standard error says of a failure."""
+        said = self.expect(FAILED, *arguments).stderr.decode()
+        self.assertTrue(said.startswith("zarrpoint: "), said)
+        return said

@@ -1,0 +1,182 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Values: bit by bit those of numpy, in every form, of every format that is read."""
+
+import io
+import json
+import math
+
+import numpy as np
+import zarr
+from safetensors.numpy import save_file
+from support import BITS, GOLDEN, SMALL, Case, dtype_of, little, random_array
+
+SLICES = ["0:3,:,::2", "...", "-1", ":, 1", "2:2", "::3, 0, 1:", "-2:,-2:,-2:", "..., 0", "1,2,3",
+          "100:, ...", ":-1"]
+
+
+def numpy_index(text):
+    parts = []
+    for part in text.split(","):
+        part = part.strip()
+        if part == "...":
+            parts.append(...)
+        elif ":" in part:
+            parts.append(slice(*[int(x) if x else None for x in part.split(":")]))
+        else:
+            parts.append(int(part))
+    return tuple(parts)
+
+
+def plain(value):
+    """What --json says of a numpy value."""
+    if isinstance(value, list):
+        return [plain(x) for x in value]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+class Cat(Case):
+    def peers(self):
+        for index in sorted(GOLDEN.rglob("index.json")):
+            for one in json.loads(index.read_text())["arrays"]:
+                yield index.parent / one["case"], one["kind"]
+
+    def test_every_golden_array_has_the_expected_bytes(self):
+        count = 0
+        for path, kind in self.peers():
+            with self.subTest(path=path):
+                if kind == "array":
+                    expected = path.with_name(path.name + ".bin").read_bytes()
+                    self.assertEqual(self.expect(0, "cat", path, "--raw").stdout, expected)
+                else:
+                    expected = json.loads(path.with_name(path.name + ".json").read_text())
+                    got = np.array(self.json("cat", path), dtype=object).ravel().tolist()
+                    self.assertEqual(got, np.array(expected, dtype=object).ravel().tolist())
+                count += 1
+        self.assertGreater(count, 100)
+
+    def test_slices_are_those_of_numpy(self):
+        array = random_array("float32", (5, 6, 7))
+        np.save(self.folder / "a.npy", array)
+        zarr.create_array(self.folder / "a.zarr", data=array, chunks=(2, 3, 4), shards=(4, 6, 8))
+        zarr.create_array(self.folder / "v2.zarr", data=array, chunks=(2, 3, 4), zarr_format=2,
+                          order="F", compressors=None)
+        save_file({"a": array}, self.folder / "a.safetensors")
+        for name in ("a.npy", "a.zarr", "v2.zarr", "a.safetensors"):
+            for text in SLICES:
+                with self.subTest(name=name, slice=text):
+                    part = array[numpy_index(text)]
+                    done = self.expect(0, "cat", self.folder / name, "--slice", text, "--raw")
+                    self.assertEqual(done.stdout, little(part))
+                    done = self.expect(0, "cat", self.folder / name, "--slice", text, "--npy")
+                    loaded = np.load(io.BytesIO(done.stdout))
+                    self.assertEqual((loaded.shape, loaded.dtype), (part.shape, part.dtype))
+                    self.assertEqual(loaded.tobytes(), part.tobytes())
+
+    def test_bad_slices_are_refused(self):
+        np.save(self.folder / "a.npy", np.zeros((2, 3)))
+        for text, word in [("2", "outside"), ("0,0,0", "3 indices"), ("x", "neither"), ("::0", "step"),
+                           ("::-1", "negative"), ("..., ...", "more than one"), ("1:2:3:4", "colons"),
+                           ("1:y", "no integer"), ("-3", "outside")]:
+            self.assertIn(word, self.refused("cat", self.folder / "a.npy", "--slice", text), text)
+
+    def test_json_values_of_every_dtype(self):
+        for name in BITS + list(SMALL):
+            array = random_array(name, (3, 50))
+            save_file({"x": array}, self.folder / f"{name}.safetensors") if name != "complex128" else \
+                np.save(self.folder / f"{name}.npy", array)
+            path = self.folder / (f"{name}.npy" if name == "complex128" else f"{name}.safetensors")
+            got = self.json("cat", path)
+            with self.subTest(dtype=name):
+                if name in SMALL or array.dtype.kind == "f":
+                    wide = np.array([[float(x) for x in row] for row in got])
+                    with np.errstate(invalid="ignore", over="ignore"):
+                        back, array = wide.astype(dtype_of(name)), array.astype("float64")
+                        np.testing.assert_array_equal(back.astype("float64"), array)
+                elif array.dtype.kind == "c":
+                    parts = np.array([[[float(p) for p in x] for x in row] for row in got])
+                    half = array.view(array.real.dtype).reshape(3, 50, 2)
+                    np.testing.assert_array_equal(parts.astype(half.dtype), half)
+                else:
+                    self.assertEqual(got, array.tolist())
+
+    def test_json_of_special_values_and_shapes(self):
+        for values in [[math.nan, math.inf, -math.inf, -0.0, 1e300, 5e-324], [], [[], []], 1.5]:
+            np.save(self.folder / "a.npy", np.array(values, dtype="float64"))
+            self.assertEqual(self.json("cat", self.folder / "a.npy"), plain(values))
+        np.save(self.folder / "c.npy", np.array([1 + 2j, complex(math.nan, -math.inf)]))
+        self.assertEqual(self.json("cat", self.folder / "c.npy"), [[1, 2], ["NaN", "-Infinity"]])
+        limits = [-(2**63), 2**63 - 1]
+        np.save(self.folder / "i.npy", np.array(limits))
+        self.assertEqual(self.json("cat", self.folder / "i.npy"), limits)
+        np.save(self.folder / "u.npy", np.array([2**64 - 1], dtype="uint64"))
+        self.assertEqual(self.json("cat", self.folder / "u.npy"), [2**64 - 1])
+
+    def test_strings(self):
+        texts = np.array([["", "naïve", "日本語"], ["😀", "tab\there", "\x1b[31mred"]])
+        np.save(self.folder / "u.npy", texts)
+        np.save(self.folder / "big.npy", texts.astype(texts.dtype.newbyteorder(">")))
+        group = zarr.create_array(self.folder / "s.zarr", shape=(2, 3), dtype=str, chunks=(1, 2))
+        group[:] = texts.astype(object)
+        for name in ("u.npy", "big.npy", "s.zarr"):
+            self.assertEqual(self.json("cat", self.folder / name), texts.tolist())
+            shown = self.text("cat", self.folder / name)
+            self.assertIn("\\x1b[31mred", shown)
+            self.assertIn("tab\\there", shown)
+            self.assertNotIn("\x1b", shown)
+            done = self.expect(0, "cat", self.folder / name, "--npy")
+            self.assertEqual(np.load(io.BytesIO(done.stdout)).tolist(), texts.tolist())
+            self.assertIn("no raw form", self.refused("cat", self.folder / name, "--raw"))
+
+    def test_byte_orders_and_fortran_order(self):
+        for name in ("int16", "float32", "float64", "complex64", "uint64"):
+            array = random_array(name, (4, 5, 6))
+            big = array.astype(array.dtype.newbyteorder(">"))
+            np.save(self.folder / "big.npy", big)
+            np.save(self.folder / "f.npy", np.asfortranarray(array))
+            np.save(self.folder / "bigf.npy", np.asfortranarray(big))
+            for file in ("big", "f", "bigf"):
+                done = self.expect(0, "cat", self.folder / f"{file}.npy", "--raw")
+                self.assertEqual(done.stdout, little(big))
+
+    def test_the_summary_reads_like_numpy_s(self):
+        for array in (np.arange(6, dtype="int32").reshape(2, 3), np.arange(4000).reshape(40, 100),
+                      np.arange(5000) % 900, np.array(7), np.zeros((0, 3)),
+                      np.arange(8 * 9 * 20, dtype="int16").reshape(8, 9, 20)):
+            np.save(self.folder / "a.npy", array)
+            shown = self.text("cat", self.folder / "a.npy").split("\n", 1)[1]
+            expected = np.array2string(array) if array.size else "[]"
+            self.assertEqual(shown.split(), expected.split())
+
+    def test_a_large_array_in_pieces(self):
+        array = np.arange(12_000_000, dtype="float64").reshape(300, 200, 200)
+        zarr.create_array(self.folder / "a.zarr", data=array, chunks=(70, 90, 110))
+        done = self.expect(0, "cat", self.folder / "a.zarr", "--raw")
+        self.assertEqual(done.stdout, array.tobytes())
+
+    def test_names_choose_arrays(self):
+        np.savez(self.folder / "a.npz", x=np.arange(3), y=np.arange(4))
+        path = self.folder / "a.npz"
+        self.assertIn('name one: "x", "y"', self.refused("cat", path))
+        self.assertIn('no array or group "z"; there are "x", "y"', self.refused("cat", path, "z"))
+        self.assertEqual(self.json("cat", path, "y"), [0, 1, 2, 3])
+
+    def test_npz_deflated_and_stored(self):
+        arrays = {"x": random_array("float32", (100, 7)), "y/z": random_array("uint8", (300_000,))}
+        np.savez(self.folder / "stored.npz", **arrays)
+        np.savez_compressed(self.folder / "deflated.npz", **arrays)
+        for name in ("stored.npz", "deflated.npz"):
+            for key, array in arrays.items():
+                done = self.expect(0, "cat", self.folder / name, key, "--raw")
+                self.assertEqual(done.stdout, little(array))
+
+    def test_npy_has_no_bfloat16(self):
+        save_file({"x": np.zeros(3, SMALL["bfloat16"])}, self.folder / "a.safetensors")
+        self.assertIn("npy has no dtype bfloat16",
+                      self.refused("cat", self.folder / "a.safetensors", "--npy"))

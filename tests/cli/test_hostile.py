@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged, hostile and foreign files: an error that says what, never a crash or a wrong value."""
+
+import io
+import json
+import os
+import pickle
+import random
+import struct
+import zipfile
+
+import numpy as np
+import zarr
+from safetensors.numpy import save_file
+from support import FAILED, NO, OK, Case, run
+
+COMMANDS = [("inspect",), ("verify",), ("stats",), ("cat", "x", "--raw"), ("cat", "x")]
+
+
+def npy(header, data=b"", version=(1, 0)):
+    text = header.encode() + b"\n"
+    size = struct.pack("<H" if version == (1, 0) else "<I", len(text))
+    return b"\x93NUMPY" + bytes(version) + size + text + data
+
+
+class Hostile(Case):
+    def try_all(self, path, word=None):
+        for command in COMMANDS:
+            done = run(command[0], path, *command[1:])
+            said = (done.stdout + done.stderr).decode(errors="replace")
+            self.assertTrue(set(done.stderr.decode()) & set("\x1b\x07") == set())
+            if word:
+                self.assertIn(done.returncode, (NO, FAILED), command)
+                self.assertIn(word, said, command)
+
+    def test_npy_headers(self):
+        good = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }"
+        for data, word in [
+            (npy(good, bytes(15)), "15 bytes of elements"), (npy(good, bytes(17)), "17 bytes"),
+            (npy(good)[:20], "cut short"), (npy("{'descr': '<f8'}"), "missing"), (npy("[]"), "no dictionary"),
+            (npy(good.replace("<f8", "|O")), '"|O" is not supported'), (npy(good.replace("<f8", "<M8[s]")), "<M8[s]"),
+            (npy(good.replace("'<f8'", "[('a', '<f8')]")), "structured"), (npy(good.replace("<f8", "<f16")), "<f16"),
+            (npy(good.replace("2,", "-2,")), "lengths"), (npy(good.replace("2,", "9223372036854775807, 9")), "out_of_range"),
+            (npy(good.replace("2,", "1," * 40)), "dimensions"), (npy(good + "x"), "after the dictionary"),
+            (npy(good, version=(9, 0)), "version 9"), (npy(good.replace("False", "0")), "no bool"),
+            (npy(good.replace("<f8", "\\x1b[31m")), "not supported"), (b"\x93NUMPY", "cut short"), (b"", "begin"),
+            (npy(good.replace("'<f8'", "'<U99999999999'")), "not supported"),
+            (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31), "resource_limit")]:
+            (self.folder / "x.npy").write_bytes(data)
+            with self.subTest(word=word):
+                self.try_all(self.folder / "x.npy", word)
+        (self.folder / "b.npy").write_bytes(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", b"\1\2"))
+        self.assertIn("neither 0 nor 1", self.refused("cat", self.folder / "b.npy"))
+        (self.folder / "u.npy").write_bytes(
+            npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", struct.pack("<I", 0xd800)))
+        self.assertIn("no Unicode", self.refused("cat", self.folder / "u.npy"))
+
+    def test_truncated_anywhere(self):
+        array = np.arange(40, dtype="float32")
+        np.save(self.folder / "a.npy", array)
+        np.savez(self.folder / "a.npz", x=array)
+        np.savez_compressed(self.folder / "c.npz", x=array)
+        save_file({"x": array}, self.folder / "a.safetensors")
+        for name in ("a.npy", "a.npz", "c.npz", "a.safetensors"):
+            data = (self.folder / name).read_bytes()
+            path = self.folder / ("cut-" + name)
+            for size in sorted({0, 1, 7, 8, 9, 30, 60, 100, len(data) // 2, len(data) - 23, len(data) - 1}):
+                if size >= len(data):
+                    continue
+                path.write_bytes(data[:size])
+                for command in COMMANDS:
+                    done = run(command[0], path, *command[1:])
+                    self.assertIn(done.returncode, (NO, FAILED), (name, size, command))
+
+    def test_random_damage_gives_no_wrong_value_where_there_is_a_checksum(self):
+        array = np.arange(5000, dtype="float32")
+        np.savez(self.folder / "s.npz", x=array)
+        np.savez_compressed(self.folder / "c.npz", x=array)
+        self.text("convert", self.folder / "s.npz", self.folder / "z.zarr", "--codec", "zstd", "--chunk", "1000")
+        source = random.Random(5)
+        for path in (self.folder / "s.npz", self.folder / "c.npz", self.folder / "z.zarr/x/c/0",
+                     self.folder / "z.zarr/zarr.json"):
+            good = path.read_bytes()
+            place = path if path.suffix == ".npz" else self.folder / "z.zarr"
+            for _ in range(60):
+                data = bytearray(good)
+                data[source.randrange(len(data))] ^= 1 << source.randrange(8)
+                path.write_bytes(data)
+                done = run("cat", place, "x", "--raw")
+                if done.returncode == OK:  # damage where nothing depends on it
+                    self.assertEqual(done.stdout, array.tobytes())
+                run("verify", place)
+                run("inspect", place)
+            path.write_bytes(good)
+        self.assertTrue(self.json("verify", self.folder / "z.zarr")["ok"])
+
+    def test_zip_archives(self):
+        def archive(**members):
+            with zipfile.ZipFile(self.folder / "x.npz", "w") as to:
+                for name, data in members.items():
+                    to.writestr(name.replace("_", "."), data)
+            return self.folder / "x.npz"
+
+        self.assertIn("without npy", self.refused("inspect", archive(a_txt=b"x")))
+        self.assertIn("Zarr in a zip", self.refused("inspect", archive(zarr_json=b"{}")))
+        memory = io.BytesIO()
+        np.save(memory, np.arange(3))
+        path = archive(x_npy=memory.getvalue(), note_txt=b"x")
+        self.assertEqual(self.json("cat", path, "x"), [0, 1, 2])
+        self.assertIn("not an npy file", self.text("inspect", path))
+        data = bytearray(path.read_bytes())
+        for offset, word in ((8, "encrypted"), (10, "method")):  # of the directory's first entry
+            bad = bytearray(data)
+            at = bad.index(b"PK\x01\x02")
+            bad[at + offset] = 1
+            path.write_bytes(bad)
+            self.assertIn(word, self.refused("inspect", path))
+        # A member that says to be far larger than what deflate can make of its bytes.
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as to:
+            to.writestr("x.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000,), }"))
+        bad = bytearray(path.read_bytes())
+        at = bad.index(b"PK\x01\x02")
+        header = len(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000,), }"))
+        bad[at + 24:at + 28] = struct.pack("<I", 4000000000 + header)
+        path.write_bytes(bad)
+        self.assertIn("cannot have", self.refused("cat", path, "x"))
+
+    def test_safetensors_headers(self):
+        def file(header, data=b""):
+            text = header if isinstance(header, bytes) else json.dumps(header).encode()
+            (self.folder / "x.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+            return self.folder / "x.safetensors"
+
+        entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+        for header, data, word in [
+            ({"x": entry}, bytes(7), "beyond"), ({"x": entry}, bytes(9), "after the last"), (b"{", b"", "header"),
+            ({"x": entry | {"dtype": "F4"}}, bytes(8), '"F4" is not known'), ({"x": entry | {"shape": [3]}}, bytes(8), "are not"),
+            ({"x": entry | {"data_offsets": [4, 12]}}, bytes(12), "beyond the data before it"), ({"x": 1}, b"", "not an object"),
+            ({"x": entry | {"shape": [2**62, 2**62]}}, bytes(8), "out_of_range"), ({"\x1b": 1}, b"", "?")]:
+            self.try_all(file(header, data), word)
+        (self.folder / "y.safetensors").write_bytes(struct.pack("<Q", 2**60) + b"{}")
+        self.try_all(self.folder / "y.safetensors", "limit")
+        # What older writers did not align is read, too.
+        text = b'{"x":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}}'
+        path = file(text + b" " * (1 - len(text) % 2), struct.pack("<2d", 1.5, -2))
+        self.assertEqual(self.json("cat", path), [1.5, -2])
+        self.text("convert", path, self.folder / "u.zarr")
+        self.assertEqual(self.json("cat", self.folder / "u.zarr"), [1.5, -2])
+
+    def test_zarr_documents(self):
+        array = zarr.create_array(self.folder / "x", data=np.arange(8), chunks=(4,), compressors=None)
+        del array
+        document = self.folder / "x/zarr.json"
+        good = json.loads(document.read_text())
+        for change, word in [
+            ({"data_type": "float128"}, "float128"), ({"codecs": [{"name": "magic"}]}, "magic"), ({"shape": [-1]}, "shape"),
+            ({"chunk_grid": {"name": "wild"}}, "wild"), ({"shape": [2**63]}, ""), ({"node_type": "cat"}, ""),
+            ({"storage_transformers": [{"name": "t"}]}, "storage_transformers"), ({"must": {"must_understand": True}}, "must"),
+            ({"zarr_format": 4}, "")]:
+            document.write_text(json.dumps(good | change))
+            done = run("cat", self.folder / "x", "--raw")
+            self.assertEqual(done.returncode, FAILED, change)
+            self.assertIn(word, done.stderr.decode())
+            run("inspect", self.folder / "x")
+            run("verify", self.folder / "x")
+        document.write_text(json.dumps(good | {"shape": [2**61], "chunk_grid": {
+            "name": "regular", "configuration": {"chunk_shape": [2**60]}}}))
+        for command in (("inspect",), ("cat",), ("cat", "--slice", "5")):
+            run(command[0], self.folder / "x", *command[1:])
+
+    def test_other_formats_are_named(self):
+        for name, data, word in [("m.pt", pickle.dumps([1], 2), "pickle"), ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
+                                 ("m.gguf", b"GGUF" + bytes(99), "GGUF"), ("m.gz", b"\x1f\x8b" + bytes(99), "gzip"),
+                                 ("m.json", b'{"a": 1}', "weight_map"), ("m.bin", b"something", "not a format"), ("e", b"", "not a format")]:
+            (self.folder / name).write_bytes(data)
+            self.assertIn(word, self.refused("inspect", self.folder / name))
+        (self.folder / "dir").mkdir()
+        self.assertIn("no Zarr hierarchy", self.refused("inspect", self.folder / "dir"))
+        (self.folder / "dir/manifest.ocdbt").write_bytes(b"x")
+        self.assertIn("OCDBT", self.refused("inspect", self.folder / "dir"))
+        os.mkfifo(self.folder / "fifo")
+        self.assertIn("neither a file nor", self.refused("inspect", self.folder / "fifo"))

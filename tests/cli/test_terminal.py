@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""What depends on where the output goes, usage, completion and the manual page."""
+
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+from safetensors.numpy import save_file
+from support import COMMAND, FAILED, NO, OK, ROOT, Case, run
+
+ESCAPE = b"\x1b["
+
+
+class Terminal(Case):
+    def on_terminal(self, *arguments, **environment):
+        """Runs the command with a pseudo-terminal for standard output and error."""
+        ours, theirs = pty.openpty()
+        done = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=theirs, stderr=theirs,
+                                env={**os.environ, "TERM": "xterm", **environment})
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            said += piece
+        os.close(ours)
+        return done.wait(), said
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.folder / "a.npz"
+        np.savez(self.path, x=np.arange(2_000_000), y=np.arange(5))
+
+    def test_colour_and_progress_on_a_terminal_only(self):
+        for arguments in (("inspect", self.path), ("verify", self.path), ("stats", self.path, "y"),
+                          ("diff", self.path, self.path)):
+            status, said = self.on_terminal(*arguments)
+            self.assertEqual(status, OK)
+            self.assertRegex(said, rb"\x1b\[\d+m")
+            piped = self.expect(OK, *arguments)
+            self.assertNotIn(b"\x1b", piped.stdout)
+            self.assertEqual(piped.stderr, b"")
+        status, said = self.on_terminal("verify", self.path)
+        self.assertRegex(said.decode(), r"verify █+.* 100 % .*15\.3 MiB .*/s")
+        self.assertIn(b"\r\x1b[K", said)
+
+    def test_the_time_left_is_told(self):
+        _, said = self.on_terminal("convert", self.path, self.folder / "c.zarr", "--codec", "zstd:19")
+        self.assertRegex(said.decode(), r"convert █.*/s  \d+:\d\d left")
+
+    def test_no_color(self):
+        for arguments in (("inspect", self.path), ("stats", self.path), ("verify", self.path), ("cat", self.path, "z")):
+            _, said = self.on_terminal(*arguments, NO_COLOR="1")
+            self.assertIsNone(re.search(rb"\x1b\[[\d;]*m", said), said)
+        _, said = self.on_terminal("inspect", self.path, NO_COLOR="")
+        self.assertIn(ESCAPE, said)
+        _, said = self.on_terminal("inspect", self.path, TERM="dumb")
+        self.assertNotIn(ESCAPE, said)
+
+    def test_errors_are_red(self):
+        status, said = self.on_terminal("cat", self.path, "nothing")
+        self.assertEqual(status, FAILED)
+        self.assertIn(b"\x1b[1;31mzarrpoint:", said)
+
+    def test_names_cannot_write_to_the_terminal(self):
+        evil = "\x1b[2J\x07\x9b31m\u202egnp\n\\x"
+        save_file({evil: np.arange(3)}, self.folder / "e.safetensors")
+        np.savez(self.folder / "f.npz", other=np.arange(3))
+        for arguments, status in ((("inspect",), OK), (("cat",), OK), (("verify",), OK), (("stats",), OK),
+                                  (("diff", self.folder / "f.npz"), NO), (("cat", "x"), FAILED)):
+            done = run(arguments[0], self.folder / "e.safetensors", *arguments[1:])
+            self.assertEqual(done.returncode, status)
+            said = (done.stdout + done.stderr).decode()
+            self.assertFalse(set(said) & set("\x1b\x07\x9b\u202e"), said)
+        self.assertIn("\\x1b[2J\\x07\\u009b31m\\u202egnp\\n\\\\x",
+                      self.text("inspect", self.folder / "e.safetensors"))
+        self.assertEqual(self.json("inspect", self.folder / "e.safetensors")["arrays"][0]["name"], evil)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([COMMAND, "cat", str(self.path), "x", "--raw"], stdout=full,
+                                  stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn(b"standard output", done.stderr)
+
+    def test_an_interrupt_leaves_nothing(self):
+        np.savez(self.folder / "big.npz", **{f"x{i}": np.random.default_rng(i).normal(size=2_000_000)
+                                             for i in range(6)})
+        before = sorted(os.listdir(self.folder))
+        running = subprocess.Popen([COMMAND, "convert", str(self.folder / "big.npz"), str(self.folder / "c.zarr"),
+                                    "--codec", "zstd:19"], stderr=subprocess.PIPE)
+        while len(os.listdir(self.folder)) == len(before) and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate()
+        self.assertEqual((running.returncode, said), (130, b"zarrpoint: interrupted\n"))
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+
+class Usage(Case):
+    def test_help_and_version(self):
+        self.assertRegex(self.text("--version"), r"^zarrpoint \d+\.\d+\.\d+\n$")
+        said = self.text("--help")
+        for command in ("inspect", "cat", "verify", "convert", "diff", "stats", "completion"):
+            self.assertIn(command, said)
+            self.assertIn("--help", self.text(command, "--help"))
+        self.assertIn("Exit status", said)
+
+    def test_bad_usage(self):
+        for arguments in ((), ("nothing",), ("cat",), ("inspect", "a", "b", "c"), ("cat", "a", "--raw", "--json"),
+                          ("inspect", "--memory", "x", "."), ("inspect", "--memory", "1K", "."), ("completion", "tcsh"),
+                          ("diff", "a", "b", "--tolerance", "-1"), ("stats", "a", "--bins", "0")):
+            self.refused(*arguments)
+
+    def test_completion(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.text("completion", shell)
+            for word in ("inspect", "overwrite", "tolerance", "safetensors"):
+                self.assertIn(word, script)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script.encode(), check=True)
+
+        def complete(*words):
+            program = self.text("completion", "bash") + (
+                f"COMP_WORDS=({' '.join(words)}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n"
+                '_zarrpoint; printf "%s\\n" "${COMPREPLY[@]}"')
+            said = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
+            return said.stdout.split()
+
+        self.assertEqual(complete("zarrpoint", "co"), ["convert", "completion"])
+        self.assertEqual(complete("zarrpoint", "cat", "x", "--s"), ["--slice"])
+        self.assertEqual(complete("zarrpoint", "convert", "a", "b", "--to", "zarr"), ["zarr3", "zarr2"])
+
+    def test_completion_and_the_manual_know_every_option(self):
+        manual = (ROOT / "tools/cli/zarrpoint.1").read_text().replace("\\-", "-")
+        for command in ("inspect", "cat", "verify", "convert", "diff", "stats"):
+            for option in re.findall(r"^  (?:-h,)?(--[a-z]+)", self.text(command, "--help"), re.M):
+                self.assertIn(option, manual)
+                for shell in ("bash", "zsh", "fish"):
+                    name = option if shell != "fish" else option[2:]
+                    self.assertIn(name, self.text("completion", shell) + "--help")
+        if shutil.which("man"):
+            shown = subprocess.run(["man", "--warnings", "-l", str(ROOT / "tools/cli/zarrpoint.1")],
+                                   capture_output=True, env={**os.environ, "MANPAGER": "cat"}, check=True)
+            self.assertEqual(shown.stderr, b"")
+            self.assertIn(b"EXIT STATUS", shown.stdout)

@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""verify: nothing where nothing is wrong, and every fault by file, key and chunk."""
+
+import json
+import shutil
+import struct
+
+import numpy as np
+import zarr
+from safetensors.numpy import save_file
+from support import FAILED, GOLDEN, NO, OK, Case, random_array
+from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
+
+
+def flip(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0x10
+    path.write_bytes(data)
+
+
+class Verify(Case):
+    def setUp(self):
+        super().setUp()
+        self.arrays = {"a/w": random_array("float32", (64, 96)), "a/b": random_array("int16", (50,)),
+                       "step": np.array(7)}
+        self.source = self.folder / "in.safetensors"
+        save_file(self.arrays, self.source)
+
+    def checkpoint(self, name="c.zarr", *options):
+        path = self.folder / name
+        self.expect(OK, "convert", self.source, path, *options)
+        return path
+
+    def faults(self, path, status=NO):
+        found = self.json("verify", path, status=status)
+        self.assertFalse(found["ok"])
+        return found["findings"]
+
+    def test_good_files(self):
+        np.savez_compressed(self.folder / "a.npz", x=np.arange(4))
+        np.save(self.folder / "a.npy", np.arange(4))
+        self.checkpoint("v2.zarr", "--to", "zarr2", "--codec", "gzip")
+        self.checkpoint("v3.zarr", "--codec", "zstd", "--chunk", "16,32", "--shard", "64,96")
+        for name in ("in.safetensors", "a.npz", "a.npy", "v2.zarr", "v3.zarr"):
+            self.assertIn("OK", self.text("verify", self.folder / name))
+            self.assertTrue(self.json("verify", self.folder / name)["ok"])
+        for index in sorted(GOLDEN.rglob("index.json")):
+            for one in json.loads(index.read_text())["arrays"]:
+                found = self.json("verify", index.parent / one["case"])
+                self.assertEqual((found["ok"], found["arrays"]), (True, 1), one["case"])
+
+    def test_each_flipped_chunk_of_a_shard_is_named(self):
+        path = self.checkpoint("c.zarr", "--chunk", "a/w=16,96")
+        shard = path / "a/w/c/0/0"
+        for chunk in (0, 2):  # raw inner chunks lie one after another from the start
+            flip(shard, chunk * 16 * 96 * 4 + 5)
+        found = self.faults(path)
+        self.assertEqual([(f["file"], f["array"], f["key"], f["chunk"]) for f in found],
+                         [(str(shard), "a/w", "c/0/0", f"[{i}, 0]") for i in (0, 2)])
+        said = self.text("verify", path, status=NO)
+        self.assertIn(f'fault  {shard}: array "a/w": key c/0/0: chunk [2, 0]: corrupt: its 6144', said)
+        self.assertIn("3 arrays", said)
+        self.assertIn("2 faults", said)
+        self.refused("cat", path, "a/w")  # no other command gives a wrong value
+
+    def test_a_broken_index_is_told_once(self):
+        path = self.checkpoint("c.zarr", "--chunk", "a/w=16,96")
+        flip(path / "a/w/c/0/0", -3)
+        found = self.faults(path)
+        self.assertEqual([(f["key"], f.get("chunk")) for f in found], [("c/0/0", None)])
+        self.assertIn("shard index", found[0]["message"])
+
+    def test_faults_of_several_arrays_and_kinds(self):
+        for options in ((), ("--to", "zarr2"), ("--codec", "zstd"), ("--to", "zarr2", "--codec", "gzip")):
+            v2 = "zarr2" in options
+            path = self.checkpoint("c.zarr", *options)
+            chunk = "0" if v2 else "c/0"
+            flip(path / "a/b" / chunk, 20)
+            (path / "step" / chunk[:1]).unlink()
+            flip(path / "a/w" / ("0.0" if v2 else "c/0/0"), 200)
+            found = self.faults(path)
+            self.assertEqual(sorted(f["array"] for f in found), ["a/b", "a/w", "step"])
+            missing = [f for f in found if f["array"] == "step"][0]
+            self.assertIn("missing", missing["message"])
+            shutil.rmtree(path)
+
+    def test_truncated_and_additional_objects(self):
+        path = self.checkpoint()
+        target = path / "a/b/c/0"
+        target.write_bytes(target.read_bytes()[:-1])
+        (path / "a/w/c/9").mkdir()
+        (path / "a/w/c/9/9").write_bytes(b"no chunk")
+        found = self.faults(path)
+        self.assertEqual([(f["kind"], f["key"]) for f in found], [("fault", "c/0"), ("note", "c/9/9")])
+        self.assertIn("99 bytes", found[0]["message"])
+
+    def test_documents_beside_the_commit(self):
+        path = self.checkpoint()
+        document = path / "a/w/zarr.json"
+        document.write_text(document.read_text().replace("96", "97"))
+        (path / "a/zarr.json").unlink()
+        found = self.faults(path)
+        self.assertEqual({f["file"] for f in found}, {str(document), str(path / "a/zarr.json")})
+
+    def test_a_damaged_root_document_and_what_else_is_wrong(self):
+        path = self.checkpoint("c.zarr", "--codec", "zstd")
+        flip(path / "zarr.json", 900)
+        flip(path / "a/w/c/0/0", 60)
+        found = self.faults(path)
+        self.assertIn(str(path), found[0]["file"])
+        self.assertTrue(any(f.get("array") == "a/w" and f.get("key") == "c/0/0" for f in found))
+
+    def test_hierarchies_of_others(self):
+        root = zarr.create_group(self.folder / "z.zarr")
+        for name in ("x", "g/y"):
+            root.create_array(name, data=random_array("float64", (30, 40)), chunks=(5, 8), shards=(10, 16),
+                              compressors=[ZstdCodec(), Crc32cCodec()])
+        flip(self.folder / "z.zarr/x/c/1/2", 30)
+        flip(self.folder / "z.zarr/x/c/0/0", 30)
+        flip(self.folder / "z.zarr/g/y/c/2/1", -1)
+        found = self.faults(self.folder / "z.zarr")
+        self.assertEqual([(f["array"], f["key"]) for f in found],
+                         [("g/y", "c/2/1"), ("x", "c/0/0"), ("x", "c/1/2")])
+        self.assertTrue(all("chunk" in f for f in found[1:]))
+        (self.folder / "z.zarr/g/y/zarr.json").write_text("{")
+        found = self.faults(self.folder / "z.zarr")
+        self.assertIn(str(self.folder / "z.zarr/g/y/zarr.json"), [f["file"] for f in found])
+
+    def test_what_is_not_supported_is_not_verified(self):
+        zarr.create_array(self.folder / "b.zarr", data=np.arange(5), compressors=BloscCodec())
+        found = self.json("verify", self.folder / "b.zarr", status=FAILED)
+        self.assertEqual((found["ok"], found["faults"], found["unverified"]), (False, 0, 1))
+        self.assertIn("blosc", found["findings"][0]["message"])
+
+    def test_safetensors(self):
+        data = bytearray(self.source.read_bytes())
+        self.source.write_bytes(data[:-1])
+        self.assertEqual(self.faults(self.source)[0]["file"], str(self.source))
+        flags = self.folder / "b.safetensors"
+        save_file({"flags": np.ones(5, bool)}, flags)
+        flip(flags, -2)
+        found = self.faults(flags)
+        self.assertEqual(found[0]["array"], "flags")
+        self.assertIn("neither 0 nor 1", found[0]["message"])
+
+    def test_a_sharded_index(self):
+        folder = self.folder
+        save_file({"x": np.arange(3)}, folder / "1.safetensors")
+        save_file({"y": np.arange(4), "z": np.arange(5)}, folder / "2.safetensors")
+        index = folder / "m.safetensors.index.json"
+        names = {"x": "1.safetensors", "y": "2.safetensors"}
+        index.write_text(json.dumps({"metadata": {"total_size": 56}, "weight_map": names}))
+        found = self.json("verify", index)
+        self.assertEqual((found["arrays"], found["notes"]), (2, 1))
+        index.write_text(json.dumps({"metadata": {"total_size": 57}, "weight_map": names}))
+        self.assertIn("total_size", self.faults(index)[0]["message"])
+        for wrong in ({"x": "2.safetensors"}, {"x": "../1.safetensors"}, {"x": 1}):
+            index.write_text(json.dumps({"weight_map": wrong}))
+            self.assertIn("weight_map", self.faults(index)[0]["message"])
+
+    def test_npz_checksums(self):
+        np.savez(self.folder / "a.npz", x=np.arange(100), y=np.arange(50))
+        data = bytearray((self.folder / "a.npz").read_bytes())
+        data[data.index(struct.pack("<q", 77))] ^= 1
+        (self.folder / "a.npz").write_bytes(data)
+        found = self.faults(self.folder / "a.npz")
+        self.assertEqual([f["array"] for f in found], ["x"])
+        self.assertIn("crc32", found[0]["message"])
+        self.assertIn("crc32", self.refused("cat", self.folder / "a.npz", "x"))
+        np.savez_compressed(self.folder / "c.npz", x=np.arange(1000) % 7)
+        data = bytearray((self.folder / "c.npz").read_bytes())
+        data[80] ^= 0x55
+        (self.folder / "c.npz").write_bytes(data)
+        self.assertEqual(self.faults(self.folder / "c.npz")[0]["array"], "x")

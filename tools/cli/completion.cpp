@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint completion`: scripts for shells. They name commands and options; what stands behind
+// those is a path.
+
+#include "commands.hpp"
+#include "output.hpp"
+
+namespace cli {
+
+namespace {
+
+constexpr std::string_view bash_script =
+    R"(# bash completion for zarrpoint:  source <(zarrpoint completion bash)
+_zarrpoint() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+  local command= word
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in
+      inspect|cat|verify|convert|diff|stats|completion) command=$word; break ;;
+    esac
+  done
+  local options="--help --memory"
+  case $command in
+    "")
+      COMPREPLY=($(compgen -W "inspect cat verify convert diff stats completion --help --version --memory" -- "$current"))
+      return ;;
+    inspect|verify) options+=" --json" ;;
+    cat) options+=" --slice --raw --json --npy" ;;
+    convert) options+=" --to --dtype --codec --chunk --shard --overwrite" ;;
+    diff) options+=" --tolerance --json" ;;
+    stats) options+=" --bins --json" ;;
+    completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
+  esac
+  case $previous in
+    --to) COMPREPLY=($(compgen -W "zarr3 zarr2 safetensors npz" -- "$current")); return ;;
+    --codec) COMPREPLY=($(compgen -W "zstd:1 gzip:5 none" -- "$current")); return ;;
+    --slice|--dtype|--chunk|--shard|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
+  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}
+complete -o filenames -F _zarrpoint zarrpoint
+)";
+
+constexpr std::string_view zsh_script = R"(#compdef zarrpoint
+# zsh completion for zarrpoint:  zarrpoint completion zsh > a folder of $fpath/_zarrpoint
+_zarrpoint() {
+  local -a commands
+  commands=(
+    'inspect:show a tree of what is in there'
+    'cat:write the values of an array'
+    'verify:compare everything with checksums, sizes and rules'
+    'convert:write the same arrays in another format'
+    'diff:tell what differs'
+    'stats:tell how the values are distributed'
+    'completion:write a completion script'
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    _arguments '--help' '--version' '--memory[most memory to use]:size:'
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+    inspect) _arguments '--json' '--memory:size:' '1:path:_files' '2:node:' ;;
+    cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '1:path:_files' '2:node:' ;;
+    verify) _arguments '--json' '--memory:size:' '1:path:_files' ;;
+    convert)
+      _arguments '--to:format:(zarr3 zarr2 safetensors npz)' '*--dtype:glob=type:' \
+        '*--codec:codec:(zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' '--overwrite' \
+        '--memory:size:' '1:in:_files' '2:out:_files' ;;
+    diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '1:a:_files' '2:b:_files' ;;
+    stats) _arguments '--bins:number:' '--json' '--memory:size:' '1:path:_files' '2:node:' ;;
+    completion) _arguments '1:shell:(bash zsh fish)' ;;
+  esac
+}
+if [ "$funcstack[1]" = _zarrpoint ]; then _zarrpoint "$@"; else compdef _zarrpoint zarrpoint; fi
+)";
+
+constexpr std::string_view fish_script =
+    R"(# fish completion for zarrpoint:  zarrpoint completion fish | source
+set -l commands inspect cat verify convert diff stats completion
+complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
+complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
+complete -c zarrpoint -l help -d 'show help'
+complete -c zarrpoint -l memory -x -d 'most memory to use'
+complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats' -l json -d 'write JSON'
+complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
+complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'
+complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 safetensors npz'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l dtype -x -d 'GLOB=T'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'zstd:1 gzip:5 none'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l chunk -x -d 'chunk shape'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l shard -x -d 'shard shape'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d 'replace what is there'
+complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
+complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'
+complete -c zarrpoint -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'
+)";
+
+}  // namespace
+
+exit_status run_completion(const std::string& shell) {
+  const auto status = put(shell == "bash"  ? bash_script
+                          : shell == "zsh" ? zsh_script
+                                           : fish_script);
+  if (!status) return fail(status.failure());
+  return exit_status::ok;
+}
+
+}  // namespace cli

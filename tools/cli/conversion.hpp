@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What `convert` has decided before it touches an element, and the writers.
+
+#include <zarrpoint/checkpoint/options.hpp>
+
+#include "source.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// One array on its way.
+struct converted {
+  std::size_t index;  ///< in the source
+  std::string name;   ///< in the target
+  zp::dtype type;     ///< in the target
+
+  friend bool operator==(const converted&, const converted&) = default;
+};
+
+struct conversion {
+  const source& from;
+  std::vector<converted> arrays;
+  std::string out;
+  bool overwrite = false;
+
+  const zp::tensor_spec& spec(const converted& of) const { return *from.entries()[of.index].spec; }
+};
+
+/// Saves a checkpoint. Arrays that the source can lend are not copied; others are read when their
+/// turn comes, and no more of them at a time than fit into half of the memory.
+zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
+                                 const zp::context& how);
+
+/// Write a single file, block by block.
+zp::result<void> convert_to_safetensors(const conversion& what);
+zp::result<void> convert_to_npz(const conversion& what);
+
+}  // namespace cli

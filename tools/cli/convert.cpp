@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint convert`: the same arrays in another format.
+
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/glob.hpp>
+
+#include "commands.hpp"
+#include "conversion.hpp"
+#include "files.hpp"
+#include "source.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+zp::error bad(std::string what) { return {zp::errc::invalid_argument, std::move(what)}; }
+
+void note(const std::string& text) {
+  std::fprintf(stderr, "%s %s\n", painted_error("zarrpoint: note:", paint::yellow).c_str(),
+               text.c_str());
+}
+
+/// `"[GLOB=]VALUE"`.
+struct ruled {
+  std::string glob;  ///< empty when there is none
+  std::string value;
+};
+
+ruled split_rule(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == text.npos) return {{}, text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  std::optional<int> level;
+  if (colon != text.npos) {
+    int value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(text.data() + colon + 1, end, value);
+    if (status != std::errc() || stop != end) return bad("--codec " + text + ": no level");
+    level = value;
+  }
+  if (name == "none" && !level) return zp::raw_codecs();
+  if (name == "zstd") return zp::zstd_codecs(level.value_or(1));
+  if (name == "gzip") {
+    std::vector<zp::codec_spec> out = zp::zstd_codecs();
+    out[1] = {"gzip", zp::node::object{{"level", level.value_or(5)}}};
+    return out;
+  }
+  if (name == "blosc")
+    return zp::error{zp::errc::unsupported,
+                     "--codec blosc: the library has no blosc codec yet; zstd and gzip it has"};
+  return bad("--codec " + text + ": zstd[:LEVEL], gzip[:LEVEL] or none is meant");
+}
+
+zp::result<zp::dims> parse_shape(const std::string& option, const std::string& text) {
+  zp::dims out;
+  std::string_view rest = text;
+  while (true) {
+    zp::index_t value = 0;
+    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (status != std::errc() || value < 1 || out.rank() == zp::max_rank ||
+        (!rest.empty() && rest[0] != ','))
+      return bad(option + ' ' + text + ": lengths such as 256,256 are meant");
+    out.push_back(value);
+    if (rest.empty()) return out;
+    rest.remove_prefix(1);
+  }
+}
+
+/// What was asked for, against what there is.
+class planner {
+ public:
+  planner(const convert_arguments& of, const source& from)
+      : of_(of), plan_{from, {}, of.out, of.overwrite} {}
+
+  zp::result<conversion> arrays() {
+    const std::vector<entry>& all = plan_.from.entries();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].fault) return zp::error(*all[i].fault).at("array \"" + escaped(all[i].name) + '"');
+      plan_.arrays.push_back(
+          {i, all[i].name.empty() ? file_stem(of_.in) : all[i].name, all[i].spec->type});
+    }
+    for (const std::string& text : of_.casts) ZARRPOINT_CHECK(add_cast(text));
+    return plan_;
+  }
+
+  zp::result<zp::save_options> options() const {
+    zp::save_options out;
+    out.zarr_format = target() == "zarr2" ? 2 : 3;
+    out.overwrite = of_.overwrite;
+    out.attributes = attributes();
+    ZARRPOINT_CHECK(check_names());
+    for (const converted& each : plan_.arrays) {
+      if (each.type != plan_.spec(each).type)
+        out.rules.push_back({.glob = each.name, .cast = each.type});
+    }
+    for (const std::string& text : of_.codecs) {
+      const ruled rule = split_rule(text);
+      ZARRPOINT_TRY(codecs, parse_codec(rule.value));
+      out.rules.push_back({.glob = rule.glob.empty() ? "**" : rule.glob, .codecs = codecs});
+    }
+    ZARRPOINT_CHECK(add_shapes("--chunk", of_.chunks, &zp::leaf_rule::chunk_shape, out));
+    ZARRPOINT_CHECK(add_shapes("--shard", of_.shards, &zp::leaf_rule::shard_shape, out));
+    return out;
+  }
+
+  /// The format asked for, or else that of the name; empty when neither tells.
+  std::string target() const {
+    if (!of_.to.empty()) return of_.to;
+    const std::string name = file_name(of_.out);
+    if (name.ends_with(".safetensors")) return "safetensors";
+    if (name.ends_with(".npz")) return "npz";
+    return name.ends_with(".zarr") || name.find('.') == name.npos ? "zarr3" : "";
+  }
+
+  zp::result<void> check_target() const {
+    const std::string to = target();
+    if (to.empty())
+      return bad("--to is needed: \"" + of_.out + "\" does not tell what it is to be");
+    if (to.starts_with("zarr")) return {};
+    if (!of_.codecs.empty() || !of_.chunks.empty() || !of_.shards.empty())
+      return bad("--codec, --chunk and --shard are for Zarr; " + to + " has none of them");
+    return {};
+  }
+
+ private:
+  zp::result<void> add_cast(const std::string& text) {
+    const ruled rule = split_rule(text);
+    const auto type = zp::parse_dtype(rule.value);
+    if (rule.glob.empty() || !type)
+      return bad("--dtype " + text + ": GLOB=T is meant, such as \"**=bfloat16\"");
+    bool any = false;
+    for (converted& each : plan_.arrays) {
+      if (!zp::glob_match(rule.glob, each.name)) continue;
+      any = true;
+      const zp::dtype stored = plan_.spec(each).type;
+      if (!stored.castable_to(*type))
+        return zp::error{zp::errc::unsupported,
+                         "array \"" + escaped(each.name) + "\": no cast from " +
+                             std::string(to_string(stored)) + " to " + rule.value};
+      each.type = *type;
+    }
+    if (!any) return bad("--dtype " + text + ": no array has such a name");
+    return {};
+  }
+
+  /// Rules for one array have its name for a glob, which must not match others.
+  zp::result<void> check_names() const {
+    if (of_.casts.empty() && of_.chunks.empty() && of_.shards.empty()) return {};
+    for (const converted& each : plan_.arrays) {
+      if (each.name.find_first_of("*?") != each.name.npos)
+        return zp::error{zp::errc::unsupported,
+                         "--dtype, --chunk and --shard beside the array name \"" +
+                             escaped(each.name) + "\", which holds * or ?"};
+    }
+    return {};
+  }
+
+  /// A shape without a glob is for the arrays of its rank.
+  zp::result<void> add_shapes(const std::string& option, const std::vector<std::string>& texts,
+                              std::optional<zp::dims> zp::leaf_rule::*member,
+                              zp::save_options& to) const {
+    for (const std::string& text : texts) {
+      const ruled rule = split_rule(text);
+      ZARRPOINT_TRY(shape, parse_shape(option, rule.value));
+      bool any = false;
+      for (const converted& each : plan_.arrays) {
+        if (rule.glob.empty() ? plan_.spec(each).shape.rank() != shape.rank()
+                              : !zp::glob_match(rule.glob, each.name))
+          continue;
+        any = true;
+        zp::leaf_rule one{.glob = each.name};
+        one.*member = shape;
+        to.rules.push_back(std::move(one));
+      }
+      if (!any) return bad(option + ' ' + text + ": it fits no array");
+    }
+    return {};
+  }
+
+  /// Those of the root; what only arrays have has no place in a checkpoint.
+  zp::node attributes() const {
+    std::size_t lost = 0;
+    for (const entry& array : plan_.from.entries()) {
+      const zp::node::object* members = array.attributes.if_object();
+      if (members != nullptr && !members->empty()) ++lost;
+    }
+    if (lost != 0) note("attributes of " + std::to_string(lost) + " arrays are left out");
+    zp::node out = plan_.from.attributes();
+    const zp::node::object* members = out.if_object();
+    if (members == nullptr) return {};
+    zp::node::object kept;
+    for (const zp::node::member& member : *members) {
+      if (member.key == "zarrpoint") {
+        note("attribute \"zarrpoint\" is left out: the name is reserved");
+      } else {
+        kept.push_back(member);
+      }
+    }
+    return kept;
+  }
+
+  const convert_arguments& of_;
+  conversion plan_;
+};
+
+}  // namespace
+
+exit_status run_convert(const convert_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    // What is read takes its part of the memory, too.
+    zp::context reading = how;
+    reading.limit.memory /= 4;
+    reading.limit.bytes_in_flight = std::min(how.limit.bytes_in_flight, reading.limit.memory / 2);
+    reading.scratch = nullptr;
+    zp::context writing = how;
+    writing.limit.memory -= reading.limit.memory;
+    ZARRPOINT_TRY(from, open_source(of.in, with_scratch(reading)));
+    planner plan(of, *from);
+    ZARRPOINT_CHECK(plan.check_target());
+    ZARRPOINT_CHECK(check_free(of.out, of.overwrite));
+    ZARRPOINT_TRY(what, plan.arrays().at(of.in));
+    const std::string to = plan.target();
+    if (to == "safetensors") return convert_to_safetensors(what);
+    if (to == "npz") return convert_to_npz(what);
+    ZARRPOINT_TRY(options, plan.options());
+    return convert_to_zarr(what, options, writing);
+  };
+  if (const auto status = run(); !status) return fail(status.failure());
+  return exit_status::ok;
+}
+
+}  // namespace cli

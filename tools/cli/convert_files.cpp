@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// To safetensors and npz: single files, written under a temporary name and renamed.
+
+#include <zarrpoint/interop/safetensors_header.hpp>
+#include <zarrpoint/memory/cast.hpp>
+
+#include "conversion.hpp"
+#include "files.hpp"
+#include "npy.hpp"
+#include "row_blocks.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+#include "zip.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+using write_function = std::function<zp::result<void>(zp::bytes_view)>;
+
+/// The elements of an array in its target type, little-endian, in row-major order.
+zp::result<void> stream(const conversion& what, const converted& each, progress& bar,
+                        const write_function& write) {
+  const entry& array = what.from.entries()[each.index];
+  return for_each_block(what.from, each.index, whole(array),
+                        [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                          bar.add(array.name, byte_count(block.spec()).value_or(0));
+                          if (each.type == block.type()) return with_little_endian(block, write);
+                          ZARRPOINT_TRY(cast, zp::tensor::make({each.type, block.shape()}));
+                          ZARRPOINT_CHECK(cast_elements(cast.mutable_view(), block.view()));
+                          return with_little_endian(cast, write);
+                        });
+}
+
+std::uint64_t total_bytes(const conversion& what) {
+  std::uint64_t total = 0;
+  for (const converted& each : what.arrays) total += what.from.entries()[each.index].bytes();
+  return total;
+}
+
+/// Attributes that are text go along; others have no place in the file.
+zp::safetensors::metadata_map metadata_of(const source& from) {
+  zp::safetensors::metadata_map out;
+  const zp::node::object* members = from.attributes().if_object();
+  if (members == nullptr) return out;
+  for (const auto& [key, value] : *members) {
+    if (const std::string* text = value.if_string()) {
+      out.emplace(key, *text);
+    } else {
+      std::fprintf(stderr, "zarrpoint: note: attribute \"%s\" is no text, and left out\n",
+                   escaped(key).c_str());
+    }
+  }
+  return out;
+}
+
+/// Strings as numpy's U type, which needs the length of the longest first.
+class text_member {
+ public:
+  text_member(const conversion& what, const converted& each) : what_(what), each_(each) {}
+
+  zp::result<std::size_t> longest() const {
+    std::size_t length = 1;
+    ZARRPOINT_CHECK(each_text([&](const std::string& text) -> zp::result<void> {
+      ZARRPOINT_TRY(units, utf32_length(text));
+      length = std::max(length, units);
+      return {};
+    }));
+    return length;
+  }
+  zp::result<void> write(std::size_t length, zip_writer& to) const {
+    return each_text([&](const std::string& text) {
+      std::string element;
+      append_utf32(element, text, length);
+      return to.write(zp::as_bytes(element));
+    });
+  }
+
+ private:
+  template <class F>
+  zp::result<void> each_text(const F& f) const {
+    return for_each_block(what_.from, each_.index, whole(what_.from.entries()[each_.index]),
+                          [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                            for (const std::string& text : block.data<std::string>())
+                              ZARRPOINT_CHECK(f(text));
+                            return {};
+                          });
+  }
+
+  const conversion& what_;
+  const converted& each_;
+};
+
+zp::result<void> add_member(const conversion& what, const converted& each, progress& bar,
+                            zip_writer& to) {
+  const zp::tensor_spec spec{each.type, what.spec(each).shape};
+  std::size_t length = 0;
+  const text_member text(what, each);
+  if (spec.type.is_variable()) {
+    ZARRPOINT_TRY(longest, text.longest());
+    length = longest;
+  }
+  ZARRPOINT_TRY(header, make_npy(spec, length));
+  ZARRPOINT_TRY(bytes, byte_count(spec.shape, length != 0 ? 4 * length : spec.type.size()));
+  ZARRPOINT_CHECK(to.begin(each.name + ".npy", header.size() + bytes));
+  ZARRPOINT_CHECK(to.write(zp::as_bytes(header)));
+  if (length != 0) {
+    ZARRPOINT_CHECK(text.write(length, to));
+  } else {
+    ZARRPOINT_CHECK(stream(what, each, bar, [&](zp::bytes_view part) { return to.write(part); }));
+  }
+  return to.end();
+}
+
+}  // namespace
+
+zp::result<void> convert_to_safetensors(const conversion& what) {
+  std::vector<converted> order = what.arrays;
+  // Largest elements first, so that each tensor is aligned.
+  std::stable_sort(order.begin(), order.end(), [](const converted& a, const converted& b) {
+    return a.type.size() > b.type.size();
+  });
+  zp::safetensors::header plan{{}, metadata_of(what.from)};
+  std::uint64_t end = 0;
+  for (const converted& each : order) {
+    const zp::tensor_spec spec{each.type, what.spec(each).shape};
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    plan.tensors.push_back({each.name, spec, end, bytes});
+    end += bytes;
+  }
+  ZARRPOINT_TRY(preamble, dump_header(plan));
+  ZARRPOINT_TRY(writer, create_file(what.out, what.overwrite));
+  ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));
+  ZARRPOINT_CHECK(writer->write(0, zp::as_bytes(preamble)));
+  progress bar("convert", total_bytes(what));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::uint64_t at = preamble.size() + plan.tensors[i].offset;
+    ZARRPOINT_CHECK(stream(what, order[i], bar, [&](zp::bytes_view part) -> zp::result<void> {
+      ZARRPOINT_CHECK(writer->write(at, part));
+      at += part.size();
+      return {};
+    }));
+  }
+  return writer->finish();
+}
+
+zp::result<void> convert_to_npz(const conversion& what) {
+  ZARRPOINT_TRY(file, create_file(what.out, what.overwrite));
+  zip_writer to(std::move(file));
+  progress bar("convert", total_bytes(what));
+  for (const converted& each : what.arrays) {
+    auto added = add_member(what, each, bar, to);
+    if (!added) return std::move(added).at("array \"" + escaped(each.name) + '"');
+  }
+  return to.finish();
+}
+
+}  // namespace cli

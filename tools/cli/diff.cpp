@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint diff`: what differs between two sets of arrays, whatever their formats.
+
+#include <zarrpoint/core/visit.hpp>
+#include <zarrpoint/memory/cast.hpp>
+
+#include "commands.hpp"
+#include "element_text.hpp"
+#include "output.hpp"
+#include "row_blocks.hpp"
+#include "source.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+/// How the values of two arrays differ.
+struct value_difference {
+  std::uint64_t count = 0;
+  double largest = 0;      ///< |a - b|; NaN where one of them is, infinite where one of them is
+  bool comparable = true;  ///< false for strings, which have no distance
+  std::uint64_t first = 0;
+  std::string a, b;  ///< the first place, as text
+};
+
+/// |a - b|, exact for integers as long as a double holds it.
+template <class T>
+double distance(T a, T b) {
+  if constexpr (std::same_as<T, bool>) {
+    return a == b ? 0 : 1;
+  } else if constexpr (std::integral<T>) {
+    const auto low = static_cast<std::uint64_t>(std::min(a, b));
+    return static_cast<double>(static_cast<std::uint64_t>(std::max(a, b)) - low);
+  } else if constexpr (zp::dtype_of<T>.is_complex()) {
+    using wide = std::complex<double>;
+    return std::abs(wide(a.real(), a.imag()) - wide(b.real(), b.imag()));
+  } else {
+    return std::abs(static_cast<double>(a) - static_cast<double>(b));
+  }
+}
+
+template <class T>
+T load(const std::byte* from) {
+  if constexpr (std::same_as<T, bool>) {
+    return *from != std::byte{0};
+  } else {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+}
+
+/// NaN beats infinity, which beats numbers.
+double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
+/// Adds what differs between two blocks of one dtype.
+class block_comparison {
+ public:
+  block_comparison(double tolerance, value_difference& to) : tolerance_(tolerance), to_(to) {}
+
+  void run(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
+    if (a.type().is_variable()) return compare_text(a, b, first);
+    const std::size_t size = a.type().size();
+    if (std::memcmp(a.view().data, b.view().data, a.size() * size) == 0) return;
+    zp::visit_dtype(a.type(), [&]<class T>() {
+      const std::byte* x = a.view().data;
+      const std::byte* y = b.view().data;
+      for (std::size_t i = 0; i < a.size(); ++i, x += size, y += size) {
+        if (std::memcmp(x, y, size) == 0) continue;
+        const double apart = distance(load<T>(x), load<T>(y));
+        if (tolerance_ > 0 && (apart <= tolerance_ || both_nan<T>(x, y))) continue;
+        if (to_.count++ == 0) remember(a.type(), {x, y}, first + i);
+        to_.largest = larger(apart, to_.largest);
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  static bool both_nan(const std::byte* x, const std::byte* y) {
+    return load<T>(x) != load<T>(x) && load<T>(y) != load<T>(y);
+  }
+
+  void compare_text(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
+    to_.comparable = false;
+    const auto x = a.data<std::string>();
+    const auto y = b.data<std::string>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] == y[i] || to_.count++ != 0) continue;
+      remember(
+          a.type(),
+          {reinterpret_cast<const std::byte*>(&x[i]), reinterpret_cast<const std::byte*>(&y[i])},
+          first + i);
+    }
+  }
+
+  void remember(zp::dtype type, std::pair<const std::byte*, const std::byte*> at,
+                std::uint64_t place) {
+    to_.first = place;
+    append_plain(to_.a, at.first, type);
+    append_plain(to_.b, at.second, type);
+  }
+
+  const double tolerance_;
+  value_difference& to_;
+};
+
+/// The type in which numbers of two types are compared.
+zp::dtype common_type(zp::dtype a, zp::dtype b) {
+  if (a == b) return a;
+  if (a.is_complex() || b.is_complex()) return zp::dtype_kind::complex128;
+  const auto is_small = [](zp::dtype type) { return type.is_integer() && type.size() < 8; };
+  if (is_small(a) && is_small(b)) return zp::dtype_kind::int64;
+  return zp::dtype_kind::float64;
+}
+
+class comparison {
+ public:
+  comparison(const diff_arguments& of, const source& a, const source& b) : of_(of), a_(a), b_(b) {}
+
+  zp::result<void> run() {
+    std::map<std::string, std::pair<const entry*, const entry*>> pairs;
+    for (const entry& each : a_.entries()) pairs[each.name].first = &each;
+    for (const entry& each : b_.entries()) pairs[each.name].second = &each;
+    // A single array is called as its file is, or not at all.
+    if (a_.entries().size() == 1 && b_.entries().size() == 1 &&
+        (a_.entries()[0].name.empty() || b_.entries()[0].name.empty())) {
+      pairs.clear();
+      pairs[a_.entries()[0].name] = {&a_.entries()[0], &b_.entries()[0]};
+    }
+    std::uint64_t bytes = 0;
+    for (const auto& [name, pair] : pairs) bytes += pair.first != nullptr ? pair.first->bytes() : 0;
+    bar_.emplace("compare", bytes);
+    for (const auto& [name, pair] : pairs) ZARRPOINT_CHECK(compare(name, pair.first, pair.second));
+    bar_.reset();
+    return finish();
+  }
+  exit_status status() const {
+    if (failed_) return exit_status::failed;
+    return differ_ != 0 ? exit_status::no : exit_status::ok;
+  }
+
+ private:
+  static std::string called(const std::string& name) {
+    return name.empty() ? "(root)" : '"' + escaped(name) + '"';
+  }
+
+  zp::result<void> tell(const std::string& name, const std::string& line, zp::node json) {
+    ++differ_;
+    if (of_.json) {
+      json.set("array", text_node(name));
+      found_.push_back(std::move(json));
+      return {};
+    }
+    bar_.reset();
+    return put(called(name) + ": " + line + '\n');
+  }
+
+  zp::result<void> compare(const std::string& name, const entry* a, const entry* b) {
+    if (a == nullptr || b == nullptr) {
+      const std::string where = a == nullptr ? "B" : "A";
+      return tell(name, "only in " + where, zp::node::object{{"only_in", where}});
+    }
+    for (const entry* each : {a, b}) {
+      if (!each->fault) continue;
+      failed_ = true;
+      bar_.reset();
+      fail(zp::error(*each->fault)
+               .at(std::string(each == a ? "A" : "B") + ": array " + called(name)));
+      return {};
+    }
+    ++compared_;
+    const std::uint64_t before = differ_;
+    if (a->spec->type != b->spec->type) {
+      const std::string x(to_string(a->spec->type)), y(to_string(b->spec->type));
+      ZARRPOINT_CHECK(
+          tell(name, "dtype " + x + " | " + y, zp::node::object{{"dtype", zp::node::array{x, y}}}));
+    }
+    if (a->spec->shape != b->spec->shape) {
+      ZARRPOINT_CHECK(
+          tell(name, "shape " + shape_text(a->spec->shape) + " | " + shape_text(b->spec->shape),
+               zp::node::object{
+                   {"shape", zp::node::array{to_node(a->spec->shape), to_node(b->spec->shape)}}}));
+    } else if (a->spec->type.castable_to(b->spec->type)) {
+      ZARRPOINT_CHECK(compare_values(name, *a, *b));
+    }
+    if (differ_ != before) ++different_arrays_;
+    return {};
+  }
+
+  zp::result<void> compare_values(const std::string& name, const entry& a, const entry& b) {
+    value_difference found;
+    block_comparison with(of_.tolerance, found);
+    const auto index_a = static_cast<std::size_t>(&a - a_.entries().data());
+    const auto index_b = static_cast<std::size_t>(&b - b_.entries().data());
+    const zp::dtype common = common_type(a.spec->type, b.spec->type);
+    const auto in_common = [&](zp::tensor& block) -> zp::result<void> {
+      if (block.type() == common) return {};
+      ZARRPOINT_TRY(cast, zp::tensor::make({common, block.shape()}));
+      ZARRPOINT_CHECK(cast_elements(cast.mutable_view(), block.view()));
+      block = std::move(cast);
+      return {};
+    };
+    const auto status = for_each_row_block(
+        a, whole(a), {}, [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
+          ZARRPOINT_TRY(x, zp::tensor::make({a.spec->type, part.shape}));
+          ZARRPOINT_TRY(y, zp::tensor::make({b.spec->type, part.shape}));
+          ZARRPOINT_CHECK(a_.read(index_a, part, x.mutable_view()));
+          ZARRPOINT_CHECK(b_.read(index_b, part, y.mutable_view()));
+          if (bar_) bar_->add(name, byte_count(x.spec()).value_or(0));
+          ZARRPOINT_CHECK(in_common(x));
+          ZARRPOINT_CHECK(in_common(y));
+          with.run(x, y, first);
+          return {};
+        });
+    if (!status) {
+      if (status.failure().code == zp::errc::cancelled) return status;
+      failed_ = true;
+      bar_.reset();
+      fail(status.failure());
+    }
+    if (found.count == 0) return {};
+    return tell_values(name, a, found);
+  }
+
+  zp::result<void> tell_values(const std::string& name, const entry& of,
+                               const value_difference& found) {
+    const zp::dims& shape = of.spec->shape;
+    const auto total = static_cast<std::uint64_t>(element_count(shape).value_or(0));
+    zp::dims place(shape.rank(), 0);
+    std::uint64_t rest = found.first;
+    for (std::size_t i = shape.rank(); i-- > 0;) {
+      const auto extent = static_cast<std::uint64_t>(shape[i]);
+      place[i] = static_cast<zp::index_t>(rest % extent);
+      rest /= extent;
+    }
+    std::string line = std::to_string(found.count) + " of " + std::to_string(total) +
+                       (total == 1 ? " value differs" : " values differ");
+    if (found.comparable) line += ", by at most " + shortest(found.largest);
+    line += "; first at " + shape_text(place) + ": " + found.a + " | " + found.b;
+    zp::node json = zp::node::object{{"differing", found.count}, {"values", total}};
+    if (found.comparable) json.set("largest_difference", number_node(found.largest));
+    json.set("first", to_node(place));
+    json.set("first_values", zp::node::array{text_node(found.a), text_node(found.b)});
+    return tell(name, line, std::move(json));
+  }
+
+  zp::result<void> finish() {
+    if (of_.json)
+      return put_json(zp::node::object{{"a", text_node(of_.a)},
+                                       {"b", text_node(of_.b)},
+                                       {"same", differ_ == 0 && !failed_},
+                                       {"compared", compared_},
+                                       {"differences", std::move(found_)}});
+    const std::string compared =
+        std::to_string(compared_) + (compared_ == 1 ? " array" : " arrays") + " compared";
+    if (failed_) return put(painted("INCOMPLETE", paint::yellow) + "  " + compared + '\n');
+    if (differ_ == 0) return put(painted("SAME", paint::green) + "  " + compared + '\n');
+    return put(painted("DIFFERENT", paint::red) + "  " + compared + ", " +
+               std::to_string(different_arrays_) + " with differences\n");
+  }
+
+  const diff_arguments& of_;
+  const source& a_;
+  const source& b_;
+  std::optional<progress> bar_;
+  zp::node::array found_;
+  std::uint64_t differ_ = 0;
+  std::uint64_t compared_ = 0;
+  std::uint64_t different_arrays_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+exit_status run_diff(const diff_arguments& of, const zp::context& how) {
+  exit_status answer = exit_status::ok;
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(a, open_source(of.a, how));
+    ZARRPOINT_TRY(b, open_source(of.b, how));
+    comparison all(of, *a, *b);
+    ZARRPOINT_CHECK(all.run());
+    answer = all.status();
+    return {};
+  };
+  if (const auto status = run(); !status) return fail(status.failure());
+  return answer;
+}
+
+}  // namespace cli

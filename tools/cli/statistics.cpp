@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "statistics.hpp"
+
+#include <zarrpoint/core/visit.hpp>
+
+#include "element_text.hpp"
+#include "row_blocks.hpp"
+#include "terminal.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace cli {
+
+namespace {
+
+constexpr std::uint64_t sample_limit = std::uint64_t{64} << 20;
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+/// Where the exponent of a floating-point type lies.
+struct exponent_field {
+  int bits = 0, shift = 0;
+};
+constexpr exponent_field exponent_of(zp::dtype type) {
+  switch (type.kind()) {
+    case zp::dtype_kind::float8_e4m3fn: return {4, 3};
+    case zp::dtype_kind::float8_e5m2: return {5, 2};
+    case zp::dtype_kind::float16: return {5, 10};
+    case zp::dtype_kind::bfloat16: return {8, 7};
+    case zp::dtype_kind::float32: return {8, 23};
+    case zp::dtype_kind::float64: return {11, 52};
+    default: return {};
+  }
+}
+
+double entropy(const std::uint64_t* counts, std::size_t size) {
+  double total = 0;
+  for (std::size_t i = 0; i < size; ++i) total += static_cast<double>(counts[i]);
+  double out = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (counts[i] == 0) continue;
+    const double part = static_cast<double>(counts[i]) / total;
+    out -= part * std::log2(part);
+  }
+  return out;
+}
+
+/// The number that stands for an element.
+template <class T>
+double value_of(const std::byte* from) {
+  if constexpr (std::same_as<T, bool>) {
+    return *from != std::byte{0} ? 1 : 0;
+  } else {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    if constexpr (zp::dtype_of<T>.is_complex()) {
+      // hypot would call a value with a NaN and an infinity infinite.
+      if (std::isnan(value.real()) || std::isnan(value.imag())) return std::nan("");
+      return std::hypot(static_cast<double>(value.real()), static_cast<double>(value.imag()));
+    } else {
+      return static_cast<double>(value);
+    }
+  }
+}
+
+template <class T>
+bool less(const std::byte* a, const std::byte* b) {
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    T x, y;
+    std::memcpy(&x, a, sizeof x);
+    std::memcpy(&y, b, sizeof y);
+    return x < y;  // exact, which doubles are not
+  } else {
+    return value_of<T>(a) < value_of<T>(b);
+  }
+}
+
+class measurement {
+ public:
+  measurement(const source& from, std::size_t index, std::size_t bins)
+      : from_(from), index_(index), array_(from.entries()[index]), bins_(bins) {}
+
+  zp::result<statistics> run() {
+    progress bar("read", 2 * array_.bytes());
+    const auto read = [&](auto&& look) {
+      return for_each_block(from_, index_, whole(array_),
+                            [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                              look(block);
+                              bar.add(array_.name, byte_count(block.spec()).value_or(0));
+                              return {};
+                            });
+    };
+    if (array_.spec->type.is_variable()) {
+      ZARRPOINT_CHECK(read([&](const zp::tensor& block) { look_at_text(block); }));
+      return out_;
+    }
+    ZARRPOINT_CHECK(read([&](const zp::tensor& block) {
+      first_pass(block);
+      sample(block);
+    }));
+    finish_first();
+    if (out_.finite == 0) return out_;
+    ZARRPOINT_CHECK(read([&](const zp::tensor& block) { second_pass(block); }));
+    out_.deviation =
+        static_cast<double>(std::sqrt(squares_ / static_cast<long double>(out_.finite)));
+    return out_;
+  }
+
+ private:
+  void look_at_text(const zp::tensor& block) {
+    for (const std::string& text : block.data<std::string>()) {
+      out_.shortest =
+          out_.count == 0 ? text.size() : std::min<std::uint64_t>(out_.shortest, text.size());
+      out_.longest = std::max<std::uint64_t>(out_.longest, text.size());
+      out_.text_bytes += text.size();
+      if (text.empty()) ++out_.zero;
+      ++out_.count;
+    }
+  }
+
+  void first_pass(const zp::tensor& block) {
+    const zp::dtype type = block.type();
+    const std::size_t size = type.size();
+    const std::byte* const data = block.view().data;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      for (std::size_t b = 0; b < size; ++b)
+        ++byte_counts_[b][static_cast<std::size_t>(data[i * size + b])];
+    }
+    count_exponents(block);
+    zp::visit_dtype(type, [&]<class T>() {
+      long double sum = 0;
+      const std::byte* low = nullptr;
+      const std::byte* high = nullptr;
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const std::byte* const at = data + i * size;
+        const double value = value_of<T>(at);
+        if (std::isnan(value)) {
+          ++out_.nan;
+        } else if (std::isinf(value)) {
+          ++out_.infinite;
+        } else {
+          ++out_.finite;
+          if (value == 0) ++out_.zero;
+          sum += static_cast<long double>(value);
+          if (low == nullptr || less<T>(at, low)) low = at;
+          if (high == nullptr || less<T>(high, at)) high = at;
+        }
+      }
+      sum_ += sum;
+      if (low != nullptr) {
+        keep_extreme<T>(low, lowest_, [](auto a, auto b) { return less<T>(a, b); });
+        keep_extreme<T>(high, highest_, [](auto a, auto b) { return less<T>(b, a); });
+        out_.min = value_of<T>(lowest_.data());
+        out_.max = value_of<T>(highest_.data());
+      }
+    });
+    out_.count += block.size();
+  }
+
+  template <class T, class Before>
+  void keep_extreme(const std::byte* at, std::vector<std::byte>& best, Before before) {
+    if (best.empty() || before(at, best.data())) best.assign(at, at + sizeof(T));
+  }
+
+  void count_exponents(const zp::tensor& block) {
+    const exponent_field field = exponent_of(block.type());
+    if (field.bits == 0) return;
+    exponent_counts_.resize(std::size_t{1} << field.bits);
+    const std::size_t size = block.type().size();
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      std::array<std::byte, 8> bytes{};
+      std::memcpy(bytes.data() + (zp::native_endian == zp::endian::little ? 0 : 8 - size),
+                  block.view().data + i * size, size);
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, bytes.data(), sizeof bits);
+      ++exponent_counts_[static_cast<std::size_t>(bits >> field.shift) &
+                         (exponent_counts_.size() - 1)];
+    }
+  }
+
+  /// Compresses the first bytes of the array as `convert --codec zstd:1` would, and once more with
+  /// the bytes of the elements apart, as blosc's shuffle has them.
+  void sample(const zp::tensor& block) {
+    const std::size_t size = block.type().size();
+    const std::size_t bytes = block.size() * size;
+    const std::size_t step = piece_bytes / size * size;
+    std::vector<std::byte> room(ZSTD_compressBound(step));
+    std::vector<std::byte> shuffled(step);
+    for (std::size_t at = 0; at < bytes && out_.sampled < sample_limit; at += step) {
+      const std::size_t length = std::min(step, bytes - at);
+      const std::byte* const from = block.view().data + at;
+      const std::size_t count = length / size;
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t b = 0; b < size; ++b) shuffled[b * count + i] = from[i * size + b];
+      }
+      out_.sampled += length;
+      out_.zstd += ZSTD_compress(room.data(), room.size(), from, length, 1);
+      out_.shuffled_zstd += ZSTD_compress(room.data(), room.size(), shuffled.data(), length, 1);
+    }
+  }
+
+  void finish_first() {
+    if (out_.finite != 0) {
+      out_.mean = static_cast<double>(sum_ / static_cast<long double>(out_.finite));
+      const zp::dtype type = array_.spec->type;
+      if (type.is_complex()) {
+        append_plain(out_.min_text, reinterpret_cast<const std::byte*>(&out_.min),
+                     zp::dtype_kind::float64);
+        append_plain(out_.max_text, reinterpret_cast<const std::byte*>(&out_.max),
+                     zp::dtype_kind::float64);
+      } else {
+        append_plain(out_.min_text, lowest_.data(), type);
+        append_plain(out_.max_text, highest_.data(), type);
+      }
+      out_.bins.assign(bins_, 0);
+    }
+    for (std::size_t b = 0; out_.count != 0 && b < array_.spec->type.size(); ++b)
+      out_.byte_entropy += entropy(byte_counts_[b].data(), byte_counts_[b].size());
+    out_.exponent_bits = exponent_of(array_.spec->type).bits;
+    out_.exponent_entropy = entropy(exponent_counts_.data(), exponent_counts_.size());
+  }
+
+  void second_pass(const zp::tensor& block) {
+    const std::size_t size = block.type().size();
+    const double range = out_.max / 2 - out_.min / 2;  // the whole could overflow
+    const auto last = static_cast<double>(out_.bins.size() - 1);
+    zp::visit_dtype(block.type(), [&]<class T>() {
+      long double squares = 0;
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const double value = value_of<T>(block.view().data + i * size);
+        if (!std::isfinite(value)) continue;
+        const long double apart =
+            static_cast<long double>(value) - sum_ / static_cast<long double>(out_.finite);
+        squares += apart * apart;
+        const double place = range > 0 ? (value / 2 - out_.min / 2) / range * (last + 1) : 0;
+        ++out_.bins[static_cast<std::size_t>(std::clamp(place, 0.0, last))];
+      }
+      squares_ += squares;
+    });
+  }
+
+  const source& from_;
+  const std::size_t index_;
+  const entry& array_;
+  const std::size_t bins_;
+  statistics out_;
+  long double sum_ = 0, squares_ = 0;
+  std::vector<std::byte> lowest_, highest_;
+  std::array<std::array<std::uint64_t, 256>, 16> byte_counts_{};
+  std::vector<std::uint64_t> exponent_counts_;
+};
+
+}  // namespace
+
+zp::result<statistics> measure(const source& from, std::size_t index, std::size_t bins) {
+  return measurement(from, index, bins).run();
+}
+
+}  // namespace cli
