@@ -22,7 +22,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 packages() {
-  need_packages g++ clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 cmake ninja-build \
+  need_packages g++ clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
     libcli11-dev python3 python3-venv
 }
@@ -86,9 +86,10 @@ single_header() {
 }
 consumers() { bash tests/consumers/run.sh; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
+docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers dev readme compile_fail single_header consumers interop cli asan tsan noexcept fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan tsan noexcept fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0
