@@ -44,12 +44,14 @@ TEST_CASE("the guide: saving and loading") {
   auto known = ckpt.metadata("layers/0/w").value();              // reads no data
   auto array = ckpt.as_array("layers/0/w").value();              // boxes of it:
   zp::tensor middle = array.read(zp::box({2}, {3})).value();     // elements 2, 3 and 4
+  zp::tensor even = array.read(zp::selection({0}, {3}, {2})).value();  // elements 0, 2 and 4
 
   CHECK(loaded == w);
   CHECK(mine == w);
   CHECK(view.is_zero_copy());
   CHECK(known.spec == zp::tensor_spec{zp::dtype_kind::float32, {6}});
   CHECK(middle.data<float>()[2] == w[4]);
+  CHECK(even.data<float>()[2] == w[4]);
   CHECK(ckpt.load<std::string>("note").value() == "warm start");
 }
 

@@ -5,8 +5,10 @@
 
 Checks: each relative link leads to a file of the repository, each #anchor to a heading; each file
 that is named in `code` exists (as it stands, or below include/zarrpoint or tests); each ```cpp block
-of docs/ stands, but for white space, in the C++ file that the last link before it leads to. A line
-of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that of README.md.)
+of docs/ stands, but for white space, in the C++ file that the last link before it leads to; for each
+of the ten tasks of docs/contributing.md a row of docs/index.md leads to its page and names its
+header. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
+of README.md.)
 So does each block, of any language, that follows a link to a file of tests/consumers in its section.
 
     check_links.py [repository root]      prints one line per breach; exit status 1 if there is one
@@ -87,9 +89,37 @@ def stands_in(block, source):
     return True
 
 
+def rows(path):
+    """(line number, pages without anchors, code) of each line of a table."""
+    for number, language, lines in blocks(path.read_text(encoding="utf-8")):
+        if language is None and lines[0].startswith("|"):
+            pages = {target.partition("#")[0] for target in LINK.findall(lines[0])}
+            yield number, pages, set(CODE.findall(lines[0]))
+
+
+def task_errors(docs):
+    """The tasks of contributing.md that index.md does not answer."""
+    tasks, index = docs / "contributing.md", docs / "index.md"
+    if not tasks.exists() or not index.exists():
+        return []
+    answers = list(rows(index))
+    start = "**Ten tasks.**"
+    text = tasks.read_text(encoding="utf-8").split("\n")
+    first = next((i + 1 for i, line in enumerate(text) if line.startswith(start)), len(text))
+    errors = []
+    for number, pages, code in rows(tasks):
+        headers = {name for name in code if name.endswith(".hpp")}
+        if number < first or not pages or not headers:
+            continue
+        if not any(pages <= theirs and headers <= names for _, theirs, names in answers):
+            errors.append(f"docs/contributing.md:{number}: no row of docs/index.md leads to this")
+    return errors
+
+
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
+    errors += task_errors(root / "docs")
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         consumer = None  # what the last link of the section to a file of a consumer leads to
@@ -127,6 +157,9 @@ GOOD = {
     "`[no](link)`\n```cpp\nany();\n```\n",
     "docs/d.md": "# D\n## E, f\n## E f\n[back](../README.md) `core/a.hpp`: [a](../tests/a.cpp)\n"
     "```cpp\nint a;\n...\nint  c;\n```\n```sh\nrun [x](y)\n```\n",
+    "docs/contributing.md": "| [x](../README.md) | `core/a.hpp` |\n**Ten tasks.**\n"
+    "| [d](d.md#d) | `core/a.hpp` |\n",
+    "docs/index.md": "| [d](d.md) | `core/a.hpp` |\n",
     "include/zarrpoint/core/a.hpp": "",
     "tests/a.cpp": "int a;\nint b;\n  int c;\n",
 }
@@ -140,6 +173,9 @@ BREACHES = [
     ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
     ("consumer", {"docs/x.md": "# A\n[a](../tests/consumers/a/run.sh)\n```sh\nb\n```\n",
                   "tests/consumers/a/run.sh": "a"}, "does not stand in tests/consumers/a/run.sh"),
+    ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
+              "docs/index.md": "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
+     "docs/contributing.md:2: no row of docs/index.md"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 

@@ -77,7 +77,10 @@ def blocks(element):
 
 def description(definition):
     parts = [definition.find("briefdescription"), definition.find("detaileddescription")]
-    return " ".join(text for text in (blocks(part) for part in parts if part is not None) if text)
+    brief, details = (blocks(part) if part is not None else "" for part in parts)
+    if details.startswith(brief.rstrip(".")):  # the declaration and the definition have a comment
+        return details
+    return f"{brief} {details}".strip()
 
 
 # ------------------------------------------------------------------------------ declarations
