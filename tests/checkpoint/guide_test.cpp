@@ -39,11 +39,11 @@ TEST_CASE("the guide: saving and loading") {
   auto ckpt = zp::open(path).value();
   auto loaded = ckpt.load<std::vector<float>>("layers/0/w").value();  // makes one
   std::vector<float> mine(6);
-  ckpt.load_into("layers/0/w", std::span<float>(mine)).value();  // fills yours
-  auto view = ckpt.view<float>("layers/0/w").value();            // maps the file
-  auto known = ckpt.metadata("layers/0/w").value();              // reads no data
-  auto array = ckpt.as_array("layers/0/w").value();              // boxes of it:
-  zp::tensor middle = array.read(zp::box({2}, {3})).value();     // elements 2, 3 and 4
+  ckpt.load_into("layers/0/w", std::span<float>(mine)).value();        // fills yours
+  auto view = ckpt.view<float>("layers/0/w").value();                  // maps the file
+  auto known = ckpt.metadata("layers/0/w").value();                    // reads no data
+  auto array = ckpt.as_array("layers/0/w").value();                    // boxes of it:
+  zp::tensor middle = array.read(zp::box({2}, {3})).value();           // elements 2, 3 and 4
   zp::tensor even = array.read(zp::selection({0}, {3}, {2})).value();  // elements 0, 2 and 4
 
   CHECK(loaded == w);

@@ -46,6 +46,8 @@ def rewritten(document, output):
     for line in document.read_text(encoding="utf-8").split("\n"):
         if line.lstrip().startswith("```"):
             in_block = not in_block
+        if line.startswith("|"):  # GitHub wants \\| in the code of a table, Python-Markdown does not
+            line = re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), line)
         lines.append(line if in_block else LINK.sub(target, line))
     return "\n".join(lines)
 
