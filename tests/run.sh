@@ -72,7 +72,7 @@ dev() { preset dev; }
 # By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
 asan() { preset asan; }
 tsan() { preset tsan "exec array checkpoint"; }
-noexcept() { "$python" tests/tools/check_syntax.py headers,checkpoint,exec,store g++ -fno-exceptions; }
+noexcept() { preset noexcept; }
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
