@@ -85,11 +85,12 @@ single_header() {
   preset single_header && "$python" tests/tools/check_single_header.py build/single_header
 }
 consumers() { bash tests/consumers/run.sh; }
+size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan tsan noexcept fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan tsan noexcept size fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0

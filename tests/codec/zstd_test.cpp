@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 
 #include "support/codec_conformance.hpp"
@@ -8,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace zp = zarrpoint;
@@ -220,4 +222,24 @@ TEST_CASE("zstd: the same bytes whatever the workspace did before") {
   again.resize(codec.encode(content, again, scratch).value());
   CHECK(again == out);
   CHECK(frame(content, codec) == out);
+}
+
+TEST_CASE("zstd_decoder: decodes as zstd does, and refuses to encode") {
+  using loaders = zp::codec_registry<zp::bytes_codec, zp::zstd_decoder>;
+  static_assert(std::is_same_v<zp::default_codecs::with<zp::zstd_decoder>::with<zp::zstd_codec>,
+                               zp::default_codecs::with<zp::zstd_codec>>);
+  CHECK(loaders::table().find("zstd") != nullptr);
+  CHECK(loaders::table().find("numcodecs.zstd") != nullptr);
+  const bytes content = text("content");
+  const bytes stored = frame(content);
+  const auto codec =
+      zp::zstd_decoder::from_configuration(zp::node(zp::node::object{{"level", 7}})).value();
+  CHECK(codec.level == 7);
+  CHECK_FALSE(zp::zstd_decoder::from_configuration(zp::node(zp::node::object{{"level", "7"}})));
+  zp::codec_workspace scratch;
+  bytes out(content.size());
+  CHECK(codec.decode(stored, out, scratch).value() == content.size());
+  CHECK(out == content);
+  bytes room(codec.encoded_bound(content.size()));
+  CHECK(codec.encode(content, room, scratch).failure().code == zp::errc::unsupported);
 }

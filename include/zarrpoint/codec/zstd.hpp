@@ -20,38 +20,45 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace zarrpoint::inline v0 {
 
 namespace detail {
 
-/// The zstd contexts of one worker, made when first needed; their memory is counted by the
-/// resource.
+/// A zstd context of one worker, made when first needed; its memory is counted by the resource.
+/// One type for each kind, so that who only decodes does not link what encodes.
+template <class Context>
 class zstd_state {
+  static constexpr bool encodes = std::is_same_v<Context, ZSTD_CCtx>;
+
  public:
   explicit zstd_state(memory_resource& from) : resource_(&from) {}
   zstd_state(const zstd_state&) = delete;
   zstd_state& operator=(const zstd_state&) = delete;
   ~zstd_state() {
-    ZSTD_freeCCtx(compressor_);
-    ZSTD_freeDCtx(decompressor_);
+    if constexpr (encodes) {
+      ZSTD_freeCCtx(context_);
+    } else {
+      ZSTD_freeDCtx(context_);
+    }
   }
 
   /// Null when the resource refuses.
-  ZSTD_CCtx* compressor() {
-    if (compressor_ == nullptr) compressor_ = ZSTD_createCCtx_advanced(memory());
-    return compressor_;
-  }
-  ZSTD_DCtx* decompressor() {
-    if (decompressor_ == nullptr) decompressor_ = ZSTD_createDCtx_advanced(memory());
-    return decompressor_;
+  Context* context() {
+    if (context_ != nullptr) return context_;
+    const ZSTD_customMem memory{allocate, deallocate, resource_};
+    if constexpr (encodes) {
+      context_ = ZSTD_createCCtx_advanced(memory);
+    } else {
+      context_ = ZSTD_createDCtx_advanced(memory);
+    }
+    return context_;
   }
 
  private:
   /// zstd does not say the size when it gives memory back: it stands in front.
   static constexpr std::size_t header = 64;
-
-  ZSTD_customMem memory() const { return {allocate, deallocate, resource_}; }
 
   static void* allocate(void* resource, std::size_t bytes) {
     if (bytes > SIZE_MAX - header) return nullptr;
@@ -70,8 +77,7 @@ class zstd_state {
   }
 
   memory_resource* resource_;
-  ZSTD_CCtx* compressor_ = nullptr;
-  ZSTD_DCtx* decompressor_ = nullptr;
+  Context* context_ = nullptr;
 };
 
 }  // namespace detail
@@ -102,12 +108,13 @@ struct zstd_codec {
   }
 
   std::uint64_t encoded_bound(std::uint64_t decoded) const {
-    const std::size_t bound = ZSTD_compressBound(decoded);
-    return ZSTD_isError(bound) || bound < decoded ? UINT64_MAX : bound;
+    const std::uint64_t bound =
+        ZSTD_COMPRESSBOUND(decoded);  // ZSTD_compressBound links the encoder
+    return bound < decoded ? UINT64_MAX : bound;
   }
 
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    ZSTD_CCtx* const context = scratch.state<detail::zstd_state>().compressor();
+    ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
     if (context == nullptr) return no_memory();
     ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
     ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, level));
@@ -119,7 +126,7 @@ struct zstd_codec {
   }
 
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    ZSTD_DCtx* const context = scratch.state<detail::zstd_state>().decompressor();
+    ZSTD_DCtx* const context = scratch.state<detail::zstd_state<ZSTD_DCtx>>().context();
     if (context == nullptr) return no_memory();
     if (from.empty()) return error{errc::corrupt, "no frame"};
     std::size_t done = 0;
@@ -194,6 +201,18 @@ struct zstd_codec {
       default: break;
     }
     return {code, ZSTD_getErrorName(status)};
+  }
+};
+
+/// `zstd` for programs that only load: put in its place in a `codec_registry`, it leaves out zstd's
+/// encoder, two thirds of that library. Encoding is `unsupported`.
+struct zstd_decoder : zstd_codec {
+  static result<zstd_decoder> from_configuration(const node& configuration) {
+    ZARRPOINT_TRY(known, zstd_codec::from_configuration(configuration));
+    return zstd_decoder{known};
+  }
+  result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const {
+    return error{errc::unsupported, "zstd_decoder does not encode"};
   }
 };
 
