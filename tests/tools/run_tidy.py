@@ -37,7 +37,7 @@ def main(layers):
             source.write_text("".join(includes), encoding="utf-8")
             jobs.append((source, f"include/zarrpoint/{layer}/"))
         if not layers:
-            jobs += [(path, "/examples/") for path in sorted((ROOT / "examples").glob("*.cpp"))]
+            jobs += [(path, "/examples/") for path in sorted((ROOT / "examples").rglob("*.cpp"))]
         with ThreadPoolExecutor(os.cpu_count()) as workers:
             findings = [text for text in workers.map(lambda job: tidy(*job), jobs) if text]
     print("\n".join(findings) or f"{len(jobs)} translation units are clean")

@@ -9,6 +9,7 @@ Public names with a `///` comment, by header, in the order of the header. `detai
 and undocumented names of a namespace are left out.
 """
 
+import html
 import re
 import subprocess
 import sys
@@ -113,7 +114,7 @@ def member_text(member):
     text = f"{kind_of_type} {name}".strip()
     if kind == "function":
         text += member.findtext("argsstring") or ""
-        text = re.sub(r"=\s*(default|delete)$", r"= \1", text)
+        text = re.sub(r"\s*=\s*(default|0)$", r" = \1", text)
     else:
         initial = plain(member.find("initializer"))
         if 0 < len(initial) < 60:
@@ -147,6 +148,8 @@ def compound_text(compound, name):
 def tidy(text):
     text = re.sub(r"\bzarrpoint::(?!detail)", "", text)
     text = re.sub(r"ZARRPOINT_\w+\s*", "", text)
+    if "concept " not in text:  # which stands as in the source; Doxygen writes "span< T >"
+        text = re.sub(r"(?<=\w)<\s+", "<", re.sub(r"\s+>", ">", text))
     return re.sub(r" ([&*]+)(?=\w)", r"\1 ", text)
 
 
@@ -252,7 +255,7 @@ def write(pages, output):
             last = None
             for _, title, entries in sorted(page.headers[header], key=lambda item: item[:2]):
                 if title != last:  # overloads share one heading
-                    text += ["", f"### {escape(title)}"]
+                    text += ["", f"### {html.escape(title)}"]
                 last = title
                 count += 1
                 for declaration, words in entries:
