@@ -105,6 +105,9 @@ def template_line(definition):
 def member_text(member):
     """The declaration of a function, a variable, an alias or an enumeration."""
     kind, name = member.get("kind"), member.findtext("name")
+    if kind == "define":
+        parameters = [param.findtext("defname") for param in member.findall("param")]
+        return f"#define {name}({', '.join(parameters)})"
     kind_of_type = plain(member.find("type"))
     if kind == "enum":
         values = [value.findtext("name") for value in member.findall("enumvalue")]
@@ -147,7 +150,8 @@ def compound_text(compound, name):
 
 def tidy(text):
     text = re.sub(r"\bzarrpoint::(?!detail)", "", text)
-    text = re.sub(r"ZARRPOINT_\w+\s*", "", text)
+    if not text.startswith("#define"):
+        text = re.sub(r"ZARRPOINT_\w+\s*", "", text)
     if "concept " not in text:  # which stands as in the source; Doxygen writes "span< T >"
         text = re.sub(r"(?<=\w)<\s+", "<", re.sub(r"\s+>", ">", text))
     return re.sub(r" ([&*]+)(?=\w)", r"\1 ", text)
@@ -155,7 +159,7 @@ def tidy(text):
 
 def formatted(texts):
     """The declarations as clang-format writes them, all at once since each start takes its time."""
-    joined = "".join(f"//@\n{tidy(text)};\n" for text in texts)
+    joined = "".join(f"//@\n{tidy(text)}{'' if text.startswith('#') else ';'}\n" for text in texts)
     style = "{BasedOnStyle: Google, ColumnLimit: 84, SortIncludes: Never}"
     done = subprocess.run(["clang-format-14", f"--style={style}", "--assume-filename=x.hpp"],
                           input=joined, capture_output=True, text=True, check=True)  # fmt: skip
@@ -210,11 +214,12 @@ def read(folder):
                         if inner.get("prot") != "public"}  # fmt: skip
     for compound in compounds:
         kind, full = compound.get("kind"), compound.findtext("compoundname")
-        if kind == "namespace":
-            for section in compound.findall("sectiondef"):
+        if kind in ("namespace", "file"):
+            kinds = "[@kind='define']" if kind == "file" else ""  # a file's own are its macros
+            for section in compound.findall("sectiondef" + kinds):
                 for member in section.findall("memberdef"):
                     if not is_hidden(member, full):
-                        add_member(pages, member, full)
+                        add_member(pages, member, full if kind == "namespace" else "")
         elif kind in KINDS and compound.get("id") not in private:
             name = re.sub(r"\s*([<>])\s*", r"\1", full.removeprefix("zarrpoint::"))
             if full.startswith("zarrpoint::") and not is_hidden(compound, full):
