@@ -20,8 +20,11 @@ OK, NO, FAILED = 0, 1, 2
 
 BITS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 BITS += ["float16", "float32", "float64", "complex64", "complex128"]
-SMALL = {"bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
-         "float8_e5m2": ml_dtypes.float8_e5m2}
+SMALL = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+}
 
 
 def dtype_of(name):

@@ -11,8 +11,19 @@ import zarr
 from safetensors.numpy import save_file
 from support import BITS, GOLDEN, SMALL, Case, dtype_of, little, random_array
 
-SLICES = ["0:3,:,::2", "...", "-1", ":, 1", "2:2", "::3, 0, 1:", "-2:,-2:,-2:", "..., 0", "1,2,3",
-          "100:, ...", ":-1"]
+SLICES = [
+    "0:3,:,::2",
+    "...",
+    "-1",
+    ":, 1",
+    "2:2",
+    "::3, 0, 1:",
+    "-2:,-2:,-2:",
+    "..., 0",
+    "1,2,3",
+    "100:, ...",
+    ":-1",
+]
 
 
 def numpy_index(text):
@@ -65,8 +76,9 @@ class Cat(Case):
         array = random_array("float32", (5, 6, 7))
         np.save(self.folder / "a.npy", array)
         zarr.create_array(self.folder / "a.zarr", data=array, chunks=(2, 3, 4), shards=(4, 6, 8))
-        zarr.create_array(self.folder / "v2.zarr", data=array, chunks=(2, 3, 4), zarr_format=2,
-                          order="F", compressors=None)
+        zarr.create_array(
+            self.folder / "v2.zarr", data=array, chunks=(2, 3, 4), zarr_format=2, order="F", compressors=None
+        )
         save_file({"a": array}, self.folder / "a.safetensors")
         for name in ("a.npy", "a.zarr", "v2.zarr", "a.safetensors"):
             for text in SLICES:
@@ -81,16 +93,27 @@ class Cat(Case):
 
     def test_bad_slices_are_refused(self):
         np.save(self.folder / "a.npy", np.zeros((2, 3)))
-        for text, word in [("2", "outside"), ("0,0,0", "3 indices"), ("x", "neither"), ("::0", "step"),
-                           ("::-1", "negative"), ("..., ...", "more than one"), ("1:2:3:4", "colons"),
-                           ("1:y", "no integer"), ("-3", "outside")]:
+        for text, word in [
+            ("2", "outside"),
+            ("0,0,0", "3 indices"),
+            ("x", "neither"),
+            ("::0", "step"),
+            ("::-1", "negative"),
+            ("..., ...", "more than one"),
+            ("1:2:3:4", "colons"),
+            ("1:y", "no integer"),
+            ("-3", "outside"),
+        ]:
             self.assertIn(word, self.refused("cat", self.folder / "a.npy", "--slice", text), text)
 
     def test_json_values_of_every_dtype(self):
         for name in BITS + list(SMALL):
             array = random_array(name, (3, 50))
-            save_file({"x": array}, self.folder / f"{name}.safetensors") if name != "complex128" else \
-                np.save(self.folder / f"{name}.npy", array)
+            (
+                save_file({"x": array}, self.folder / f"{name}.safetensors")
+                if name != "complex128"
+                else np.save(self.folder / f"{name}.npy", array)
+            )
             path = self.folder / (f"{name}.npy" if name == "complex128" else f"{name}.safetensors")
             got = self.json("cat", path)
             with self.subTest(dtype=name):
@@ -146,9 +169,14 @@ class Cat(Case):
                 self.assertEqual(done.stdout, little(big))
 
     def test_the_summary_reads_like_numpy_s(self):
-        for array in (np.arange(6, dtype="int32").reshape(2, 3), np.arange(4000).reshape(40, 100),
-                      np.arange(5000) % 900, np.array(7), np.zeros((0, 3)),
-                      np.arange(8 * 9 * 20, dtype="int16").reshape(8, 9, 20)):
+        for array in (
+            np.arange(6, dtype="int32").reshape(2, 3),
+            np.arange(4000).reshape(40, 100),
+            np.arange(5000) % 900,
+            np.array(7),
+            np.zeros((0, 3)),
+            np.arange(8 * 9 * 20, dtype="int16").reshape(8, 9, 20),
+        ):
             np.save(self.folder / "a.npy", array)
             shown = self.text("cat", self.folder / "a.npy").split("\n", 1)[1]
             expected = np.array2string(array) if array.size else "[]"
@@ -178,5 +206,6 @@ class Cat(Case):
 
     def test_npy_has_no_bfloat16(self):
         save_file({"x": np.zeros(3, SMALL["bfloat16"])}, self.folder / "a.safetensors")
-        self.assertIn("npy has no dtype bfloat16",
-                      self.refused("cat", self.folder / "a.safetensors", "--npy"))
+        self.assertIn(
+            "npy has no dtype bfloat16", self.refused("cat", self.folder / "a.safetensors", "--npy")
+        )

@@ -3,13 +3,15 @@
 """convert: bit by bit, from everything that is read to everything that is written."""
 
 import json
+import subprocess
+import time
 
 import ml_dtypes
 import numpy as np
 import zarr
 from safetensors import deserialize
 from safetensors.numpy import save_file
-from support import BITS, OK, SMALL, Case, random_array
+from support import BITS, COMMAND, OK, SMALL, Case, random_array, run
 from zarr.codecs import BloscCodec
 
 SHAPES = [(7, 10), (5,), (3, 1, 4), (), (0, 3)]
@@ -17,8 +19,16 @@ SHAPES = [(7, 10), (5,), (3, 1, 4), (), (0, 3)]
 
 def many(dtypes):
     """An array of each dtype and shape, by nested names."""
-    return {f"{name}/{i}": random_array(name, shape, i)
-            for name in dtypes for i, shape in enumerate(SHAPES)}
+    return {f"{name}/{i}": random_array(name, shape, i) for name in dtypes for i, shape in enumerate(SHAPES)}
+
+
+def peak_kib(process):
+    """The most memory that a process has had; 0 when it has ended."""
+    try:
+        with open(f"/proc/{process}/status", encoding="utf-8") as status:
+            return next((int(line.split()[1]) for line in status if line.startswith("VmHWM")), 0)
+    except OSError:
+        return 0
 
 
 class Convert(Case):
@@ -29,7 +39,9 @@ class Convert(Case):
         info = {a["name"]: a for a in self.json("inspect", path)["arrays"]}
         self.assertEqual(sorted(info), sorted(arrays))
         for name, array in arrays.items():
-            self.assertEqual((info[name]["dtype"], info[name]["shape"]), (array.dtype.name, list(array.shape)))
+            self.assertEqual(
+                (info[name]["dtype"], info[name]["shape"]), (array.dtype.name, list(array.shape))
+            )
             self.assertEqual(self.raw(path, name), array.tobytes(), name)
         self.assertTrue(self.json("verify", path)["ok"])
 
@@ -38,9 +50,15 @@ class Convert(Case):
         arrays = many(names)
         path = self.folder / "a.safetensors"
         save_file(arrays, path, metadata={"format": "np", "note": "naïve"})
-        for i, options in enumerate([("--to", "zarr3", "--codec", "zstd:3"), ("--to", "zarr2"),
-                                     ("--to", "zarr3"), ("--to", "zarr2", "--codec", "gzip:1"),
-                                     ("--to", "safetensors")]):
+        for i, options in enumerate(
+            [
+                ("--to", "zarr3", "--codec", "zstd:3"),
+                ("--to", "zarr2"),
+                ("--to", "zarr3"),
+                ("--to", "zarr2", "--codec", "gzip:1"),
+                ("--to", "safetensors"),
+            ]
+        ):
             # Each reads what the one before has written.
             out = self.folder / f"{i}.{'safetensors' if i == 4 else 'zarr'}"
             self.text("convert", path, out, *options)
@@ -68,9 +86,14 @@ class Convert(Case):
     def test_zarr_python_reads_what_is_written(self):
         arrays = {"w": random_array("float32", (100, 130)), "g/b": random_array("int64", (17,))}
         save_file(arrays, self.folder / "a.safetensors")
-        for options in (["--chunk", "10,13", "--shard", "50,65", "--codec", "zstd:1"],
-                        ["--codec", "gzip:9"], ["--to", "zarr2", "--codec", "zstd"]):
-            self.text("convert", self.folder / "a.safetensors", self.folder / "c.zarr", *options, "--overwrite")
+        for options in (
+            ["--chunk", "10,13", "--shard", "50,65", "--codec", "zstd:1"],
+            ["--codec", "gzip:9"],
+            ["--to", "zarr2", "--codec", "zstd"],
+        ):
+            self.text(
+                "convert", self.folder / "a.safetensors", self.folder / "c.zarr", *options, "--overwrite"
+            )
             group = zarr.open_group(self.folder / "c.zarr", mode="r")
             for name, array in arrays.items():
                 self.assertEqual(group[name][...].tobytes(), array.tobytes())
@@ -78,10 +101,25 @@ class Convert(Case):
         self.assertEqual(info["zarr_format"], 2)
 
     def test_chunks_shards_and_codecs_by_name(self):
-        save_file({"a/x": np.zeros((8, 8)), "b/x": np.zeros((8, 8)), "b/y": np.zeros(8)},
-                  self.folder / "a.safetensors")
-        self.text("convert", self.folder / "a.safetensors", self.folder / "c.zarr", "--chunk", "4,4",
-                  "--shard", "a/*=8,8", "--chunk", "b/y=2", "--codec", "zstd:2", "--codec", "b/y=none")
+        save_file(
+            {"a/x": np.zeros((8, 8)), "b/x": np.zeros((8, 8)), "b/y": np.zeros(8)},
+            self.folder / "a.safetensors",
+        )
+        self.text(
+            "convert",
+            self.folder / "a.safetensors",
+            self.folder / "c.zarr",
+            "--chunk",
+            "4,4",
+            "--shard",
+            "a/*=8,8",
+            "--chunk",
+            "b/y=2",
+            "--codec",
+            "zstd:2",
+            "--codec",
+            "b/y=none",
+        )
         info = {a["name"]: a for a in self.json("inspect", self.folder / "c.zarr")["arrays"]}
         self.assertEqual((info["a/x"]["chunks"], info["a/x"]["shards"]), ([4, 4], [8, 8]))
         self.assertEqual(info["b/x"]["chunks"], [4, 4])
@@ -96,7 +134,9 @@ class Convert(Case):
             root.create_array(name, data=array, chunks=tuple(max(n // 4, 1) for n in array.shape))
         zarr.create_group(self.folder / "v2.zarr", zarr_format=2)
         for name, array in arrays.items():
-            zarr.open_group(self.folder / "v2.zarr").create_array(name, data=array, compressors=None, order="F")
+            zarr.open_group(self.folder / "v2.zarr").create_array(
+                name, data=array, compressors=None, order="F"
+            )
         for name in ("v3.zarr", "v2.zarr"):
             for out in ("o.npz", "o.safetensors", "o.zarr"):
                 self.expect(OK, "convert", self.folder / name, self.folder / out, "--overwrite")
@@ -116,11 +156,20 @@ class Convert(Case):
         np.savez(self.folder / "a.npz", w=array, n=np.arange(5))
         wanted = {"w": array.astype(ml_dtypes.bfloat16), "n": np.arange(5, dtype="int32")}
         for out in ("o.zarr", "o.safetensors"):
-            self.text("convert", self.folder / "a.npz", self.folder / out, "--dtype", "w=bfloat16",
-                      "--dtype", "n=int32")
+            self.text(
+                "convert",
+                self.folder / "a.npz",
+                self.folder / out,
+                "--dtype",
+                "w=bfloat16",
+                "--dtype",
+                "n=int32",
+            )
             self.check(self.folder / out, wanted)
-        self.assertIn("npy has no dtype bfloat16",
-                      self.refused("convert", self.folder / "o.zarr", self.folder / "o.npz"))
+        self.assertIn(
+            "npy has no dtype bfloat16",
+            self.refused("convert", self.folder / "o.zarr", self.folder / "o.npz"),
+        )
         self.text("convert", self.folder / "o.zarr", self.folder / "o.npz", "--dtype", "w=float32")
         self.assertEqual(np.load(self.folder / "o.npz")["w"].tobytes(), wanted["w"].astype("f4").tobytes())
 
@@ -131,8 +180,10 @@ class Convert(Case):
         self.assertEqual(self.json("cat", self.folder / "c.zarr"), texts.tolist())
         self.text("convert", self.folder / "c.zarr", self.folder / "b.npz")
         self.assertEqual(np.load(self.folder / "b.npz")["t"].tolist(), texts.tolist())
-        self.assertIn("safetensors has no dtype string",
-                      self.refused("convert", self.folder / "c.zarr", self.folder / "c.safetensors"))
+        self.assertIn(
+            "safetensors has no dtype string",
+            self.refused("convert", self.folder / "c.zarr", self.folder / "c.safetensors"),
+        )
         self.assertFalse((self.folder / "c.safetensors").exists())
 
     def test_single_arrays_take_the_name_of_the_file(self):
@@ -172,25 +223,71 @@ class Convert(Case):
     def test_a_memory_limit_is_kept(self):
         arrays = {f"x{i}": np.arange(1_000_000) + i for i in range(8)}  # of 8 MB each
         np.savez_compressed(self.folder / "a.npz", **arrays)
-        self.text("convert", self.folder / "a.npz", self.folder / "c.zarr", "--memory", "64M", "--codec", "zstd")
+        self.text(
+            "convert", self.folder / "a.npz", self.folder / "c.zarr", "--memory", "64M", "--codec", "zstd"
+        )
         self.text("convert", self.folder / "c.zarr", self.folder / "d.zarr", "--memory", "64M")
         self.check(self.folder / "d.zarr", arrays)
+        for memory in ("20M", "24M", "30M"):  # it may be too little, but that is said
+            done = run(
+                "convert",
+                self.folder / "c.zarr",
+                self.folder / "m.zarr",
+                "--overwrite",
+                "--codec",
+                "zstd:12",
+                "--memory",
+                memory,
+            )
+            self.assertTrue(done.returncode == OK or b"resource_limit" in done.stderr, done.stderr)
         said = self.refused("convert", self.folder / "c.zarr", self.folder / "e.zarr", "--memory", "16M")
         self.assertIn("resource_limit", said)
         self.assertIn("--memory", said)
+
+    def test_large_files_take_little_memory(self):
+        count = 12_000_000  # 96 MB
+        np.savez(self.folder / "a.npz", x=np.arange(count))
+        self.text(
+            "convert", self.folder / "a.npz", self.folder / "c.zarr", "--codec", "zstd", "--chunk", "100000"
+        )
+        for arguments in (
+            ("convert", "c.zarr", "o.safetensors"),
+            ("convert", "c.zarr", "o.npz"),
+            ("stats", "c.zarr"),
+            ("verify", "c.zarr"),
+            ("diff", "c.zarr", "c.zarr"),
+            ("cat", "c.zarr", "--raw"),
+        ):
+            words = [str(self.folder / word) if "." in word else word for word in arguments]
+            running = subprocess.Popen([COMMAND, *words, "--memory", "32M"], stdout=subprocess.DEVNULL)
+            peak = 0
+            while running.poll() is None:
+                peak = max(peak, peak_kib(running.pid))
+                time.sleep(0.002)
+            self.assertEqual(running.returncode, OK, arguments)
+            self.assertGreater(peak, 1024)
+            self.assertLess(peak, 75 * 1024, arguments)  # of which the program itself takes 10 MiB
+        self.assertEqual(np.load(self.folder / "o.npz")["x"][-1], count - 1)
 
     def test_bad_options(self):
         np.savez(self.folder / "a.npz", x=np.zeros((3, 4)))
         source = self.folder / "a.npz"
         zarr.create_array(self.folder / "b.zarr", data=np.arange(5), compressors=BloscCodec())
         for arguments, word in [
-            ((source, self.folder / "o.bin"), "--to is needed"), ((source, self.folder / "o.zarr", "--codec", "blosc"), "no blosc"),
-            ((source, self.folder / "o.zarr", "--codec", "lz4"), "is meant"), ((source, self.folder / "o.zarr", "--codec", "zstd:x"), "no level"),
-            ((source, self.folder / "o.zarr", "--codec", "zstd:99"), "zstd"), ((source, self.folder / "o.zarr", "--chunk", "0,1"), "lengths"),
-            ((source, self.folder / "o.zarr", "--chunk", "2"), "fits no array"), ((source, self.folder / "o.zarr", "--dtype", "int8"), "GLOB=T"),
-            ((source, self.folder / "o.zarr", "--dtype", "x=int99"), "GLOB=T"), ((source, self.folder / "o.zarr", "--dtype", "y=int8"), "no array"),
+            ((source, self.folder / "o.bin"), "--to is needed"),
+            ((source, self.folder / "o.zarr", "--codec", "blosc"), "no blosc"),
+            ((source, self.folder / "o.zarr", "--codec", "lz4"), "is meant"),
+            ((source, self.folder / "o.zarr", "--codec", "zstd:x"), "no level"),
+            ((source, self.folder / "o.zarr", "--codec", "zstd:99"), "zstd"),
+            ((source, self.folder / "o.zarr", "--chunk", "0,1"), "lengths"),
+            ((source, self.folder / "o.zarr", "--chunk", "2"), "fits no array"),
+            ((source, self.folder / "o.zarr", "--dtype", "int8"), "GLOB=T"),
+            ((source, self.folder / "o.zarr", "--dtype", "x=int99"), "GLOB=T"),
+            ((source, self.folder / "o.zarr", "--dtype", "y=int8"), "no array"),
             ((source, self.folder / "o.zarr", "--to", "zarr2", "--chunk", "1,1"), "v3"),
-            ((source, self.folder / "o.npz", "--codec", "zstd"), "for Zarr"), ((source, self.folder / "o.zarr", "--to", "hdf5"), "--to"),
-            ((self.folder / "b.zarr", self.folder / "o.npz"), "blosc")]:
+            ((source, self.folder / "o.npz", "--codec", "zstd"), "for Zarr"),
+            ((source, self.folder / "o.zarr", "--to", "hdf5"), "--to"),
+            ((self.folder / "b.zarr", self.folder / "o.npz"), "blosc"),
+        ]:
             self.assertIn(word, self.refused("convert", *arguments), arguments)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["a.npz", "b.zarr"])

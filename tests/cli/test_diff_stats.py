@@ -21,14 +21,18 @@ class Diff(Case):
         arrays = {"x": random_array("float32", (20, 30)), "g/y": random_array("int16", (9,))}
         save_file(arrays, self.folder / "a.safetensors")
         np.savez(self.folder / "b.npz", **arrays)
-        self.text("convert", self.folder / "b.npz", self.folder / "c.zarr", "--chunk", "7,11", "--codec", "zstd")
+        self.text(
+            "convert", self.folder / "b.npz", self.folder / "c.zarr", "--chunk", "7,11", "--codec", "zstd"
+        )
         for other in ("b.npz", "c.zarr"):
             said = self.text("diff", self.folder / "a.safetensors", self.folder / other)
             self.assertEqual(said, "SAME  2 arrays compared\n")
 
     def test_names_dtypes_and_shapes(self):
-        a, b = self.pair({"x": np.zeros(3), "s": np.zeros((2, 3)), "t": np.zeros(2, "f4"), "same": np.ones(1)},
-                         {"y": np.zeros(3), "s": np.zeros((3, 2)), "t": np.zeros(2, "f8"), "same": np.ones(1)})
+        a, b = self.pair(
+            {"x": np.zeros(3), "s": np.zeros((2, 3)), "t": np.zeros(2, "f4"), "same": np.ones(1)},
+            {"y": np.zeros(3), "s": np.zeros((3, 2)), "t": np.zeros(2, "f8"), "same": np.ones(1)},
+        )
         found = {d["array"]: d for d in self.json("diff", a, b, status=NO)["differences"]}
         self.assertEqual(found["x"]["only_in"], "A")
         self.assertEqual(found["y"]["only_in"], "B")
@@ -50,9 +54,15 @@ class Diff(Case):
             changed = np.argwhere(x != y)
             self.assertEqual(found["differing"], len(changed), name)
             self.assertEqual(found["first"], changed[0].tolist())
-            wide = x.dtype if name in ("int64", "uint64") else ("complex128" if x.dtype.kind == "c" else "float64")
-            apart = [abs(int(p) - int(q)) if x.dtype.kind in "iu" else abs(np.array(p, wide) - np.array(q, wide))
-                     for p, q in zip(x[x != y], y[x != y])]
+            wide = (
+                x.dtype
+                if name in ("int64", "uint64")
+                else ("complex128" if x.dtype.kind == "c" else "float64")
+            )
+            apart = [
+                abs(int(p) - int(q)) if x.dtype.kind in "iu" else abs(np.array(p, wide) - np.array(q, wide))
+                for p, q in zip(x[x != y], y[x != y])
+            ]
             self.assertAlmostEqual(found["largest_difference"] / float(max(apart)), 1, 12)
 
     def test_bits_and_tolerance(self):
@@ -72,7 +82,9 @@ class Diff(Case):
         values = np.linspace(-1, 1, 100, dtype="float32")
         save_file({"v": values}, self.folder / "a.safetensors")
         self.text("convert", self.folder / "a.safetensors", self.folder / "b.zarr", "--dtype", "**=bfloat16")
-        found = self.json("diff", self.folder / "a.safetensors", self.folder / "b.zarr", status=NO)["differences"]
+        found = self.json("diff", self.folder / "a.safetensors", self.folder / "b.zarr", status=NO)[
+            "differences"
+        ]
         rounded = values.astype(ml_dtypes.bfloat16).astype("float64")
         self.assertEqual(found[1]["differing"], int((rounded != values).sum()))
         self.assertEqual(found[1]["largest_difference"], float(np.abs(rounded - values).max()))
@@ -94,8 +106,12 @@ class Diff(Case):
 
 class Stats(Case):
     def stats(self, array, *options):
-        zarr.create_array(self.folder / "a.zarr", data=array, chunks=tuple(max(n // 3, 1) for n in array.shape),
-                          overwrite=True)
+        zarr.create_array(
+            self.folder / "a.zarr",
+            data=array,
+            chunks=tuple(max(n // 3, 1) for n in array.shape),
+            overwrite=True,
+        )
         return self.json("stats", self.folder / "a.zarr", *options)["arrays"][0]
 
     def test_numbers_are_those_of_numpy(self):
@@ -125,7 +141,13 @@ class Stats(Case):
                     self.assertEqual(found["histogram"]["counts"], np.histogram(finite, 7)[0].tolist())
 
     def test_exponents_and_compression(self):
-        for name, bits in (("float32", 8), ("float16", 5), ("float64", 11), ("bfloat16", 8), ("float8_e5m2", 5)):
+        for name, bits in (
+            ("float32", 8),
+            ("float16", 5),
+            ("float64", 11),
+            ("bfloat16", 8),
+            ("float8_e5m2", 5),
+        ):
             values = np.random.default_rng(1).normal(0, 1, 10000)
             array = values.astype(SMALL.get(name, name))
             save_file({"v": array}, self.folder / "a.safetensors")
@@ -138,7 +160,9 @@ class Stats(Case):
         found = self.stats(np.zeros(100_000))
         self.assertLess(found["compression"]["zstd_bytes"], 1000)
         self.assertEqual(found["compression"]["sampled_bytes"], 800_000)
-        self.assertEqual((found["byte_entropy"], found["min"], found["max"], found["deviation"]), (0, 0, 0, 0))
+        self.assertEqual(
+            (found["byte_entropy"], found["min"], found["max"], found["deviation"]), (0, 0, 0, 0)
+        )
 
     def test_what_is_drawn(self):
         np.save(self.folder / "a.npy", np.repeat([0.0, 1.0, 3.0], [5, 10, 20]))

@@ -31,14 +31,28 @@ def without_id(text):
 class Docs(Case):
     def test_every_example(self):
         weights = ((np.arange(96 * 64) * 7919 % 1000) / 500 - 1).reshape(96, 64).astype("float32")
-        save_file({"embed": weights, "layers/0/w": (weights[:32] / 8).astype(ml_dtypes.bfloat16),
-                   "layers/0/b": np.arange(32, dtype="int16"), "step": np.array(1200)},
-                  self.folder / "model.safetensors", metadata={"format": "pt"})
+        save_file(
+            {
+                "embed": weights,
+                "layers/0/w": (weights[:32] / 8).astype(ml_dtypes.bfloat16),
+                "layers/0/b": np.arange(32, dtype="int16"),
+                "step": np.array(1200),
+            },
+            self.folder / "model.safetensors",
+            metadata={"format": "pt"},
+        )
         place = {**os.environ, "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
         count = 0
         for command, expected in examples():
-            done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=place, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=self.folder,
+                env=place,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
             self.assertEqual(without_id(done.stdout), without_id(expected), command)
             count += 1
         self.assertGreater(count, 10)

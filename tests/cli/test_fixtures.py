@@ -18,7 +18,7 @@ class Fixtures(Case):
     def test_values_that_are_known(self):
         counts = collections.Counter()
         for index in sorted(Path(FIXTURES).rglob("index.json")):
-            for one in json.loads(index.read_text())["arrays"]:
+            for one in json.loads(index.read_text()).get("arrays", []):
                 if not isinstance(one, dict) or "case" not in one:
                     continue
                 path = index.parent / one["case"]
@@ -45,8 +45,11 @@ class Fixtures(Case):
             names = {"zarr.json", ".zarray", ".zgroup", "manifest.ocdbt", ".metadata", "_METADATA"}
             if names & set(files):
                 places.add(folder)
-            places |= {os.path.join(folder, f) for f in files
-                       if f.endswith((".zip", ".safetensors", ".npy", ".npz", ".index.json", ".pt", ".wav"))}
+            places |= {
+                os.path.join(folder, f)
+                for f in files
+                if f.endswith((".zip", ".safetensors", ".npy", ".npz", ".index.json", ".pt", ".wav"))
+            }
         counts = collections.Counter()
         for place in sorted(places):
             for command in ("inspect", "verify", "stats"):
@@ -57,6 +60,11 @@ class Fixtures(Case):
                 else:
                     self.assertTrue(done.stderr or done.stdout, place)
                 if done.returncode == NO:
-                    print("\n  faulty:", place, json.loads(done.stdout)["findings"][0]["message"][:150], flush=True)
+                    print(
+                        "\n  faulty:",
+                        place,
+                        json.loads(done.stdout)["findings"][0]["message"][:150],
+                        flush=True,
+                    )
         print(f"\n  {len(places)} places, (command, exit status): {dict(counts)}", flush=True)
         self.assertGreater(len(places), 0)

@@ -37,23 +37,37 @@ class Hostile(Case):
     def test_npy_headers(self):
         good = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }"
         for data, word in [
-            (npy(good, bytes(15)), "15 bytes of elements"), (npy(good, bytes(17)), "17 bytes"),
-            (npy(good)[:20], "cut short"), (npy("{'descr': '<f8'}"), "missing"), (npy("[]"), "no dictionary"),
-            (npy(good.replace("<f8", "|O")), '"|O" is not supported'), (npy(good.replace("<f8", "<M8[s]")), "<M8[s]"),
-            (npy(good.replace("'<f8'", "[('a', '<f8')]")), "structured"), (npy(good.replace("<f8", "<f16")), "<f16"),
-            (npy(good.replace("2,", "-2,")), "lengths"), (npy(good.replace("2,", "9223372036854775807, 9")), "out_of_range"),
-            (npy(good.replace("2,", "1," * 40)), "dimensions"), (npy(good + "x"), "after the dictionary"),
-            (npy(good, version=(9, 0)), "version 9"), (npy(good.replace("False", "0")), "no bool"),
-            (npy(good.replace("<f8", "\\x1b[31m")), "not supported"), (b"\x93NUMPY", "cut short"), (b"", "begin"),
+            (npy(good, bytes(15)), "15 bytes of elements"),
+            (npy(good, bytes(17)), "17 bytes"),
+            (npy(good)[:20], "cut short"),
+            (npy("{'descr': '<f8'}"), "missing"),
+            (npy("[]"), "no dictionary"),
+            (npy(good.replace("<f8", "|O")), '"|O" is not supported'),
+            (npy(good.replace("<f8", "<M8[s]")), "<M8[s]"),
+            (npy(good.replace("'<f8'", "[('a', '<f8')]")), "structured"),
+            (npy(good.replace("<f8", "<f16")), "<f16"),
+            (npy(good.replace("2,", "-2,")), "lengths"),
+            (npy(good.replace("2,", "9223372036854775807, 9")), "out_of_range"),
+            (npy(good.replace("2,", "1," * 40)), "dimensions"),
+            (npy(good + "x"), "after the dictionary"),
+            (npy(good, version=(9, 0)), "version 9"),
+            (npy(good.replace("False", "0")), "no bool"),
+            (npy(good.replace("<f8", "\\x1b[31m")), "not supported"),
+            (b"\x93NUMPY", "cut short"),
+            (b"", "begin"),
             (npy(good.replace("'<f8'", "'<U99999999999'")), "not supported"),
-            (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31), "resource_limit")]:
+            (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31), "resource_limit"),
+        ]:
             (self.folder / "x.npy").write_bytes(data)
             with self.subTest(word=word):
                 self.try_all(self.folder / "x.npy", word)
-        (self.folder / "b.npy").write_bytes(npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", b"\1\2"))
+        (self.folder / "b.npy").write_bytes(
+            npy("{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", b"\1\2")
+        )
         self.assertIn("neither 0 nor 1", self.refused("cat", self.folder / "b.npy"))
         (self.folder / "u.npy").write_bytes(
-            npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", struct.pack("<I", 0xd800)))
+            npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", struct.pack("<I", 0xD800))
+        )
         self.assertIn("no Unicode", self.refused("cat", self.folder / "u.npy"))
 
     def test_truncated_anywhere(self):
@@ -77,10 +91,16 @@ class Hostile(Case):
         array = np.arange(5000, dtype="float32")
         np.savez(self.folder / "s.npz", x=array)
         np.savez_compressed(self.folder / "c.npz", x=array)
-        self.text("convert", self.folder / "s.npz", self.folder / "z.zarr", "--codec", "zstd", "--chunk", "1000")
+        self.text(
+            "convert", self.folder / "s.npz", self.folder / "z.zarr", "--codec", "zstd", "--chunk", "1000"
+        )
         source = random.Random(5)
-        for path in (self.folder / "s.npz", self.folder / "c.npz", self.folder / "z.zarr/x/c/0",
-                     self.folder / "z.zarr/zarr.json"):
+        for path in (
+            self.folder / "s.npz",
+            self.folder / "c.npz",
+            self.folder / "z.zarr/x/c/0",
+            self.folder / "z.zarr/zarr.json",
+        ):
             good = path.read_bytes()
             place = path if path.suffix == ".npz" else self.folder / "z.zarr"
             for _ in range(60):
@@ -122,7 +142,7 @@ class Hostile(Case):
         bad = bytearray(path.read_bytes())
         at = bad.index(b"PK\x01\x02")
         header = len(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000,), }"))
-        bad[at + 24:at + 28] = struct.pack("<I", 4000000000 + header)
+        bad[at + 24 : at + 28] = struct.pack("<I", 4000000000 + header)
         path.write_bytes(bad)
         self.assertIn("cannot have", self.refused("cat", path, "x"))
 
@@ -134,10 +154,16 @@ class Hostile(Case):
 
         entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         for header, data, word in [
-            ({"x": entry}, bytes(7), "beyond"), ({"x": entry}, bytes(9), "after the last"), (b"{", b"", "header"),
-            ({"x": entry | {"dtype": "F4"}}, bytes(8), '"F4" is not known'), ({"x": entry | {"shape": [3]}}, bytes(8), "are not"),
-            ({"x": entry | {"data_offsets": [4, 12]}}, bytes(12), "beyond the data before it"), ({"x": 1}, b"", "not an object"),
-            ({"x": entry | {"shape": [2**62, 2**62]}}, bytes(8), "out_of_range"), ({"\x1b": 1}, b"", "?")]:
+            ({"x": entry}, bytes(7), "beyond"),
+            ({"x": entry}, bytes(9), "after the last"),
+            (b"{", b"", "header"),
+            ({"x": entry | {"dtype": "F4"}}, bytes(8), '"F4" is not known'),
+            ({"x": entry | {"shape": [3]}}, bytes(8), "are not"),
+            ({"x": entry | {"data_offsets": [4, 12]}}, bytes(12), "beyond the data before it"),
+            ({"x": 1}, b"", "not an object"),
+            ({"x": entry | {"shape": [2**62, 2**62]}}, bytes(8), "out_of_range"),
+            ({"\x1b": 1}, b"", "?"),
+        ]:
             self.try_all(file(header, data), word)
         (self.folder / "y.safetensors").write_bytes(struct.pack("<Q", 2**60) + b"{}")
         self.try_all(self.folder / "y.safetensors", "limit")
@@ -154,25 +180,44 @@ class Hostile(Case):
         document = self.folder / "x/zarr.json"
         good = json.loads(document.read_text())
         for change, word in [
-            ({"data_type": "float128"}, "float128"), ({"codecs": [{"name": "magic"}]}, "magic"), ({"shape": [-1]}, "shape"),
-            ({"chunk_grid": {"name": "wild"}}, "wild"), ({"shape": [2**63]}, ""), ({"node_type": "cat"}, ""),
-            ({"storage_transformers": [{"name": "t"}]}, "storage_transformers"), ({"must": {"must_understand": True}}, "must"),
-            ({"zarr_format": 4}, "")]:
+            ({"data_type": "float128"}, "float128"),
+            ({"codecs": [{"name": "magic"}]}, "magic"),
+            ({"shape": [-1]}, "shape"),
+            ({"chunk_grid": {"name": "wild"}}, "wild"),
+            ({"shape": [2**63]}, ""),
+            ({"node_type": "cat"}, ""),
+            ({"storage_transformers": [{"name": "t"}]}, "storage_transformers"),
+            ({"must": {"must_understand": True}}, "must"),
+            ({"zarr_format": 4}, ""),
+        ]:
             document.write_text(json.dumps(good | change))
             done = run("cat", self.folder / "x", "--raw")
             self.assertEqual(done.returncode, FAILED, change)
             self.assertIn(word, done.stderr.decode())
             run("inspect", self.folder / "x")
             run("verify", self.folder / "x")
-        document.write_text(json.dumps(good | {"shape": [2**61], "chunk_grid": {
-            "name": "regular", "configuration": {"chunk_shape": [2**60]}}}))
+        document.write_text(
+            json.dumps(
+                good
+                | {
+                    "shape": [2**61],
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2**60]}},
+                }
+            )
+        )
         for command in (("inspect",), ("cat",), ("cat", "--slice", "5")):
             run(command[0], self.folder / "x", *command[1:])
 
     def test_other_formats_are_named(self):
-        for name, data, word in [("m.pt", pickle.dumps([1], 2), "pickle"), ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
-                                 ("m.gguf", b"GGUF" + bytes(99), "GGUF"), ("m.gz", b"\x1f\x8b" + bytes(99), "gzip"),
-                                 ("m.json", b'{"a": 1}', "weight_map"), ("m.bin", b"something", "not a format"), ("e", b"", "not a format")]:
+        for name, data, word in [
+            ("m.pt", pickle.dumps([1], 2), "pickle"),
+            ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
+            ("m.gguf", b"GGUF" + bytes(99), "GGUF"),
+            ("m.gz", b"\x1f\x8b" + bytes(99), "gzip"),
+            ("m.json", b'{"a": 1}', "weight_map"),
+            ("m.bin", b"something", "not a format"),
+            ("e", b"", "not a format"),
+        ]:
             (self.folder / name).write_bytes(data)
             self.assertIn(word, self.refused("inspect", self.folder / name))
         (self.folder / "dir").mkdir()

@@ -12,8 +12,14 @@ from zarr.codecs import BloscCodec, GzipCodec
 class Inspect(Case):
     def test_a_hierarchy(self):
         root = zarr.create_group(self.folder / "z.zarr", attributes={"who": "zarr-python"})
-        root.create_array("g/x", data=random_array("float32", (100, 80)), chunks=(10, 20), shards=(50, 40),
-                          compressors=GzipCodec(level=5), attributes={"unit": "m"})
+        root.create_array(
+            "g/x",
+            data=random_array("float32", (100, 80)),
+            chunks=(10, 20),
+            shards=(50, 40),
+            compressors=GzipCodec(level=5),
+            attributes={"unit": "m"},
+        )
         root.create_array("y", shape=(7,), dtype="int64", compressors=BloscCodec(), fill_value=3)
         info = self.json("inspect", self.folder / "z.zarr")
         self.assertEqual(info["format"], "Zarr v3 hierarchy")
@@ -21,9 +27,21 @@ class Inspect(Case):
         x, y = info["arrays"]
         stored = sum(p.stat().st_size for p in (self.folder / "z.zarr/g/x/c").rglob("*") if p.is_file())
         self.assertEqual(
-            {k: x[k] for k in ("name", "dtype", "shape", "chunks", "shards", "bytes", "stored_bytes", "attributes")},
-            {"name": "g/x", "dtype": "float32", "shape": [100, 80], "chunks": [10, 20], "shards": [50, 40],
-             "bytes": 32000, "stored_bytes": stored, "attributes": {"unit": "m"}})
+            {
+                k: x[k]
+                for k in ("name", "dtype", "shape", "chunks", "shards", "bytes", "stored_bytes", "attributes")
+            },
+            {
+                "name": "g/x",
+                "dtype": "float32",
+                "shape": [100, 80],
+                "chunks": [10, 20],
+                "shards": [50, 40],
+                "bytes": 32000,
+                "stored_bytes": stored,
+                "attributes": {"unit": "m"},
+            },
+        )
         self.assertEqual([c["name"] for c in x["codecs"]], ["bytes", "gzip"])
         self.assertEqual((y["name"], y["dtype"], y["shape"], y["fill_value"]), ("y", "int64", [7], 3))
         self.assertIn('unknown codec "blosc"', y["error"])
@@ -33,7 +51,9 @@ class Inspect(Case):
         self.assertIn("│   └── x", said)
         self.assertIn("bytes gzip:5", said)
         self.assertIn('"y": unsupported: ', said)
-        self.assertEqual([a["name"] for a in self.json("inspect", self.folder / "z.zarr", "g")["arrays"]], ["g/x"])
+        self.assertEqual(
+            [a["name"] for a in self.json("inspect", self.folder / "z.zarr", "g")["arrays"]], ["g/x"]
+        )
 
     def test_a_checkpoint_of_ours(self):
         save_file({"a/w": np.zeros((64, 64), "f4"), "b": np.arange(5)}, self.folder / "a.safetensors")
@@ -42,14 +62,20 @@ class Inspect(Case):
         self.assertEqual(info["format"], "Zarr v3 checkpoint of zarrpoint")
         self.assertRegex(info["id"], "^[0-9a-f]{32}$")
         self.assertEqual([a["kind"] for a in info["arrays"]], ["array", "array"])
-        on_disk = sum(p.stat().st_size for p in self.folder.joinpath("c.zarr").rglob("*") if p.name != "zarr.json" and p.is_file())
+        on_disk = sum(
+            p.stat().st_size
+            for p in self.folder.joinpath("c.zarr").rglob("*")
+            if p.name != "zarr.json" and p.is_file()
+        )
         self.assertEqual(info["totals"]["stored_bytes"], on_disk)
 
     def test_single_files(self):
         np.savez_compressed(self.folder / "a.npz", x=np.zeros((3, 4), "f4"), s=np.array(["ab"]))
         info = self.json("inspect", self.folder / "a.npz")
-        self.assertEqual([(a["name"], a["dtype"], a["shape"]) for a in info["arrays"]],
-                         [("x", "float32", [3, 4]), ("s", "string", [1])])
+        self.assertEqual(
+            [(a["name"], a["dtype"], a["shape"]) for a in info["arrays"]],
+            [("x", "float32", [3, 4]), ("s", "string", [1])],
+        )
         np.save(self.folder / "a.npy", np.zeros((2, 5), ">i2"))
         info = self.json("inspect", self.folder / "a.npy")
         self.assertEqual((info["arrays"][0]["dtype"], info["arrays"][0]["bytes"]), ("int16", 20))

@@ -21,8 +21,12 @@ class Terminal(Case):
     def on_terminal(self, *arguments, **environment):
         """Runs the command with a pseudo-terminal for standard output and error."""
         ours, theirs = pty.openpty()
-        done = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=theirs, stderr=theirs,
-                                env={**os.environ, "TERM": "xterm", **environment})
+        done = subprocess.Popen(
+            [COMMAND, *map(str, arguments)],
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "xterm", **environment},
+        )
         os.close(theirs)
         said = b""
         while True:
@@ -42,8 +46,12 @@ class Terminal(Case):
         np.savez(self.path, x=np.arange(2_000_000), y=np.arange(5))
 
     def test_colour_and_progress_on_a_terminal_only(self):
-        for arguments in (("inspect", self.path), ("verify", self.path), ("stats", self.path, "y"),
-                          ("diff", self.path, self.path)):
+        for arguments in (
+            ("inspect", self.path),
+            ("verify", self.path),
+            ("stats", self.path, "y"),
+            ("diff", self.path, self.path),
+        ):
             status, said = self.on_terminal(*arguments)
             self.assertEqual(status, OK)
             self.assertRegex(said, rb"\x1b\[\d+m")
@@ -59,7 +67,12 @@ class Terminal(Case):
         self.assertRegex(said.decode(), r"convert █.*/s  \d+:\d\d left")
 
     def test_no_color(self):
-        for arguments in (("inspect", self.path), ("stats", self.path), ("verify", self.path), ("cat", self.path, "z")):
+        for arguments in (
+            ("inspect", self.path),
+            ("stats", self.path),
+            ("verify", self.path),
+            ("cat", self.path, "z"),
+        ):
             _, said = self.on_terminal(*arguments, NO_COLOR="1")
             self.assertIsNone(re.search(rb"\x1b\[[\d;]*m", said), said)
         _, said = self.on_terminal("inspect", self.path, NO_COLOR="")
@@ -76,29 +89,51 @@ class Terminal(Case):
         evil = "\x1b[2J\x07\x9b31m\u202egnp\n\\x"
         save_file({evil: np.arange(3)}, self.folder / "e.safetensors")
         np.savez(self.folder / "f.npz", other=np.arange(3))
-        for arguments, status in ((("inspect",), OK), (("cat",), OK), (("verify",), OK), (("stats",), OK),
-                                  (("diff", self.folder / "f.npz"), NO), (("cat", "x"), FAILED)):
+        for arguments, status in (
+            (("inspect",), OK),
+            (("cat",), OK),
+            (("verify",), OK),
+            (("stats",), OK),
+            (("diff", self.folder / "f.npz"), NO),
+            (("cat", "x"), FAILED),
+        ):
             done = run(arguments[0], self.folder / "e.safetensors", *arguments[1:])
             self.assertEqual(done.returncode, status)
             said = (done.stdout + done.stderr).decode()
             self.assertFalse(set(said) & set("\x1b\x07\x9b\u202e"), said)
-        self.assertIn("\\x1b[2J\\x07\\u009b31m\\u202egnp\\n\\\\x",
-                      self.text("inspect", self.folder / "e.safetensors"))
+        self.assertIn(
+            "\\x1b[2J\\x07\\u009b31m\\u202egnp\\n\\\\x", self.text("inspect", self.folder / "e.safetensors")
+        )
         self.assertEqual(self.json("inspect", self.folder / "e.safetensors")["arrays"][0]["name"], evil)
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([COMMAND, "cat", str(self.path), "x", "--raw"], stdout=full,
-                                  stderr=subprocess.PIPE, check=False)
+            done = subprocess.run(
+                [COMMAND, "cat", str(self.path), "x", "--raw"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
         self.assertEqual(done.returncode, FAILED)
         self.assertIn(b"standard output", done.stderr)
 
     def test_an_interrupt_leaves_nothing(self):
-        np.savez(self.folder / "big.npz", **{f"x{i}": np.random.default_rng(i).normal(size=2_000_000)
-                                             for i in range(6)})
+        np.savez(
+            self.folder / "big.npz",
+            **{f"x{i}": np.random.default_rng(i).normal(size=2_000_000) for i in range(6)},
+        )
         before = sorted(os.listdir(self.folder))
-        running = subprocess.Popen([COMMAND, "convert", str(self.folder / "big.npz"), str(self.folder / "c.zarr"),
-                                    "--codec", "zstd:19"], stderr=subprocess.PIPE)
+        running = subprocess.Popen(
+            [
+                COMMAND,
+                "convert",
+                str(self.folder / "big.npz"),
+                str(self.folder / "c.zarr"),
+                "--codec",
+                "zstd:19",
+            ],
+            stderr=subprocess.PIPE,
+        )
         while len(os.listdir(self.folder)) == len(before) and running.poll() is None:
             time.sleep(0.01)
         running.send_signal(signal.SIGINT)
@@ -117,9 +152,18 @@ class Usage(Case):
         self.assertIn("Exit status", said)
 
     def test_bad_usage(self):
-        for arguments in ((), ("nothing",), ("cat",), ("inspect", "a", "b", "c"), ("cat", "a", "--raw", "--json"),
-                          ("inspect", "--memory", "x", "."), ("inspect", "--memory", "1K", "."), ("completion", "tcsh"),
-                          ("diff", "a", "b", "--tolerance", "-1"), ("stats", "a", "--bins", "0")):
+        for arguments in (
+            (),
+            ("nothing",),
+            ("cat",),
+            ("inspect", "a", "b", "c"),
+            ("cat", "a", "--raw", "--json"),
+            ("inspect", "--memory", "x", "."),
+            ("inspect", "--memory", "1K", "."),
+            ("completion", "tcsh"),
+            ("diff", "a", "b", "--tolerance", "-1"),
+            ("stats", "a", "--bins", "0"),
+        ):
             self.refused(*arguments)
 
     def test_completion(self):
@@ -133,7 +177,8 @@ class Usage(Case):
         def complete(*words):
             program = self.text("completion", "bash") + (
                 f"COMP_WORDS=({' '.join(words)}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n"
-                '_zarrpoint; printf "%s\\n" "${COMPREPLY[@]}"')
+                '_zarrpoint; printf "%s\\n" "${COMPREPLY[@]}"'
+            )
             said = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
             return said.stdout.split()
 
@@ -150,7 +195,11 @@ class Usage(Case):
                     name = option if shell != "fish" else option[2:]
                     self.assertIn(name, self.text("completion", shell) + "--help")
         if shutil.which("man"):
-            shown = subprocess.run(["man", "--warnings", "-l", str(ROOT / "tools/cli/zarrpoint.1")],
-                                   capture_output=True, env={**os.environ, "MANPAGER": "cat"}, check=True)
+            shown = subprocess.run(
+                ["man", "--warnings", "-l", str(ROOT / "tools/cli/zarrpoint.1")],
+                capture_output=True,
+                env={**os.environ, "MANPAGER": "cat"},
+                check=True,
+            )
             self.assertEqual(shown.stderr, b"")
             self.assertIn(b"EXIT STATUS", shown.stdout)

@@ -22,8 +22,11 @@ def flip(path, offset):
 class Verify(Case):
     def setUp(self):
         super().setUp()
-        self.arrays = {"a/w": random_array("float32", (64, 96)), "a/b": random_array("int16", (50,)),
-                       "step": np.array(7)}
+        self.arrays = {
+            "a/w": random_array("float32", (64, 96)),
+            "a/b": random_array("int16", (50,)),
+            "step": np.array(7),
+        }
         self.source = self.folder / "in.safetensors"
         save_file(self.arrays, self.source)
 
@@ -56,8 +59,10 @@ class Verify(Case):
         for chunk in (0, 2):  # raw inner chunks lie one after another from the start
             flip(shard, chunk * 16 * 96 * 4 + 5)
         found = self.faults(path)
-        self.assertEqual([(f["file"], f["array"], f["key"], f["chunk"]) for f in found],
-                         [(str(shard), "a/w", "c/0/0", f"[{i}, 0]") for i in (0, 2)])
+        self.assertEqual(
+            [(f["file"], f["array"], f["key"], f["chunk"]) for f in found],
+            [(str(shard), "a/w", "c/0/0", f"[{i}, 0]") for i in (0, 2)],
+        )
         said = self.text("verify", path, status=NO)
         self.assertIn(f'fault  {shard}: array "a/w": key c/0/0: chunk [2, 0]: corrupt: its 6144', said)
         self.assertIn("3 arrays", said)
@@ -114,14 +119,20 @@ class Verify(Case):
     def test_hierarchies_of_others(self):
         root = zarr.create_group(self.folder / "z.zarr")
         for name in ("x", "g/y"):
-            root.create_array(name, data=random_array("float64", (30, 40)), chunks=(5, 8), shards=(10, 16),
-                              compressors=[ZstdCodec(), Crc32cCodec()])
+            root.create_array(
+                name,
+                data=random_array("float64", (30, 40)),
+                chunks=(5, 8),
+                shards=(10, 16),
+                compressors=[ZstdCodec(), Crc32cCodec()],
+            )
         flip(self.folder / "z.zarr/x/c/1/2", 30)
         flip(self.folder / "z.zarr/x/c/0/0", 30)
         flip(self.folder / "z.zarr/g/y/c/2/1", -1)
         found = self.faults(self.folder / "z.zarr")
-        self.assertEqual([(f["array"], f["key"]) for f in found],
-                         [("g/y", "c/2/1"), ("x", "c/0/0"), ("x", "c/1/2")])
+        self.assertEqual(
+            [(f["array"], f["key"]) for f in found], [("g/y", "c/2/1"), ("x", "c/0/0"), ("x", "c/1/2")]
+        )
         self.assertTrue(all("chunk" in f for f in found[1:]))
         (self.folder / "z.zarr/g/y/zarr.json").write_text("{")
         found = self.faults(self.folder / "z.zarr")

@@ -35,6 +35,11 @@ class staging_budget final : public zp::memory_resource {
     changed_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= limit_; });
     used_ += bytes;
   }
+  void give_back(std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    used_ -= bytes;
+    changed_.notify_all();
+  }
   /// Memory that was admitted before.
   void remember(const void* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -66,31 +71,58 @@ class staging_budget final : public zp::memory_resource {
 
 /// An array that lies in a file.
 struct stored_array {
-  const source* from;
-  std::size_t index;
-  staging_budget* budget;
+  const source* from = nullptr;
+  std::size_t index = 0;
+  staging_budget* budget = nullptr;
+  bool has_memory = false;  ///< the budget learns from the memory when the array is done with
+
+  std::size_t bytes() const { return static_cast<std::size_t>(from->entries()[index].bytes()); }
+};
+
+/// Its turn to be staged, which ends with this object if no memory could be had.
+class turn {
+ public:
+  turn() = default;
+  explicit turn(stored_array* of) : of_(of) {}
+  turn(const turn& other) : of_(other.of_) {}
+  turn& operator=(const turn& other) {
+    turn copy(other);
+    std::swap(of_, copy.of_);
+    std::swap(admitted_, copy.admitted_);
+    return *this;
+  }
+  ~turn() {
+    if (admitted_ && !of_->has_memory) of_->budget->give_back(of_->bytes());
+  }
+
+  void wait() const {
+    if (of_ == nullptr || of_->bytes() == 0) return;
+    of_->budget->admit(of_->bytes());
+    admitted_ = true;
+  }
+
+ private:
+  stored_array* of_ = nullptr;
+  mutable bool admitted_ = false;
 };
 
 /// The memory space of such arrays.
 struct file_space {
-  struct event {
-    const stored_array* waiting = nullptr;  ///< to be staged
-  };
+  using event = turn;
   static constexpr bool host_accessible = false;
   static constexpr const char* name = "file";
 
-  const stored_array* array = nullptr;
+  stored_array* array = nullptr;
 
   zp::result<void> wait(const event& ready) const {
-    if (ready.waiting == nullptr) return {};
-    const entry& of = ready.waiting->from->entries()[ready.waiting->index];
-    if (of.bytes() != 0) ready.waiting->budget->admit(static_cast<std::size_t>(of.bytes()));
+    ready.wait();
     return {};
   }
   /// Staging copies a dense array in one piece.
   zp::result<event> copy_to_host(zp::mutable_bytes to, const std::byte*) const {
     const entry& of = array->from->entries()[array->index];
     array->budget->remember(to.data(), to.size());
+    array->has_memory = true;
     ZARRPOINT_CHECK(
         array->from->read(array->index, whole(of), zp::dense_view(to.data(), *of.spec)));
     return event{};
@@ -142,7 +174,7 @@ class zarr_conversion {
     view.shape = array.spec->shape;
     view.strides = zp::row_major_strides(view.shape, view.type.size());
     view.space = {&stored_[i]};
-    view.ready = {&stored_[i]};
+    view.ready = turn(&stored_[i]);
     leaves_.emplace_back(each.name, view);
     return {};
   }

@@ -212,18 +212,19 @@ class comparison {
       block = std::move(cast);
       return {};
     };
-    const auto status = for_each_row_block(
-        a, whole(a), {}, [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
-          ZARRPOINT_TRY(x, zp::tensor::make({a.spec->type, part.shape}));
-          ZARRPOINT_TRY(y, zp::tensor::make({b.spec->type, part.shape}));
-          ZARRPOINT_CHECK(a_.read(index_a, part, x.mutable_view()));
-          ZARRPOINT_CHECK(b_.read(index_b, part, y.mutable_view()));
-          if (bar_) bar_->add(name, byte_count(x.spec()).value_or(0));
-          ZARRPOINT_CHECK(in_common(x));
-          ZARRPOINT_CHECK(in_common(y));
-          with.run(x, y, first);
-          return {};
-        });
+    const auto status =
+        for_each_row_block(a, whole(a), a_.blocks(),
+                           [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
+                             ZARRPOINT_TRY(x, zp::tensor::make({a.spec->type, part.shape}));
+                             ZARRPOINT_TRY(y, zp::tensor::make({b.spec->type, part.shape}));
+                             ZARRPOINT_CHECK(a_.read(index_a, part, x.mutable_view()));
+                             ZARRPOINT_CHECK(b_.read(index_b, part, y.mutable_view()));
+                             if (bar_) bar_->add(name, byte_count(x.spec()).value_or(0));
+                             ZARRPOINT_CHECK(in_common(x));
+                             ZARRPOINT_CHECK(in_common(y));
+                             with.run(x, y, first);
+                             return {};
+                           });
     if (!status) {
       if (status.failure().code == zp::errc::cancelled) return status;
       failed_ = true;

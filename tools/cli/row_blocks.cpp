@@ -100,7 +100,8 @@ zp::result<void> for_each_block(
   if (array.fault) return *array.fault;
   zp::tensor block;
   return for_each_row_block(
-      array, all, {}, [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
+      array, all, from.blocks(),
+      [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
         const zp::tensor_spec spec{array.spec->type, part.shape};
         if (block.spec() != spec) {
           block = {};

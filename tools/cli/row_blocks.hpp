@@ -14,13 +14,6 @@
 
 namespace cli {
 
-/// How large a block may be: what is aimed at, and what it may take so that no chunk is decoded
-/// twice.
-struct block_size {
-  std::uint64_t wanted = std::uint64_t{32} << 20;
-  std::uint64_t most = std::uint64_t{512} << 20;
-};
-
 /// Cuts a selection of an array into boxes that follow one another in row-major order, each of
 /// which is contiguous there. Calls `f(part, first)`: a part of the array, and the number of the
 /// selection's elements before it. Stops at the first error.

@@ -57,9 +57,7 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   return unsupported(path, "not a format that is known: Zarr, safetensors, npy and npz are");
 }
 
-}  // namespace
-
-zp::result<source_pointer> open_source(const std::string& path, const zp::context& how) {
+zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
   switch (kind_of(path)) {
     case path_kind::nothing:
       return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
@@ -77,6 +75,14 @@ zp::result<source_pointer> open_source(const std::string& path, const zp::contex
     return zp::error{zp::errc::invalid_argument,
                      path + ": a metadata document; name the directory it lies in"};
   return open_by_content(path, how);
+}
+
+}  // namespace
+
+zp::result<source_pointer> open_source(const std::string& path, const zp::context& how) {
+  auto opened = open_any(path, how);
+  if (opened) (*opened)->set_blocks(block_size::within(how.limit.memory));
+  return opened;
 }
 
 zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {

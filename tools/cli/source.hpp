@@ -12,6 +12,7 @@
 #include <zarrpoint/core/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -71,6 +72,19 @@ class verification {
   ~verification() = default;
 };
 
+/// How large the blocks may be in which an array is read: what is aimed at, and what one may take
+/// so that no chunk is decoded twice.
+struct block_size {
+  std::uint64_t wanted = std::uint64_t{32} << 20;
+  std::uint64_t most = std::uint64_t{512} << 20;
+
+  /// For a budget of that many bytes.
+  static block_size within(std::uint64_t memory) {
+    const block_size usual;
+    return {std::min(usual.wanted, memory / 8), std::min(usual.most, memory / 4)};
+  }
+};
+
 /// An open file or hierarchy. Reading is possible from several threads.
 class source {
  public:
@@ -85,6 +99,8 @@ class source {
   const zp::node& attributes() const { return attributes_; }
   /// Identifies the commit of a checkpoint of ours.
   const std::string& id() const { return id_; }
+  const block_size& blocks() const { return blocks_; }
+  void set_blocks(const block_size& size) { blocks_ = size; }
 
   /// The elements of a part, of the stored dtype; `into` is dense.
   virtual zp::result<void> read(std::size_t index, const zp::selection& part,
@@ -100,12 +116,16 @@ class source {
   std::vector<entry> entries_;
   zp::node attributes_;
   std::string id_;
+
+ private:
+  block_size blocks_;
 };
 
 using source_pointer = std::unique_ptr<source>;
 
 /// Opens a checkpoint of ours, a Zarr hierarchy or array, a safetensors file or the index of
-/// several, an npy or npz file. Errors: `unsupported` names other formats that are recognised.
+/// several, an npy or npz file, to be read within the memory of the context. Errors: `unsupported`
+/// names other formats that are recognised.
 zp::result<source_pointer> open_source(const std::string& path, const zp::context& how);
 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);

@@ -121,16 +121,17 @@ class array_verifier {
     }
     whole_object_failed_ = false;
     zp::tensor block;
-    const auto status = for_each_row_block(
-        entry_, part, {}, [&](const zp::selection& rows, std::uint64_t) -> zp::result<void> {
-          if (to_.stopped() || whole_object_failed_)
-            return zp::error{zp::errc::cancelled, "no need to go on"};
-          const auto good = read(rows, block);
-          if (!good) find_chunks(rows, object.key, good.failure());
-          const zp::tensor_spec spec{entry_.spec->type, rows.shape};
-          to_.read(entry_.name, byte_count(spec).value_or(0));
-          return {};
-        });
+    const auto status =
+        for_each_row_block(entry_, part, from_.blocks(),
+                           [&](const zp::selection& rows, std::uint64_t) -> zp::result<void> {
+                             if (to_.stopped() || whole_object_failed_)
+                               return zp::error{zp::errc::cancelled, "no need to go on"};
+                             const auto good = read(rows, block);
+                             if (!good) find_chunks(rows, object.key, good.failure());
+                             const zp::tensor_spec spec{entry_.spec->type, rows.shape};
+                             to_.read(entry_.name, byte_count(spec).value_or(0));
+                             return {};
+                           });
     static_cast<void>(status);  // what is wrong is told already
   }
 

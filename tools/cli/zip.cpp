@@ -246,6 +246,13 @@ class inflater {
   bool ready_;
 };
 
+/// Deflate makes at most 1032 bytes of one: more is not believed, so that no memory is taken.
+zp::result<void> check_size(const zip_member& member) {
+  if (!member.deflated || member.size / 1032 <= member.stored_size + 1) return {};
+  return broken("member " + zp::detail::in_quotes(member.name) +
+                " says a size that it cannot have");
+}
+
 }  // namespace
 
 zp::result<void> check_zip_member(const zp::blob& archive, const zip_member& member) {
@@ -265,10 +272,7 @@ zp::result<void> check_zip_member(const zp::blob& archive, const zip_member& mem
 }
 
 zp::result<zp::buffer> read_zip_member(const zp::blob& archive, const zip_member& member) {
-  // Deflate makes at most 1032 bytes of one: more is not believed, so that no memory is taken.
-  if (member.deflated && member.size / 1032 > member.stored_size + 1)
-    return broken("member " + zp::detail::in_quotes(member.name) +
-                  " says a size that it cannot have");
+  ZARRPOINT_CHECK(check_size(member));
   ZARRPOINT_TRY(out, zp::buffer::allocate(static_cast<std::size_t>(member.size)));
   if (member.deflated) {
     ZARRPOINT_CHECK(inflater().run(archive, member, out.bytes()));
@@ -282,6 +286,7 @@ zp::result<zp::buffer> read_zip_member(const zp::blob& archive, const zip_member
 
 zp::result<std::vector<std::byte>> read_zip_head(const zp::blob& archive, const zip_member& member,
                                                  std::size_t size) {
+  ZARRPOINT_CHECK(check_size(member));
   std::vector<std::byte> out(static_cast<std::size_t>(std::min<std::uint64_t>(member.size, size)));
   if (member.deflated) {
     ZARRPOINT_CHECK(inflater().run(archive, member, out, true));
