@@ -7,7 +7,8 @@ Checks: each relative link leads to a file of the repository, each #anchor to a 
 that is named in `code` exists (as it stands, or below include/zarrpoint or tests); each ```cpp block
 of docs/ stands, but for white space, in the C++ file that the last link before it leads to; for each
 of the ten tasks of docs/contributing.md a row of docs/index.md leads to its page and names its
-header. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
+header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, and
+all of one row of a table in one row there. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
 So does each block, of any language, that follows a link to a file of tests/consumers in its section.
 
@@ -24,6 +25,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.+?) *#*$")
 CODE = re.compile(r"`([^`]+)`")
 FILE_NAME = re.compile(r"[\w.-]+(/[\w.-]+)+\.(hpp|cpp|py|sh|md|txt)")
+FIGURE = re.compile(r"\d[\d.,]* (?:GB/s|MB/s|ms|us|%)")
 PLACES = ("", "include/zarrpoint/", "tests/")
 SOURCES = (".hpp", ".cpp")
 CONSUMERS = "tests/consumers/"
@@ -116,10 +118,33 @@ def task_errors(docs):
     return errors
 
 
+def figure_errors(root):
+    """The figures of README.md and performance.md that benchmarks.md does not have."""
+    measured = root / "docs/benchmarks.md"
+    if not measured.exists():
+        return []
+    text = measured.read_text(encoding="utf-8")
+    lines, errors = [f" {line} " for line in text.split("\n")], []
+    for name in ("README.md", "docs/performance.md"):
+        path = root / name
+        for number, language, body in blocks(path.read_text(encoding="utf-8")) if path.exists() else ():
+            figures = FIGURE.findall(body[0]) if language is None else []
+            if not figures:
+                continue
+            if body[0].startswith("|"):  # with the ratios
+                wanted = figures + re.findall(r"(?<=\| )\d+\.\d+(?= \|)", body[0])
+                good = any(all(f" {figure} " in line for figure in wanted) for line in lines)
+            else:
+                good = all(re.search(rf"(?<![\d.,]){re.escape(figure)}", text) for figure in figures)
+            if not good:
+                errors.append(f"{name}:{number}: docs/benchmarks.md has no such figures")
+    return errors
+
+
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
-    errors += task_errors(root / "docs")
+    errors += task_errors(root / "docs") + figure_errors(root)
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         consumer = None  # what the last link of the section to a file of a consumer leads to
@@ -160,6 +185,8 @@ GOOD = {
     "docs/contributing.md": "| [x](../README.md) | `core/a.hpp` |\n**Ten tasks.**\n"
     "| [d](d.md#d) | `core/a.hpp` |\n",
     "docs/index.md": "| [d](d.md) | `core/a.hpp` |\n",
+    "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.7 |\n",
+    "docs/performance.md": "1.5 GB/s, and\n| a | 1.5 GB/s | 0.8 |\n",
     "include/zarrpoint/core/a.hpp": "",
     "tests/a.cpp": "int a;\nint b;\n  int c;\n",
 }
@@ -173,6 +200,8 @@ BREACHES = [
     ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
     ("consumer", {"docs/x.md": "# A\n[a](../tests/consumers/a/run.sh)\n```sh\nb\n```\n",
                   "tests/consumers/a/run.sh": "a"}, "does not stand in tests/consumers/a/run.sh"),
+    ("figure", {"README.md": "# A b c\n2.5 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
+    ("figures of two rows", {"README.md": "| a | 1.5 GB/s | 0.7 |"}, "README.md:1: docs/benchmarks"),
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
               "docs/index.md": "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
      "docs/contributing.md:2: no row of docs/index.md"),
