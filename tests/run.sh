@@ -22,7 +22,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 packages() {
-  need_packages g++ clang-16 libclang-rt-16-dev clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
+  need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
     libcli11-dev python3 python3-venv
 }
@@ -70,7 +70,12 @@ preset() {
 
 dev() { preset dev; }
 # By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
-asan() { preset asan; }
+asan() {
+  rm -rf build/asan/profiles
+  LLVM_PROFILE_FILE=$PWD/build/asan/profiles/%2m.profraw preset asan
+}
+# Of the run before: at least 90 % of the lines of include/.
+coverage() { "$python" tests/tools/coverage.py build/asan 90; }
 tsan() { preset tsan "exec array checkpoint"; }
 noexcept() { preset noexcept; }
 compile_fail() { "$python" tests/tools/compile_fail.py; }
@@ -90,7 +95,7 @@ fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan coverage tsan noexcept size fuzz tidy"
 
 run_steps() {
   local step began status passed=0 failed=0
@@ -109,6 +114,7 @@ run_steps() {
     if [ $status -eq 0 ]; then
       passed=$((passed + 1))
       printf 'ok    %4d s  %s\n' $((SECONDS - began)) "$step"
+      [ "$step" != coverage ] || sed 's/^/      | /' "$logs/$step.log"
     else
       failed=$((failed + 1))
       printf 'FAIL  %4d s  %s (exit status %d; %s)\n' $((SECONDS - began)) "$step" $status \
