@@ -51,7 +51,6 @@ struct training {
   matrix weights = matrix(outputs, inputs);
   matrix momentum = matrix(outputs, inputs);
   std::vector<float> loss;  // of each step so far
-  friend bool operator==(const training&, const training&) = default;
 };
 
 float input_at(std::int64_t step, std::size_t i) {
