@@ -222,6 +222,8 @@ class Hostile(Case):
             self.assertIn(word, self.refused("inspect", self.folder / name))
         (self.folder / "dir").mkdir()
         self.assertIn("no Zarr hierarchy", self.refused("inspect", self.folder / "dir"))
+        zarr.create_array(self.folder / "loose/a/b", data=np.arange(3))
+        self.assertEqual(self.json("cat", self.folder / "loose", "a/b"), [0, 1, 2])
         (self.folder / "dir/manifest.ocdbt").write_bytes(b"x")
         self.assertIn("OCDBT", self.refused("inspect", self.folder / "dir"))
         os.mkfifo(self.folder / "fifo")

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -140,6 +141,26 @@ class Terminal(Case):
         _, said = running.communicate()
         self.assertEqual((running.returncode, said), (130, b"zarrpoint: interrupted\n"))
         self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_an_interrupt_ends_reading(self):
+        with open(self.folder / "big.npy", "wb") as file:  # 40 GB of holes
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "|u1", "fortran_order": False, "shape": (40 * 2**30,)}
+            )
+            file.truncate(file.tell() + 40 * 2**30)
+        for command in ("stats", "verify", "cat"):
+            options = ["--raw"] if command == "cat" else []
+            running = subprocess.Popen(
+                [COMMAND, command, str(self.folder / "big.npy"), *options],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            while f"{COMMAND}\0" not in Path(f"/proc/{running.pid}/cmdline").read_text():
+                time.sleep(0.01)
+            time.sleep(0.3)  # until it reads, or else it is ended by the signal itself
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate()
+            self.assertIn((running.returncode, said), [(130, b"zarrpoint: interrupted\n"), (-2, b"")])
 
 
 class Usage(Case):

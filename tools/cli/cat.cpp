@@ -13,8 +13,7 @@
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
-
-#include <algorithm>
+#include "utf32_texts.hpp"
 
 namespace cli {
 
@@ -52,27 +51,11 @@ zp::result<void> put_npy(const wanted& of) {
     ZARRPOINT_CHECK(put(header));
     return put_elements(of);
   }
-  std::size_t length = 1;
-  const auto each_text = [&](const auto& f) {
-    return for_each_block(of.from, of.index, of.part.part,
-                          [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                            for (const std::string& text : block.data<std::string>())
-                              ZARRPOINT_CHECK(f(text));
-                            return {};
-                          });
-  };
-  ZARRPOINT_CHECK(each_text([&](const std::string& text) -> zp::result<void> {
-    ZARRPOINT_TRY(units, utf32_length(text));
-    length = std::max(length, units);
-    return {};
-  }));
+  const utf32_texts texts(of.from, of.index, of.part.part);
+  ZARRPOINT_TRY(length, texts.longest());
   ZARRPOINT_TRY(header, make_npy(spec, length));
   ZARRPOINT_CHECK(put(header));
-  return each_text([&](const std::string& text) {
-    std::string element;
-    append_utf32(element, text, length);
-    return put(element);
-  });
+  return texts.write(length, [](zp::bytes_view bytes) { return put(bytes); });
 }
 
 /// Lists within lists of no element: `[[], []]`.

@@ -12,6 +12,7 @@
 #include "row_blocks.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
+#include "utf32_texts.hpp"
 #include "zip.hpp"
 
 #include <algorithm>
@@ -61,50 +62,13 @@ zp::safetensors::metadata_map metadata_of(const source& from) {
   return out;
 }
 
-/// Strings as numpy's U type, which needs the length of the longest first.
-class text_member {
- public:
-  text_member(const conversion& what, const converted& each) : what_(what), each_(each) {}
-
-  zp::result<std::size_t> longest() const {
-    std::size_t length = 1;
-    ZARRPOINT_CHECK(each_text([&](const std::string& text) -> zp::result<void> {
-      ZARRPOINT_TRY(units, utf32_length(text));
-      length = std::max(length, units);
-      return {};
-    }));
-    return length;
-  }
-  zp::result<void> write(std::size_t length, zip_writer& to) const {
-    return each_text([&](const std::string& text) {
-      std::string element;
-      append_utf32(element, text, length);
-      return to.write(zp::as_bytes(element));
-    });
-  }
-
- private:
-  template <class F>
-  zp::result<void> each_text(const F& f) const {
-    return for_each_block(what_.from, each_.index, whole(what_.from.entries()[each_.index]),
-                          [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                            for (const std::string& text : block.data<std::string>())
-                              ZARRPOINT_CHECK(f(text));
-                            return {};
-                          });
-  }
-
-  const conversion& what_;
-  const converted& each_;
-};
-
 zp::result<void> add_member(const conversion& what, const converted& each, progress& bar,
                             zip_writer& to) {
   const zp::tensor_spec spec{each.type, what.spec(each).shape};
   std::size_t length = 0;
-  const text_member text(what, each);
+  const utf32_texts texts(what.from, each.index, whole(what.from.entries()[each.index]));
   if (spec.type.is_variable()) {
-    ZARRPOINT_TRY(longest, text.longest());
+    ZARRPOINT_TRY(longest, texts.longest());
     length = longest;
   }
   ZARRPOINT_TRY(header, make_npy(spec, length));
@@ -112,7 +76,7 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
   ZARRPOINT_CHECK(to.begin(each.name + ".npy", header.size() + bytes));
   ZARRPOINT_CHECK(to.write(zp::as_bytes(header)));
   if (length != 0) {
-    ZARRPOINT_CHECK(text.write(length, to));
+    ZARRPOINT_CHECK(texts.write(length, [&](zp::bytes_view part) { return to.write(part); }));
   } else {
     ZARRPOINT_CHECK(stream(what, each, bar, [&](zp::bytes_view part) { return to.write(part); }));
   }

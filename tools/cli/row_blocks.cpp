@@ -102,6 +102,7 @@ zp::result<void> for_each_block(
   return for_each_row_block(
       array, all, from.blocks(),
       [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
+        ZARRPOINT_CHECK(from.check_stop());
         const zp::tensor_spec spec{array.spec->type, part.shape};
         if (block.spec() != spec) {
           block = {};

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 
 #include "files.hpp"
+#include "source_zarr.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -20,6 +21,17 @@ zp::error unsupported(const std::string& path, std::string_view what) {
 
 bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
 
+/// Arrays in a directory that is no group itself: Orbax and Megatron write such.
+zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
+  std::vector<finding> faults;
+  ZARRPOINT_TRY(found, open_damaged_zarr(path, how, faults));
+  if (!faults.empty())
+    return zp::error{zp::errc::corrupt, faults[0].file + ": " + faults[0].message};
+  if (found->entries().empty())
+    return zp::error{zp::errc::not_found, path + " holds no Zarr array, nor anything known"};
+  return std::move(found);
+}
+
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
   auto opened = open_zarr(path, how);
@@ -28,11 +40,11 @@ zp::result<source_pointer> open_directory(const std::string& path, const zp::con
     return unsupported(path, "an OCDBT key-value store (Orbax's default) is not supported");
   if (is_there(path + "/.metadata"))
     return unsupported(path, "a torch.distributed checkpoint (DCP) is not supported");
+  auto loose = open_loose_arrays(path, how);
+  if (loose || loose.failure().code != zp::errc::not_found) return loose;
   if (is_there(path + "/_METADATA") || is_there(path + "/_CHECKPOINT_METADATA") ||
       is_there(path + "/metadata.json"))
-    return unsupported(path,
-                       "a checkpoint directory that is no Zarr hierarchy itself; name an "
-                       "array or a group beneath it");
+    return unsupported(path, "a checkpoint directory without a Zarr array in it");
   return opened;
 }
 
@@ -81,7 +93,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
 
 zp::result<source_pointer> open_source(const std::string& path, const zp::context& how) {
   auto opened = open_any(path, how);
-  if (opened) (*opened)->set_blocks(block_size::within(how.limit.memory));
+  if (opened) (*opened)->set_context(how);
   return opened;
 }
 

@@ -100,7 +100,16 @@ class source {
   /// Identifies the commit of a checkpoint of ours.
   const std::string& id() const { return id_; }
   const block_size& blocks() const { return blocks_; }
-  void set_blocks(const block_size& size) { blocks_ = size; }
+  /// Errors: `cancelled`, when the work is to end.
+  zp::result<void> check_stop() const {
+    if (!stop_.stop_requested()) return {};
+    return zp::error{zp::errc::cancelled, "stopped"};
+  }
+  /// Takes over how it is to be read.
+  void set_context(const zp::context& how) {
+    blocks_ = block_size::within(how.limit.memory);
+    stop_ = how.stop;
+  }
 
   /// The elements of a part, of the stored dtype; `into` is dense.
   virtual zp::result<void> read(std::size_t index, const zp::selection& part,
@@ -119,6 +128,7 @@ class source {
 
  private:
   block_size blocks_;
+  zp::stop_token stop_;
 };
 
 using source_pointer = std::unique_ptr<source>;

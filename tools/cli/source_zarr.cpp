@@ -194,8 +194,12 @@ class lenient_walk {
       : store_(store), how_(how), faults_(faults) {}
 
   zp::result<zp::checkpoint_contents> run() {
+    constexpr std::size_t most = 100'000;
     std::vector<std::string> open{""};
-    while (!open.empty()) {
+    for (std::size_t seen = 0; !open.empty(); ++seen) {
+      if (seen == most)
+        return zp::error{zp::errc::resource_limit,
+                         "more than " + std::to_string(most) + " directories without a root group"};
       const std::string at = std::move(open.back());
       open.pop_back();
       if (std::count(at.begin(), at.end(), '/') > 64) continue;
@@ -215,6 +219,10 @@ class lenient_walk {
   std::optional<zp::node> document(const std::string& at, std::string_view name) {
     const auto read = [&]() -> zp::result<std::optional<zp::node>> {
       ZARRPOINT_TRY(node, zp::store_key::parse(at));
+      ZARRPOINT_TRY(key, node.child(name));
+      ZARRPOINT_TRY(object, store_.open(key));
+      // An empty .zarray is the lock file of a process synchronizer.
+      if (object != nullptr && object->size() == 0) return std::optional<zp::node>();
       return zp::detail::read_document(store_, node, name, how_.limit);
     };
     auto found = read();

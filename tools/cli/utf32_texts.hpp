@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Strings as numpy's U type has them: of one length, which must be known before the first is
+// written.
+
+#include "npy.hpp"
+#include "row_blocks.hpp"
+#include "source.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace cli {
+
+/// The strings of a part of an array, which outlives this.
+class utf32_texts {
+ public:
+  utf32_texts(const source& from, std::size_t index, const zp::selection& part)
+      : from_(from), index_(index), part_(part) {}
+
+  /// Code points of the longest, at least 1. Errors: those of `utf32_length` and of reading.
+  zp::result<std::size_t> longest() const {
+    std::size_t length = 1;
+    ZARRPOINT_CHECK(for_each_text([&](const std::string& text) -> zp::result<void> {
+      ZARRPOINT_TRY(units, utf32_length(text));
+      length = std::max(length, units);
+      return {};
+    }));
+    return length;
+  }
+
+  /// Calls `write(bytes)` for each of them.
+  template <class F>
+  zp::result<void> write(std::size_t length, const F& write) const {
+    return for_each_text([&](const std::string& text) -> zp::result<void> {
+      std::string element;
+      append_utf32(element, text, length);
+      return write(zp::as_bytes(element));
+    });
+  }
+
+ private:
+  template <class F>
+  zp::result<void> for_each_text(const F& f) const {
+    return for_each_block(from_, index_, part_,
+                          [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                            for (const std::string& text : block.data<std::string>())
+                              ZARRPOINT_CHECK(f(text));
+                            return {};
+                          });
+  }
+
+  const source& from_;
+  const std::size_t index_;
+  const zp::selection part_;
+};
+
+}  // namespace cli
