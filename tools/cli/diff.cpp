@@ -216,7 +216,7 @@ class comparison {
         for_each_row_block(a, whole(a), a_.blocks(),
                            [&](const zp::selection& part, std::uint64_t first) -> zp::result<void> {
                              ZARRPOINT_CHECK(a_.check_stop());
-          ZARRPOINT_TRY(x, zp::tensor::make({a.spec->type, part.shape}));
+                             ZARRPOINT_TRY(x, zp::tensor::make({a.spec->type, part.shape}));
                              ZARRPOINT_TRY(y, zp::tensor::make({b.spec->type, part.shape}));
                              ZARRPOINT_CHECK(a_.read(index_a, part, x.mutable_view()));
                              ZARRPOINT_CHECK(b_.read(index_b, part, y.mutable_view()));

@@ -57,7 +57,6 @@ class array_verifier {
  public:
   array_verifier(const zarr_source& from, std::size_t index, verification& to)
       : from_(from),
-        index_(index),
         entry_(from.entries()[index]),
         array_(*from.array_at(index)),
         leaf_(from.contents().leaves[index]),
@@ -183,7 +182,6 @@ class array_verifier {
   }
 
   const zarr_source& from_;
-  const std::size_t index_;
   const entry& entry_;
   const zp::array& array_;
   const zp::stored_leaf& leaf_;
