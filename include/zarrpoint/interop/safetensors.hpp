@@ -268,8 +268,9 @@ inline result<void> save(const any_store& store, const store_key& key,
   std::vector<const named_view*> order;
   order.reserve(tensors.size());
   for (const named_view& each : tensors) order.push_back(&each);
-  std::stable_sort(order.begin(), order.end(), [](const named_view* a, const named_view* b) {
-    return a->view.type.size() > b->view.type.size();
+  std::sort(order.begin(), order.end(), [](const named_view* a, const named_view* b) {
+    const std::size_t size_a = a->view.type.size(), size_b = b->view.type.size();
+    return size_a != size_b ? size_a > size_b : a < b;  // they lie in a row: as they were given
   });
 
   header plan{{}, metadata};

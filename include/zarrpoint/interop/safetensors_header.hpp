@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -186,11 +187,18 @@ inline result<header> parse_header(bytes_view text, std::uint64_t data_bytes) {
       out.tensors.push_back(*std::move(tensor));
     }
   }
-  // An empty tensor shares its offset with the one behind it, so lengths count as well.
-  std::stable_sort(out.tensors.begin(), out.tensors.end(),
-                   [](const tensor_info& a, const tensor_info& b) {
-                     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-                   });
+  // An empty tensor shares its offset with the one behind it, so lengths count as well. Equal ones
+  // stay in order; that is not left to std::stable_sort, of which clang 19 warns in libstdc++ 12.
+  std::vector<tensor_info*> order;
+  order.reserve(out.tensors.size());
+  for (tensor_info& each : out.tensors) order.push_back(&each);
+  std::sort(order.begin(), order.end(), [](const tensor_info* a, const tensor_info* b) {
+    return std::tuple(a->offset, a->bytes, a) < std::tuple(b->offset, b->bytes, b);
+  });
+  std::vector<tensor_info> sorted;
+  sorted.reserve(order.size());
+  for (tensor_info* each : order) sorted.push_back(std::move(*each));
+  out.tensors = std::move(sorted);
   std::uint64_t end = 0;
   for (const tensor_info& each : out.tensors) {
     if (each.offset != end)
