@@ -24,7 +24,9 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
-    libcli11-dev python3 python3-venv
+    libcli11-dev python3 python3-venv clang-19 &&
+    need_architecture arm64 &&
+    need_packages g++-aarch64-linux-gnu qemu-user libzstd-dev:arm64 zlib1g-dev:arm64
 }
 
 python_packages() {
@@ -68,6 +70,9 @@ preset() {
     fixed_addresses ctest --preset "$name" "${filter[@]}"
 }
 
+# A row of which only the named tests run here; FULL=1 before the command runs them all.
+row() { if [ -n "${FULL:-}" ]; then preset "$1"; else preset "$1" "$2"; fi; }
+
 dev() { preset dev; }
 # By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
 asan() {
@@ -78,6 +83,9 @@ asan() {
 coverage() { "$python" tests/tools/coverage.py build/asan 90; }
 tsan() { preset tsan "exec array checkpoint"; }
 noexcept() { preset noexcept; }
+cxx23() { row cxx23 "checkpoint embedded"; }
+clang19() { preset clang19; }
+aarch64() { row aarch64 "codec store array embedded"; }
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -72,6 +73,15 @@ inline bool deny(long number, int error, std::optional<with_argument> only = {})
   sock_fprog program{static_cast<unsigned short>(steps.size()), steps.data()};
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// Whether the kernel has `openat2`; qemu-user of Debian 12 has not.
+inline bool has_openat2() {
+#if defined(SYS_openat2)
+  return ::syscall(SYS_openat2, -1, nullptr, nullptr, 0) < 0 && errno != ENOSYS;
+#else
+  return false;
+#endif
 }
 
 }  // namespace test
