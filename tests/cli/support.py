@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"
 
 OK, NO, FAILED = 0, 1, 2
+SANITIZED = b"__asan_init" in Path(COMMAND).read_bytes()
 
 BITS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 BITS += ["float16", "float32", "float64", "complex64", "complex128"]
@@ -34,7 +35,7 @@ def dtype_of(name):
 def run(*arguments, **options):
     """The command, its output as bytes; a crash is no exit status of its own."""
     done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, timeout=600, **options)
-    if done.returncode not in (0, 1, 2):
+    if done.returncode not in (OK, NO, FAILED) or b"Sanitizer" in done.stderr:
         raise AssertionError(f"{arguments}: exit status {done.returncode}: {done.stderr.decode()}")
     return done
 

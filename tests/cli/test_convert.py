@@ -5,13 +5,14 @@
 import json
 import subprocess
 import time
+import unittest
 
 import ml_dtypes
 import numpy as np
 import zarr
 from safetensors import deserialize
 from safetensors.numpy import save_file
-from support import BITS, COMMAND, OK, SMALL, Case, random_array, run
+from support import BITS, COMMAND, OK, SANITIZED, SMALL, Case, random_array, run
 from zarr.codecs import BloscCodec
 
 SHAPES = [(7, 10), (5,), (3, 1, 4), (), (0, 3)]
@@ -244,6 +245,7 @@ class Convert(Case):
         self.assertIn("resource_limit", said)
         self.assertIn("--memory", said)
 
+    @unittest.skipIf(SANITIZED, "AddressSanitizer takes memory of its own")
     def test_large_files_take_little_memory(self):
         count = 12_000_000  # 96 MB
         np.savez(self.folder / "a.npz", x=np.arange(count))

@@ -88,8 +88,8 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
 zp::result<void> convert_to_safetensors(const conversion& what) {
   std::vector<converted> order = what.arrays;
   // Largest elements first, so that each tensor is aligned.
-  std::stable_sort(order.begin(), order.end(), [](const converted& a, const converted& b) {
-    return a.type.size() > b.type.size();
+  std::sort(order.begin(), order.end(), [](const converted& a, const converted& b) {
+    return a.type.size() != b.type.size() ? a.type.size() > b.type.size() : a.index < b.index;
   });
   zp::safetensors::header plan{{}, metadata_of(what.from)};
   std::uint64_t end = 0;
