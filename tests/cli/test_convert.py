@@ -12,7 +12,7 @@ import numpy as np
 import zarr
 from safetensors import deserialize
 from safetensors.numpy import save_file
-from support import BITS, COMMAND, OK, SANITIZED, SMALL, Case, random_array, run
+from support import BITS, COMMAND, FAILED, OK, SANITIZED, SMALL, Case, random_array, run
 from zarr.codecs import BloscCodec
 
 SHAPES = [(7, 10), (5,), (3, 1, 4), (), (0, 3)]
@@ -45,6 +45,31 @@ class Convert(Case):
             )
             self.assertEqual(self.raw(path, name), array.tobytes(), name)
         self.assertTrue(self.json("verify", path)["ok"])
+
+    def test_what_lies_in_the_target_is_not_lost(self):
+        save_file({"w": np.arange(5.0)}, self.folder / "m.safetensors")
+        target = self.folder / "m.zarr"
+        self.expect(OK, "convert", self.folder / "m.safetensors", target)
+        inside = target / "m.safetensors"
+        (self.folder / "m.safetensors").rename(inside)
+        said = self.expect(FAILED, "convert", inside, target, "--overwrite").stderr
+        self.assertIn(b"which would be replaced with it", said)
+        self.assertTrue(inside.exists())
+        self.expect(OK, "convert", target, target, "--overwrite", "--codec", "zstd:1")
+        self.expect(OK, "verify", target)
+
+    def test_a_link_to_nothing_is_something(self):
+        np.save(self.folder / "a.npy", np.arange(3))
+        (self.folder / "b.npz").symlink_to("nowhere")
+        self.expect(FAILED, "convert", self.folder / "a.npy", self.folder / "b.npz")
+        self.assertTrue((self.folder / "b.npz").is_symlink())
+
+    def test_a_codec_for_no_array(self):
+        np.save(self.folder / "a.npy", np.arange(3))
+        said = self.expect(
+            FAILED, "convert", self.folder / "a.npy", self.folder / "c.zarr", "--codec", "b=zstd:1"
+        ).stderr
+        self.assertIn(b"--codec b=zstd:1: no array has such a name", said)
 
     def test_every_dtype_around_all_formats(self):
         names = [n for n in BITS if n not in ("complex128",)] + list(SMALL)

@@ -119,6 +119,11 @@ class Terminal(Case):
         self.assertIn(b"standard output", done.stderr)
 
     def test_an_interrupt_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                self.interrupted_by(number)
+
+    def interrupted_by(self, number):
         np.savez(
             self.folder / "big.npz",
             **{f"x{i}": np.random.default_rng(i).normal(size=2_000_000) for i in range(6)},
@@ -137,7 +142,7 @@ class Terminal(Case):
         )
         while len(os.listdir(self.folder)) == len(before) and running.poll() is None:
             time.sleep(0.01)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         _, said = running.communicate()
         self.assertEqual((running.returncode, said), (130, b"zarrpoint: interrupted\n"))
         self.assertEqual(sorted(os.listdir(self.folder)), before)

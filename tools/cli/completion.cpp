@@ -41,7 +41,7 @@ _zarrpoint() {
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
   else
-    COMPREPLY=($(compgen -f -- "$current"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
 }
 complete -o filenames -F _zarrpoint zarrpoint

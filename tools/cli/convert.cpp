@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -81,6 +83,15 @@ zp::result<zp::dims> parse_shape(const std::string& option, const std::string& t
   }
 }
 
+/// Whether `path` lies in `folder`.
+bool is_beneath(const std::string& path, const std::string& folder) {
+  std::error_code unknown;
+  const auto inner = std::filesystem::weakly_canonical(path, unknown);
+  const auto outer = std::filesystem::weakly_canonical(folder, unknown);
+  const auto [end, rest] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return !unknown && end == outer.end() && rest != inner.end();
+}
+
 /// What was asked for, against what there is.
 class planner {
  public:
@@ -111,6 +122,11 @@ class planner {
     for (const std::string& text : of_.codecs) {
       const ruled rule = split_rule(text);
       ZARRPOINT_TRY(codecs, parse_codec(rule.value));
+      const auto fits = [&](const converted& each) {
+        return rule.glob.empty() || zp::glob_match(rule.glob, each.name);
+      };
+      if (std::none_of(plan_.arrays.begin(), plan_.arrays.end(), fits))
+        return bad("--codec " + text + ": no array has such a name");
       out.rules.push_back({.glob = rule.glob.empty() ? "**" : rule.glob, .codecs = codecs});
     }
     ZARRPOINT_CHECK(add_shapes("--chunk", of_.chunks, &zp::leaf_rule::chunk_shape, out));
@@ -129,6 +145,8 @@ class planner {
 
   zp::result<void> check_target() const {
     const std::string to = target();
+    if (is_beneath(of_.in, of_.out))
+      return bad('"' + of_.in + "\" lies in \"" + of_.out + "\", which would be replaced with it");
     if (to.empty())
       return bad("--to is needed: \"" + of_.out + "\" does not tell what it is to be");
     if (to.starts_with("zarr")) return {};

@@ -112,6 +112,7 @@ zp::result<void> convert_to_safetensors(const conversion& what) {
       return {};
     }));
   }
+  ZARRPOINT_CHECK(check_free(what.out, what.overwrite));  // it may have come meanwhile
   return writer->finish();
 }
 
@@ -123,6 +124,7 @@ zp::result<void> convert_to_npz(const conversion& what) {
     auto added = add_member(what, each, bar, to);
     if (!added) return std::move(added).at("array \"" + escaped(each.name) + '"');
   }
+  ZARRPOINT_CHECK(check_free(what.out, what.overwrite));
   return to.finish();
 }
 

@@ -60,7 +60,8 @@ zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path) {
 }
 
 zp::result<void> check_free(const std::string& path, bool overwrite) {
-  if (overwrite || kind_of(path) == path_kind::nothing) return {};
+  struct ::stat info {};
+  if (overwrite || ::lstat(path.c_str(), &info) != 0) return {};
   return zp::error{zp::errc::already_exists,
                    path +
                        " is there already; --overwrite replaces a checkpoint of zarrpoint's, "

@@ -183,7 +183,7 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     const inspection found(*from, shown);
     if (of.json) return put_json(found.json(of.path));
     std::string title = painted(escaped(of.path), paint::bold) + "  " + from->format();
-    if (!from->id().empty()) title += "  " + painted(from->id(), paint::faint);
+    if (!from->id().empty()) title += "  " + painted(escaped(from->id()), paint::faint);
     return put(title + '\n' + found.tree());
   };
   if (const auto status = run(); !status) return fail(status.failure());

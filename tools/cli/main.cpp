@@ -16,6 +16,9 @@
 
 #include <CLI/CLI.hpp>
 
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,18 +40,23 @@ zp::stop_source& interrupt() {
 
 /// The first interrupt ends the work in good order, so that nothing unfinished is left behind; a
 /// second one ends it at once.
-void on_interrupt(int) {
+void on_interrupt(int signal) {
   interrupt().request_stop();
   struct ::sigaction plain {};
   plain.sa_handler = SIG_DFL;
-  ::sigaction(SIGINT, &plain, nullptr);
+  ::sigaction(signal, &plain, nullptr);
 }
 
 void catch_interrupt() {
   interrupt();
   struct ::sigaction action {};
   action.sa_handler = on_interrupt;
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct ::sigaction before {};
+    // What the caller ignores, as nohup does, stays ignored.
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      ::sigaction(signal, &action, nullptr);
+  }
 }
 
 /// Half of the machine's memory: what a file asks for beyond that is not its to ask.
@@ -196,7 +204,12 @@ struct command_line {
     to->add_option("B", diff.b, "The other")->required();
     to->add_option("--tolerance", diff.tolerance,
                    "Values differ only if |a - b| is larger (default 0: bit by bit)")
-        ->check(CLI::NonNegativeNumber);
+        ->check([](const std::string& text) -> std::string {
+          double value = -1;
+          return CLI::detail::lexical_cast(text, value) && value >= 0
+                     ? ""
+                     : "a number of 0 or more is meant";
+        });
     add_json(to, diff.json);
   }
   void add_stats() {
@@ -255,6 +268,11 @@ exit_status fail(const zp::error& failure) {
 }  // namespace cli
 
 int main(int count, char** words) {
+#if defined(M_MMAP_THRESHOLD)
+  // Blocks that were freed go back at once: glibc's heap does not use aligned ones again, and would
+  // grow by every array that is converted.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 10);
+#endif
   try {
     return static_cast<int>(cli::run(count, words));
   } catch (const std::exception& problem) {  // of the standard library: no memory

@@ -140,13 +140,12 @@ void verify_by_reading(const source& from, const std::string& file, verification
     };
     const auto status = check();
     if (status || to.stopped()) continue;
-    const bool unknown = status.failure().code == zp::errc::unsupported;
     to.add({file,
             array.name,
             {},
             {},
             to_string(status.failure()),
-            unknown ? severity::unverified : severity::fault});
+            severity_of(status.failure().code)});
   }
 }
 

@@ -44,9 +44,16 @@ struct entry {
 /// How bad a finding is.
 enum class severity : std::uint8_t {
   fault,       ///< wrong
-  unverified,  ///< not looked at: this build does not understand it
+  unverified,  ///< not looked at: not understood, not to be read, or too large for --memory
   note,        ///< worth a word, and not wrong
 };
+
+/// What an error says of what was to be verified.
+constexpr severity severity_of(zp::errc code) noexcept {
+  const bool unknown =
+      code == zp::errc::unsupported || code == zp::errc::resource_limit || code == zp::errc::io;
+  return unknown ? severity::unverified : severity::fault;
+}
 
 /// One thing that `verify` found.
 struct finding {

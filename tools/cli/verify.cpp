@@ -100,7 +100,7 @@ class report final : public verification {
                                         : painted("OK", paint::green);
     out += "  " + escaped(of_.path) + ": " + read;
     if (faults != 0) out += ", " + counted(faults, "fault");
-    if (unverified != 0) out += ", " + std::to_string(unverified) + " not supported";
+    if (unverified != 0) out += ", " + std::to_string(unverified) + " not verified";
     if (notes != 0) out += ", " + counted(notes, "note");
     return out;
   }

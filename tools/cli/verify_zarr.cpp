@@ -69,7 +69,8 @@ class array_verifier {
                entry_.name,
                {},
                {},
-               to_string(objects.failure())});
+               to_string(objects.failure()),
+               severity_of(objects.failure().code)});
       return;
     }
     if (from_.contents().is_ours()) find_missing(*objects);
@@ -145,7 +146,8 @@ class array_verifier {
   }
 
   void report(const std::string& key, std::string chunk, const zp::error& failure) {
-    to_.add({file_of(key), entry_.name, key, std::move(chunk), core_message(failure, key)});
+    to_.add({file_of(key), entry_.name, key, std::move(chunk), core_message(failure, key),
+             severity_of(failure.code)});
   }
 
   /// Reads the inner chunks of a part one by one, to name those that fail.
@@ -269,13 +271,12 @@ void verify_zarr(const zarr_source& from, verification& to) {
     const entry& array = from.entries()[i];
     if (array.fault) {
       const auto key = zp::store_key::parse(array.name);
-      const bool unknown = array.fault->code == zp::errc::unsupported;
       to.add({key ? from.store().describe(*key) : array.name,
               array.name,
               {},
               {},
               to_string(*array.fault),
-              unknown ? severity::unverified : severity::fault});
+              severity_of(array.fault->code)});
       continue;
     }
     array_verifier(from, i, to).run();
