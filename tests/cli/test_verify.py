@@ -144,6 +144,15 @@ class Verify(Case):
         self.assertEqual((found["ok"], found["faults"], found["unverified"]), (False, 0, 1))
         self.assertIn("blosc", found["findings"][0]["message"])
 
+    def test_documents_of_groups(self):
+        for to, name in (("zarr3", "zarr.json"), ("zarr2", ".zgroup")):
+            target = self.folder / f"{to}.zarr"
+            self.expect(OK, "convert", self.source, target, "--to", to)
+            self.expect(OK, "verify", target)
+            document = target / "a" / name
+            document.write_text('{"zarr_format":3,"node_type":"array"}')
+            self.assertEqual([f["file"] for f in self.faults(target)], [str(document)])
+
     def test_what_cannot_be_read_is_no_fault(self):
         np.savez_compressed(self.folder / "a.npz", x=np.zeros(1 << 20, np.float32))
         self.expect(OK, "verify", self.folder / "a.npz")

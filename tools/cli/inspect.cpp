@@ -137,7 +137,9 @@ class inspection {
             std::move(codecs),
             size.stored ? byte_text(*size.stored) : "?",
             array.spec && !array.spec->type.is_variable() ? byte_text(size.logical) : "",
-            array.spec && size.stored ? ratio_text(size.logical, *size.stored) : ""};
+            array.spec && !array.spec->type.is_variable() && size.stored
+                ? ratio_text(size.logical, *size.stored)
+                : ""};
   }
 
   zp::node json_of(std::size_t position) const {

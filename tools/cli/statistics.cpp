@@ -79,6 +79,18 @@ bool less(const std::byte* a, const std::byte* b) {
   }
 }
 
+/// The value for a sum: integers of 64 bits are exact where `long double` has as many.
+template <class T>
+long double exact_value(const std::byte* from) {
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return static_cast<long double>(value);
+  } else {
+    return static_cast<long double>(value_of<T>(from));
+  }
+}
+
 class measurement {
  public:
   measurement(const source& from, std::size_t index, std::size_t bins)
@@ -145,7 +157,7 @@ class measurement {
         } else {
           ++out_.finite;
           if (value == 0) ++out_.zero;
-          sum += static_cast<long double>(value);
+          sum += exact_value<T>(at);
           if (low == nullptr || less<T>(at, low)) low = at;
           if (high == nullptr || less<T>(high, at)) high = at;
         }

@@ -206,11 +206,8 @@ class document_verifier {
         groups.insert(leaf.name.substr(0, at));
       is_v2_ = leaf.zarr_format == 2;
     }
-    for (const std::string& group : groups) {
-      if (!document(group, is_v2_ ? ".zgroup" : "zarr.json"))
-        add(group, is_v2_ ? ".zgroup" : "zarr.json",
-            "corrupt: the document of the group is missing");
-    }
+    if (is_v2_) groups.insert("");
+    for (const std::string& group : groups) check_group(group, is_v2_ ? ".zgroup" : "zarr.json");
     check_consolidated();
   }
 
@@ -230,6 +227,14 @@ class document_verifier {
     if (found) return *std::move(found);
     add(node, name, to_string(found.failure()));
     return zp::node();
+  }
+
+  void check_group(const std::string& group, std::string_view name) {
+    const auto there = document(group, name);
+    if (!there) return add(group, name, "corrupt: the document of the group is missing");
+    if (there->is_null()) return;  // said already
+    const auto parsed = is_v2_ ? zp::parse_group_v2(*there, nullptr) : zp::parse_group_v3(*there);
+    if (!parsed) add(group, name, to_string(parsed.failure()));
   }
 
   void compare(const zp::stored_leaf& leaf, std::string_view name) {
