@@ -220,8 +220,8 @@ class checkpoint {
     auto out = std::forward<F>(f)(*leaf);
     if (out) return out;
     error failure = std::move(out).failure();
-    // Errors of its array say where that is.
-    if (failure.message.find(state_->name) == std::string::npos) failure.at(state_->name);
+    // Errors of an array begin with its place; a name could stand anywhere in a text.
+    if (!failure.message.starts_with("array ")) failure.at(state_->name);
     return std::move(failure).at(what());
   }
 
