@@ -26,9 +26,18 @@ TEST_CASE("dtype: every kind has a name that reads back, and one class") {
     CHECK(type.scalar_size() == (type.is_variable()  ? 1
                                  : type.is_complex() ? type.size() / 2
                                                      : type.size()));
+    CHECK(type.is_number() == !type.is_variable());
+    CHECK(type.component().is_complex() == false);
+    CHECK(type.component().size() == (type.is_complex() ? type.size() / 2 : type.size()));
+    if (type.is_complex() && type.size() < 8)
+      CHECK("complex_" + std::string(zp::to_string(type.component())) == zp::to_string(type));
+    CHECK(type.is_below_byte() ==
+          (type.is_number() && type != kind::bool_ && type.bits() % 8 != 0));
     ++kinds;
   }
-  CHECK(kinds == static_cast<std::size_t>(kind::string));
+  CHECK(kinds == static_cast<std::size_t>(kind::bytes));
+  CHECK(zp::dtype(kind::complex64).component() == kind::float32);
+  CHECK(zp::parse_dtype("complex_float64") == kind::complex128);
   CHECK_FALSE(zp::dtype().valid());
   CHECK(zp::dtype().size() == 0);
   CHECK(zp::to_string(zp::dtype()) == "invalid");
@@ -50,6 +59,34 @@ TEST_CASE("dtype: the names and sizes that Zarr v3 gives") {
   CHECK(zp::dtype(kind::string).is_core());
   CHECK_FALSE(zp::dtype(kind::bfloat16).is_core());
   CHECK_FALSE(zp::dtype(kind::float8_e5m2).is_core());
+}
+
+TEST_CASE("dtype: kinds with parameters are told apart by them") {
+  const zp::dtype raw = zp::dtype::raw_bytes(6);
+  CHECK(raw.size() == 6);
+  CHECK(raw.scalar_size() == 1);
+  CHECK(raw == zp::dtype::raw_bytes(6));
+  CHECK(raw != zp::dtype::raw_bytes(5));
+  CHECK(raw != zp::dtype::null_terminated(6));
+  const zp::dtype text = zp::dtype::utf32(5);
+  CHECK(text.size() == 20);
+  CHECK(text.scalar_size() == 4);
+  const zp::dtype time = zp::dtype::datetime(zp::time_unit::us, 10);
+  CHECK(time.size() == 8);
+  CHECK(time.scalar_size() == 8);
+  CHECK(time.is_time());
+  CHECK(time.unit() == zp::time_unit::us);
+  CHECK(time.scale() == 10);
+  CHECK(time != zp::dtype::datetime(zp::time_unit::us));
+  CHECK(time != zp::dtype::timedelta(zp::time_unit::us, 10));
+  for (const zp::dtype& type : {raw, text, time}) {
+    CHECK_FALSE(type.is_number());
+    CHECK_FALSE(type.is_variable());
+    CHECK(type.castable_to(type));
+    CHECK_FALSE(type.castable_to(kind::int64));
+    CHECK_FALSE(zp::dtype(kind::int64).castable_to(type));
+    CHECK_FALSE(zp::parse_dtype(zp::to_string(type)));  // the name says too little
+  }
 }
 
 TEST_CASE("dtype: any number casts to any number, a string to a string") {

@@ -19,8 +19,8 @@ namespace zarrpoint::inline v0 {
 /// The library's own tensor in host memory: dense, row-major, of any dtype, 64-byte aligned, from a
 /// memory resource that must outlive it. Move-only; an empty one has an invalid dtype.
 ///
-/// The elements of dtype string are `std::string` objects, whose text is not counted by the
-/// resource.
+/// The elements of dtype string or bytes are `std::string` objects, whose text is not counted by
+/// the resource.
 class tensor {
  public:
   tensor() = default;
@@ -66,7 +66,8 @@ class tensor {
   host_view view() const { return dense_view(memory_.data(), spec_); }
   mutable_host_view mutable_view() { return dense_view(memory_.data(), spec_); }
 
-  /// The elements in row-major order; `T` is the C++ type of the dtype, `std::string` for strings.
+  /// The elements in row-major order; `T` is the C++ type of the dtype, `std::string` for strings
+  /// and bytes.
   template <class T>
   std::span<T> data() noexcept {
     check_type<T>();
@@ -88,7 +89,7 @@ class tensor {
   void check_type() const noexcept {
     using value_type = std::remove_cv_t<T>;
     if constexpr (std::is_same_v<value_type, std::string>) {
-      ZARRPOINT_ASSERT(spec_.type == dtype_kind::string);
+      ZARRPOINT_ASSERT(spec_.type.is_variable());
     } else {
       static_assert(element<T>, "tensor::data needs the C++ type of a dtype");
       ZARRPOINT_ASSERT(spec_.type == dtype_of<value_type>);

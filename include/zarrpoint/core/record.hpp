@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// One field of a record: an element, or with a `shape` an array of elements in row-major order.
+struct record_field {
+  std::string name;
+  dtype type;
+  dims shape{};
+  std::size_t offset = 0;  ///< of its first byte in the record: set by `make_record`
+
+  friend bool operator==(const record_field&, const record_field&) = default;
+};
+
+namespace detail {
+
+struct record_layout final : record_base {
+  std::vector<record_field> fields;
+};
+
+/// Records in records, as deep as anybody has them; a file may say more.
+inline constexpr std::size_t max_record_depth = 16;
+
+inline std::size_t record_depth(const dtype& type) {
+  if (type.record() == nullptr) return 0;
+  std::size_t depth = 0;
+  for (const record_field& one : static_cast<const record_layout&>(*type.record()).fields)
+    depth = std::max(depth, record_depth(one.type));
+  return depth + 1;
+}
+
+}  // namespace detail
+
+/// The fields of a record; none for other types.
+inline std::span<const record_field> fields_of(const dtype& type) noexcept {
+  if (type.record() == nullptr) return {};
+  return static_cast<const detail::record_layout&>(*type.record()).fields;
+}
+
+/// The field of that name; null when there is none.
+inline const record_field* find_field(const dtype& type, std::string_view name) noexcept {
+  for (const record_field& one : fields_of(type))
+    if (one.name == name) return &one;
+  return nullptr;
+}
+
+/// A record of these fields, one after another without gaps; each has a fixed size. Errors:
+/// `invalid_argument` for no fields, two of one name, or one of variable length; `out_of_range`
+/// for a record larger than memory.
+inline result<dtype> make_record(std::vector<record_field> fields) {
+  const auto refuse = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
+  if (fields.empty()) return refuse("a record without fields");
+  detail::record_layout made;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    record_field& one = fields[i];
+    if (!one.type.valid() || one.type.is_variable())
+      return refuse("field \"" + one.name + "\" of type " + std::string(to_string(one.type)) +
+                    " has no fixed size");
+    if (detail::record_depth(one.type) >= detail::max_record_depth)
+      return refuse("records nested deeper than " + std::to_string(detail::max_record_depth));
+    for (std::size_t j = 0; j < i; ++j)
+      if (fields[j].name == one.name) return refuse("two fields named \"" + one.name + "\"");
+    one.offset = made.size;
+    ZARRPOINT_TRY(bytes, byte_count(one.shape, one.type.size()));
+    ZARRPOINT_TRY(end, checked_add(made.size, bytes));
+    made.size = end;
+    made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
+  }
+  auto* const kept = new detail::record_layout;
+  kept->size = made.size;
+  kept->scalar_size = made.scalar_size;
+  kept->fields = std::move(fields);
+  kept->equal = [](const detail::record_base& a, const detail::record_base& b) {
+    return static_cast<const detail::record_layout&>(a).fields ==
+           static_cast<const detail::record_layout&>(b).fields;
+  };
+  kept->destroy = [](const detail::record_base* self) {
+    delete static_cast<const detail::record_layout*>(self);
+  };
+  return dtype::of_record(detail::record_ref(kept));
+}
+
+/// Calls `f(offset, type)` for every element in one of `type` that is no record, with its offset
+/// in bytes: once for each element of a field with a shape.
+template <class F>
+void for_each_scalar(const dtype& type, F&& f, std::size_t at = 0) {
+  if (type.record() == nullptr) {
+    f(at, type);
+    return;
+  }
+  for (const record_field& one : fields_of(type)) {
+    const std::size_t size = one.type.size();
+    const auto count = static_cast<std::size_t>(element_count(one.shape).value_or(0));
+    for (std::size_t i = 0; i < count; ++i)
+      for_each_scalar(one.type, f, at + one.offset + i * size);
+  }
+}
+
+/// Whether `f(type)` holds for every kind of scalar in an element of `type`.
+template <class F>
+bool all_scalars(const dtype& type, F&& f) {
+  if (type.record() == nullptr) return f(type);
+  const std::span<const record_field> fields = fields_of(type);
+  return std::all_of(fields.begin(), fields.end(),
+                     [&](const record_field& one) { return all_scalars(one.type, f); });
+}
+
+}  // namespace zarrpoint::inline v0
