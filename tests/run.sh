@@ -23,8 +23,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
-    ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev doctest-dev libxtensor-dev \
-    libcli11-dev python3 python3-venv
+    ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev nlohmann-json3-dev doctest-dev \
+    libxtensor-dev libcli11-dev python3 python3-venv
 }
 
 python_packages() {
@@ -85,7 +85,8 @@ cxx23() { row cxx23 "checkpoint embedded"; }
 clang19() { need_packages clang-19 && preset clang19; }
 aarch64() {
   need_architecture arm64 &&
-    need_packages g++-aarch64-linux-gnu qemu-user libzstd-dev:arm64 zlib1g-dev:arm64 &&
+    need_packages g++-aarch64-linux-gnu qemu-user libzstd-dev:arm64 zlib1g-dev:arm64 \
+      libbz2-dev:arm64 liblzma-dev:arm64 &&
     row aarch64 "codec store array embedded"
 }
 compile_fail() { "$python" tests/tools/compile_fail.py; }

@@ -38,6 +38,8 @@ CONFINED = [
     (r"nlohmann/.*", {"zarr/json.hpp"}),
     (r"zstd.*\.h", {"codec/zstd.hpp"}),
     (r"zlib\.h", {"codec/gzip.hpp"}),
+    (r"bzlib\.h", {"codec/bz2.hpp"}),
+    (r"lzma\.h", {"codec/lzma.hpp", "codec/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
     (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/"}),  # how many processors may run us

@@ -6,14 +6,13 @@
 
 #include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
+#include <zarrpoint/codec/stream_library.hpp>
 
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -25,63 +24,14 @@ namespace detail {
 enum class deflate_framing : int { zlib = 0, gzip = 16 };
 
 /// zlib's memory comes from a memory resource, which counts it.
-class zlib_memory {
- public:
+struct zlib_memory {
   static void connect(z_stream& stream, memory_resource& from) {
-    stream.zalloc = allocate;
-    stream.zfree = deallocate;
+    stream.zalloc = [](void* resource, uInt items, uInt size) {
+      return library_memory::allocate(resource, std::size_t{items} * size);
+    };
+    stream.zfree = library_memory::deallocate;
     stream.opaque = &from;
   }
-
- private:
-  /// zlib does not say the size when it gives memory back: it stands in front.
-  static constexpr std::size_t header = 64;
-
-  static void* allocate(void* resource, uInt items, uInt size) {
-    const std::size_t whole = std::size_t{items} * size + header;  // two 32-bit numbers: fits
-    void* const memory = static_cast<memory_resource*>(resource)->allocate(whole, header);
-    if (memory == nullptr) return nullptr;
-    std::memcpy(memory, &whole, sizeof whole);
-    return static_cast<std::byte*>(memory) + header;
-  }
-  static void deallocate(void* resource, void* address) {
-    std::byte* const memory = static_cast<std::byte*>(address) - header;
-    std::size_t whole = 0;
-    std::memcpy(&whole, memory, sizeof whole);
-    static_cast<memory_resource*>(resource)->deallocate(memory, whole, header);
-  }
-};
-
-/// zlib counts its buffers in 32 bits: hands them over piece by piece.
-class zlib_cursor {
- public:
-  zlib_cursor(bytes_view from, mutable_bytes to) : from_(from), to_(to) {}
-
-  void refill(z_stream& stream) {
-    if (stream.avail_in == 0) {
-      const std::size_t piece = std::min(from_.size(), max_piece);
-      // zlib does not write to its input; its interface is older than const.
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from_.data()));
-      stream.avail_in = static_cast<uInt>(piece);
-      from_ = from_.subspan(piece);
-    }
-    if (stream.avail_out == 0) {
-      const std::size_t piece = std::min(to_.size(), max_piece);
-      stream.next_out = piece == 0 ? &spare_ : reinterpret_cast<Bytef*>(to_.data());
-      stream.avail_out = static_cast<uInt>(piece);
-      to_ = to_.subspan(piece);
-    }
-  }
-  /// Input that was not handed over yet.
-  std::size_t input_left(const z_stream& stream) const { return from_.size() + stream.avail_in; }
-  std::size_t output_left(const z_stream& stream) const { return to_.size() + stream.avail_out; }
-
- private:
-  static constexpr std::size_t max_piece = std::numeric_limits<uInt>::max() / 2;
-
-  bytes_view from_;
-  mutable_bytes to_;
-  Bytef spare_ = 0;  // zlib refuses a null pointer even for no bytes
 };
 
 /// The inflater of one worker, kept from chunk to chunk.
@@ -143,7 +93,7 @@ inline result<std::size_t> deflate_bytes(bytes_view from, mutable_bytes to, z_st
   if (stream == nullptr) return error{errc::resource_limit, "cannot allocate a compressor"};
   stream->avail_in = 0;
   stream->avail_out = 0;
-  zlib_cursor cursor(from, to);
+  stream_cursor<z_stream> cursor(from, to);
   int status = Z_OK;
   while (status == Z_OK) {
     cursor.refill(*stream);
@@ -159,7 +109,7 @@ inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, z_s
   if (stream == nullptr) return error{errc::resource_limit, "cannot allocate a decompressor"};
   stream->avail_in = 0;
   stream->avail_out = 0;
-  zlib_cursor cursor(from, to);
+  stream_cursor<z_stream> cursor(from, to);
   int status = Z_OK;
   while (status == Z_OK) {
     cursor.refill(*stream);
