@@ -137,6 +137,34 @@ TEST_CASE("convert: integers wrap; floats round once") {
   CHECK(convert<zp::bfloat16>(0x1.0100000001p+0).to_bits() == 0x3f81);
 }
 
+TEST_CASE("convert: integers below a byte wrap from integers and saturate from floats") {
+  CHECK(convert<zp::int4>(9) == -7);
+  CHECK(convert<zp::uint2>(-1) == 3);
+  CHECK(convert<zp::int4>(100.7F) == 7);
+  CHECK(convert<zp::int2>(-1e300) == -2);
+  CHECK(convert<zp::uint4>(-1.5) == 0);
+  CHECK(convert<zp::int4>(std::nan("")) == 0);
+  CHECK(convert<zp::int4>(zp::float8_e4m3fn(-2.5)) == -2);
+  CHECK(convert<std::uint64_t>(zp::int4(-1)) == UINT64_MAX);
+  CHECK(convert<float>(zp::int4(-8)) == -8);
+  CHECK(convert<bool>(zp::uint2(2)));
+  CHECK_FALSE(convert<bool>(zp::uint2(4)));
+  CHECK(convert<zp::int4>(true) == 1);
+  CHECK(convert<zp::uint4>(zp::int4(-1)) == 15);
+}
+
+TEST_CASE("convert: small complex numbers") {
+  const std::complex<double> value(1.5, -300.0);
+  const auto small = convert<zp::complex_float8_e4m3fn>(value);
+  CHECK(small.real() == 1.5F);
+  CHECK(small.imag() == -288.0F);
+  CHECK(convert<std::complex<float>>(small) == std::complex<float>(1.5F, -288.0F));
+  CHECK(convert<zp::complex_float6_e2m3fn>(small).imag() == -7.5F);
+  CHECK(convert<zp::int4>(small) == 1);
+  CHECK(convert<zp::complex_bfloat16>(3) == zp::complex_bfloat16(zp::bfloat16(3), zp::bfloat16(0)));
+  CHECK(convert<bool>(zp::complex_float8_e5m2(zp::float8_e5m2(0), zp::float8_e5m2(1))));
+}
+
 TEST_CASE("convert: to bool, and complex numbers") {
   using single = std::complex<float>;
   using twice = std::complex<double>;

@@ -6,10 +6,10 @@
 
 namespace zp = zarrpoint;
 
-TEST_CASE("visit_dtype: calls with the type that stands for the dtype, for all but strings") {
+TEST_CASE("visit_dtype: calls with the type that stands for the dtype, for all numbers") {
   for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
-    if (kind == zp::dtype_kind::string) continue;
     const zp::dtype type(kind);
+    if (!type.is_number()) continue;
     CHECK(zp::visit_dtype(type, []<class T>() { return zp::dtype_of<T>; }) == type);
     CHECK(zp::visit_dtype(type, []<zp::element T>() { return sizeof(T); }) == type.size());
   }

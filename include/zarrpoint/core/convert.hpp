@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/core/small_int.hpp>
 
 #include <concepts>
 #include <limits>
@@ -14,15 +15,22 @@ namespace zarrpoint::inline v0 {
 namespace detail {
 
 /// Truncates towards zero; what does not fit becomes the nearest that does, and NaN becomes 0.
-template <std::integral To, std::floating_point From>
+template <class To, std::floating_point From>
 constexpr To truncate(From value) noexcept {
   using limits = std::numeric_limits<To>;
-  // Both bounds are powers of two, or 0, and so exact.
-  constexpr From lowest = static_cast<From>(limits::min());
-  constexpr From above = static_cast<From>(limits::max() / 2 + 1) * 2;
-  if (value >= above) return limits::max();
-  if (value <= lowest) return limits::min();
-  return value == value ? static_cast<To>(value) : To{};
+  if constexpr (is_small_int<To>) {
+    const int whole = truncate<int>(value);
+    return To(whole < limits::min()   ? +limits::min()
+              : whole > limits::max() ? +limits::max()
+                                      : whole);
+  } else {
+    // Both bounds are powers of two, or 0, and so exact.
+    constexpr From lowest = static_cast<From>(limits::min());
+    constexpr From above = static_cast<From>(limits::max() / 2 + 1) * 2;
+    if (value >= above) return limits::max();
+    if (value <= lowest) return limits::min();
+    return value == value ? static_cast<To>(value) : To{};
+  }
 }
 
 }  // namespace detail
@@ -35,34 +43,37 @@ constexpr To truncate(From value) noexcept {
 /// - floating point to integer: truncated towards zero; what is out of range becomes the nearest
 ///   value that is in range, and NaN becomes 0;
 /// - anything to floating point: rounded once, to nearest even, from the exact value; what
-///   overflows becomes an infinity, or the NaN of float8_e4m3fn; a NaN stays one;
+///   overflows becomes an infinity, or NaN where there is none, or the largest number where there
+///   is neither; a NaN stays one, and becomes a zero where there is none (see `float_specials`);
 /// - complex to real: the real part; real to complex: with an imaginary part of 0.
 template <element To, element From>
 constexpr To convert(From value) noexcept {
-  constexpr dtype to = dtype_of<To>;
-  constexpr dtype from = dtype_of<From>;
+  constexpr bool to_bool = dtype_of<To>.kind() == dtype_kind::bool_;
   if constexpr (std::same_as<To, From>) {
     return value;
   } else if constexpr (std::same_as<From, std::byte>) {
     return convert<To>(static_cast<unsigned char>(value));
   } else if constexpr (std::same_as<To, std::byte>) {
     return static_cast<std::byte>(convert<unsigned char>(value));
-  } else if constexpr (from.is_complex()) {
-    if constexpr (to.is_complex()) {
+  } else if constexpr (dtype_of<From>.is_complex()) {
+    if constexpr (dtype_of<To>.is_complex()) {
       using part = typename To::value_type;
       return To(convert<part>(value.real()), convert<part>(value.imag()));
-    } else if constexpr (to == dtype_kind::bool_) {
+    } else if constexpr (to_bool) {
       return value.real() != 0 || value.imag() != 0;
     } else {
       return convert<To>(value.real());
     }
-  } else if constexpr (to.is_complex()) {
-    return To(convert<typename To::value_type>(value), 0);
+  } else if constexpr (dtype_of<To>.is_complex()) {
+    using part = typename To::value_type;
+    return To(convert<part>(value), part(0));
   } else if constexpr (detail::is_small_float<From>) {
     return convert<To>(static_cast<float>(value));
-  } else if constexpr (to == dtype_kind::bool_) {
+  } else if constexpr (detail::is_small_int<From>) {
+    return convert<To>(static_cast<int>(value));
+  } else if constexpr (to_bool) {
     return value != From{};
-  } else if constexpr (from.is_floating() && to.is_integer()) {
+  } else if constexpr (dtype_of<From>.is_floating() && dtype_of<To>.is_integer()) {
     return detail::truncate<To>(value);
   } else {
     return static_cast<To>(value);

@@ -16,19 +16,28 @@
 
 namespace zarrpoint::inline v0 {
 
+/// What a small format has beside numbers, and what becomes of a number that is too large for it.
+enum class float_specials : std::uint8_t {
+  ieee,  ///< infinities and NaNs as IEEE 754 lays them out; overflow gives an infinity
+  fn,    ///< one NaN, the all-ones pattern, of each sign; overflow gives it
+  fnuz,  ///< one NaN in the place of -0, which becomes 0; overflow gives the NaN
+  none,  ///< neither; overflow gives the largest number, a NaN the zero of the other sign
+};
+
 /// A floating-point number that C++20 has no type for, stored as its bits: a sign, `ExponentBits`
 /// and `MantissaBits`. It converts to `float` exactly and implicitly, so that arithmetic and
 /// comparison are those of `float`; conversion to it is explicit and rounds once, to nearest even,
-/// from the exact value.
+/// from the exact value. The results are those of the Python package ml_dtypes, but that rounds
+/// twice from a `double`, by way of a `float`.
 ///
-/// With `HasInfinity` the format is laid out as IEEE 754 says; without it only the all-ones pattern
-/// is a NaN, the rest of its exponent holds numbers, and what overflows becomes a NaN. Like
-/// `float`, it is not initialised by default.
-template <int ExponentBits, int MantissaBits, bool HasInfinity>
+/// A format of fewer than 8 bits takes a byte: its upper bits are 0 when written and not looked at
+/// when read. Like `float`, a small float is not initialised by default.
+template <int ExponentBits, int MantissaBits, float_specials Specials,
+          int Bias = (1 << (ExponentBits - 1)) - 1 + (Specials == float_specials::fnuz ? 1 : 0)>
 class small_float {
  public:
   using bits_type =
-      std::conditional_t<ExponentBits + MantissaBits == 7, std::uint8_t, std::uint16_t>;
+      std::conditional_t<ExponentBits + MantissaBits <= 7, std::uint8_t, std::uint16_t>;
 
   small_float() = default;
   constexpr explicit small_float(float value) noexcept : bits_(round_binary(value)) {}
@@ -39,15 +48,15 @@ class small_float {
 
   static constexpr small_float from_bits(bits_type bits) noexcept {
     small_float out{};
-    out.bits_ = bits;
+    out.bits_ = static_cast<bits_type>(bits & all_bits);
     return out;
   }
-  constexpr bits_type to_bits() const noexcept { return bits_; }
+  constexpr bits_type to_bits() const noexcept { return static_cast<bits_type>(bits_ & all_bits); }
 
   /// The same number; a NaN keeps its sign and payload.
   constexpr operator float() const noexcept {  // NOLINT(google-explicit-constructor): exact
     const std::uint32_t sign = std::uint32_t{bits_ & sign_bit} << (31 - sign_shift);
-    const std::uint32_t rest = bits_ & ~sign_bit;
+    const std::uint32_t rest = bits_ & (sign_bit - 1);
     const std::uint32_t shifted = rest << float_shift;
     if constexpr (ExponentBits == 8) return std::bit_cast<float>(sign | shifted);
     // All three cases, then a choice: loops over it become vector code. Below the normal numbers
@@ -56,7 +65,10 @@ class small_float {
     const std::uint32_t normal = shifted + rebias;
     const std::uint32_t finite =
         rest < first_normal_bits ? std::bit_cast<std::uint32_t>(subnormal) : normal;
-    return std::bit_cast<float>(sign | (rest > max_bits ? shifted | 0x7f800000 : finite));
+    const bool is_special =
+        Specials == float_specials::fnuz ? (bits_ & all_bits) == sign_bit : rest > max_bits;
+    constexpr std::uint32_t quiet = Specials == float_specials::fnuz ? 0x7fc00000 : 0x7f800000;
+    return std::bit_cast<float>(sign | (is_special ? shifted | quiet : finite));
   }
 
   friend constexpr bool operator==(small_float a, small_float b) noexcept {
@@ -69,27 +81,36 @@ class small_float {
  private:
   friend std::numeric_limits<small_float>;
 
-  static constexpr int bias = (1 << (ExponentBits - 1)) - 1;
-  static constexpr int min_exponent = 1 - bias;  ///< of the smallest normal number
-  static constexpr int max_exponent = HasInfinity ? bias : bias + 1;
+  static constexpr bool is_ieee = Specials == float_specials::ieee;
+  static constexpr int min_exponent = 1 - Bias;  ///< of the smallest normal number
+  static constexpr int max_exponent = (1 << ExponentBits) - (is_ieee ? 2 : 1) - Bias;
   static constexpr int sign_shift = ExponentBits + MantissaBits;
   static constexpr std::uint32_t sign_bit = 1U << sign_shift;
   static constexpr std::uint32_t first_normal_bits = 1U << MantissaBits;
   static constexpr std::uint32_t infinity_bits = ((1U << ExponentBits) - 1) << MantissaBits;
-  static constexpr std::uint32_t nan_bits =
-      HasInfinity ? infinity_bits | 1U << (MantissaBits - 1) : sign_bit - 1;
-  static constexpr std::uint32_t overflow_bits = HasInfinity ? infinity_bits : nan_bits;
-  static constexpr std::uint32_t max_bits = overflow_bits - 1;
+  static constexpr std::uint32_t all_bits = 2 * sign_bit - 1;
+  /// 0 where there is none.
+  static constexpr std::uint32_t nan_bits = is_ieee ? infinity_bits | 1U << (MantissaBits - 1)
+                                            : Specials == float_specials::fn   ? sign_bit - 1
+                                            : Specials == float_specials::fnuz ? sign_bit
+                                                                               : 0;
+  static constexpr std::uint32_t max_bits = is_ieee                          ? infinity_bits - 1
+                                            : Specials == float_specials::fn ? sign_bit - 2
+                                                                             : sign_bit - 1;
+  static constexpr std::uint32_t overflow_bits = is_ieee                            ? infinity_bits
+                                                 : Specials == float_specials::none ? max_bits
+                                                                                    : nan_bits;
   /// Bits of the mantissa of a `float` that have no place here.
   static constexpr int float_shift = 23 - MantissaBits;
   /// What is between the exponents of a `float` and ours, in place.
-  static constexpr std::uint32_t rebias = std::uint32_t{127 - bias} << 23;
+  static constexpr std::uint32_t rebias = std::uint32_t{127 - Bias} << 23;
   /// The smallest number above zero, where it is a normal `float`; else not used.
   static constexpr float smallest = std::bit_cast<float>(
       static_cast<std::uint32_t>(ExponentBits == 8 ? 127 : 127 + min_exponent - MantissaBits)
       << 23);
 
   static constexpr bits_type join(bool negative, std::uint32_t rest) noexcept {
+    if (Specials == float_specials::fnuz && rest == 0) return 0;
     return static_cast<bits_type>((negative ? sign_bit : 0) | rest);
   }
 
@@ -127,12 +148,12 @@ class small_float {
     constexpr int wide_bias = std::numeric_limits<Float>::max_exponent - 1;
     constexpr int shift = mantissa - MantissaBits;
     constexpr uint infinity = uint{2 * wide_bias + 1} << mantissa;
-    constexpr uint rebias_wide = uint{wide_bias - bias} << mantissa;
+    constexpr uint rebias_wide = uint{wide_bias - Bias} << mantissa;
     const auto bits = std::bit_cast<uint>(value);
     const uint rest = bits & (~uint{0} >> 1);
     const uint even = rest >> shift & 1;
     uint rounded = (rest - rebias_wide + ((uint{1} << (shift - 1)) - 1) + even) >> shift;
-    if constexpr (wide_bias != bias) {
+    if constexpr (wide_bias != Bias) {
       // Numbers as large as this are as far apart as ours below the normal ones, so that adding it
       // rounds to those.
       constexpr auto aligner = std::bit_cast<Float>(
@@ -142,10 +163,13 @@ class small_float {
       rounded = rest < rebias_wide + (uint{1} << mantissa) ? subnormal : rounded;
       rounded = rounded > max_bits ? overflow_bits : rounded;
     }
-    // A NaN keeps the upper bits of its payload and is made quiet.
-    constexpr uint payload = HasInfinity ? (uint{1} << mantissa) - 1 : 0;
-    rounded = rest > infinity ? nan_bits | (rest & payload) >> shift : rounded;
-    const uint sign = bits >> (width - 1 - sign_shift) & sign_bit;
+    // A NaN is made quiet; one of 16 bits keeps the upper bits of its payload.
+    constexpr uint payload = sizeof(bits_type) == 2 ? (uint{1} << mantissa) - 1 : 0;
+    const bool is_nan = rest > infinity;
+    rounded = is_nan ? nan_bits | (rest & payload) >> shift : rounded;
+    uint sign = bits >> (width - 1 - sign_shift) & sign_bit;
+    if constexpr (Specials == float_specials::none) sign = is_nan ? sign ^ sign_bit : sign;
+    if constexpr (Specials == float_specials::fnuz) sign = rounded == 0 ? 0 : sign;
     return static_cast<bits_type>(sign | rounded);
   }
 
@@ -153,13 +177,29 @@ class small_float {
 };
 
 /// IEEE 754 binary16.
-using float16 = small_float<5, 10, true>;
+using float16 = small_float<5, 10, float_specials::ieee>;
 /// The upper half of a `float`.
-using bfloat16 = small_float<8, 7, true>;
+using bfloat16 = small_float<8, 7, float_specials::ieee>;
+/// 8 bits laid out as IEEE 754 says: up to 15.5.
+using float8_e3m4 = small_float<3, 4, float_specials::ieee>;
+/// 8 bits laid out as IEEE 754 says: up to 240.
+using float8_e4m3 = small_float<4, 3, float_specials::ieee>;
 /// 8 bits without infinities, for weights and activations: up to 448, NaN 0x7f and 0xff.
-using float8_e4m3fn = small_float<4, 3, false>;
+using float8_e4m3fn = small_float<4, 3, float_specials::fn>;
+/// 8 bits without infinities and -0: up to 30, NaN 0x80.
+using float8_e4m3b11fnuz = small_float<4, 3, float_specials::fnuz, 11>;
+/// 8 bits without infinities and -0: up to 240, NaN 0x80.
+using float8_e4m3fnuz = small_float<4, 3, float_specials::fnuz>;
 /// 8 bits laid out as IEEE 754 says, for gradients: up to 57344.
-using float8_e5m2 = small_float<5, 2, true>;
+using float8_e5m2 = small_float<5, 2, float_specials::ieee>;
+/// 8 bits without infinities and -0: up to 57344, NaN 0x80.
+using float8_e5m2fnuz = small_float<5, 2, float_specials::fnuz>;
+/// 6 bits, numbers only: up to 7.5.
+using float6_e2m3fn = small_float<2, 3, float_specials::none>;
+/// 6 bits, numbers only: up to 28.
+using float6_e3m2fn = small_float<3, 2, float_specials::none>;
+/// 4 bits, numbers only: up to 6.
+using float4_e2m1fn = small_float<2, 1, float_specials::none>;
 
 template <>
 inline constexpr dtype dtype_of<float16> = dtype_kind::float16;
@@ -169,18 +209,34 @@ template <>
 inline constexpr dtype dtype_of<float8_e4m3fn> = dtype_kind::float8_e4m3fn;
 template <>
 inline constexpr dtype dtype_of<float8_e5m2> = dtype_kind::float8_e5m2;
+template <>
+inline constexpr dtype dtype_of<float8_e3m4> = dtype_kind::float8_e3m4;
+template <>
+inline constexpr dtype dtype_of<float8_e4m3> = dtype_kind::float8_e4m3;
+template <>
+inline constexpr dtype dtype_of<float8_e4m3b11fnuz> = dtype_kind::float8_e4m3b11fnuz;
+template <>
+inline constexpr dtype dtype_of<float8_e4m3fnuz> = dtype_kind::float8_e4m3fnuz;
+template <>
+inline constexpr dtype dtype_of<float8_e5m2fnuz> = dtype_kind::float8_e5m2fnuz;
+template <>
+inline constexpr dtype dtype_of<float6_e2m3fn> = dtype_kind::float6_e2m3fn;
+template <>
+inline constexpr dtype dtype_of<float6_e3m2fn> = dtype_kind::float6_e3m2fn;
+template <>
+inline constexpr dtype dtype_of<float4_e2m1fn> = dtype_kind::float4_e2m1fn;
 
 namespace detail {
 template <class T>
 inline constexpr bool is_small_float = false;
-template <int E, int M, bool I>
-inline constexpr bool is_small_float<small_float<E, M, I>> = true;
+template <int E, int M, float_specials S, int B>
+inline constexpr bool is_small_float<small_float<E, M, S, B>> = true;
 }  // namespace detail
 
-/// The shortest decimal that reads back as the same number, e.g. `"0.1"`, but whole numbers below
-/// 2^24 in full, e.g. `"65504"`; `"nan"`, `"inf"`, `"-inf"`.
-template <int E, int M, bool I>
-std::string to_string(small_float<E, M, I> value) {
+namespace detail {
+
+template <class Float>
+std::string shortest_decimal(Float value) {
   const float number = value;
   if (number != number) return "nan";
   constexpr float many = 1 << 24;
@@ -194,16 +250,25 @@ std::string to_string(small_float<E, M, I> value) {
         std::to_chars(text, text + sizeof text, number, std::chars_format::general, ++digits);
     float back = 0;
     std::from_chars(text, written.ptr, back);
-    if (small_float<E, M, I>(back) == value || digits == std::numeric_limits<float>::max_digits10)
+    if (Float(back) == value || digits == std::numeric_limits<float>::max_digits10)
       return {text, written.ptr};
   }
 }
 
+}  // namespace detail
+
+/// The shortest decimal that reads back as the same number, e.g. `"0.1"`, but whole numbers below
+/// 2^24 in full, e.g. `"65504"`; `"nan"`, `"inf"`, `"-inf"`.
+template <int E, int M, float_specials S, int B>
+std::string to_string(small_float<E, M, S, B> value) {
+  return detail::shortest_decimal(value);
+}
+
 }  // namespace zarrpoint::inline v0
 
-template <int E, int M, bool I>
-class std::numeric_limits<zarrpoint::small_float<E, M, I>> {
-  using type = zarrpoint::small_float<E, M, I>;
+template <int E, int M, zarrpoint::float_specials S, int B>
+class std::numeric_limits<zarrpoint::small_float<E, M, S, B>> {
+  using type = zarrpoint::small_float<E, M, S, B>;
   static constexpr type of(std::uint32_t bits) noexcept {
     return type::from_bits(static_cast<typename type::bits_type>(bits));
   }
@@ -220,10 +285,10 @@ class std::numeric_limits<zarrpoint::small_float<E, M, I>> {
   static constexpr bool is_exact = false;
   static constexpr bool is_bounded = true;
   static constexpr bool is_modulo = false;
-  static constexpr bool is_iec559 = I;
-  static constexpr bool has_infinity = I;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr bool has_signaling_NaN = I;
+  static constexpr bool is_iec559 = type::is_ieee;
+  static constexpr bool has_infinity = type::is_ieee;
+  static constexpr bool has_quiet_NaN = S != zarrpoint::float_specials::none;
+  static constexpr bool has_signaling_NaN = type::is_ieee;
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
   static constexpr bool has_denorm_loss = false;
   static constexpr bool traps = false;
@@ -246,18 +311,19 @@ class std::numeric_limits<zarrpoint::small_float<E, M, I>> {
   }
   static constexpr type round_error() noexcept { return type(0.5F); }
   /// 0 where the format has none.
-  static constexpr type infinity() noexcept { return of(I ? type::infinity_bits : 0); }
+  static constexpr type infinity() noexcept { return of(type::is_ieee ? type::infinity_bits : 0); }
+  /// 0 where the format has none.
   static constexpr type quiet_NaN() noexcept { return of(type::nan_bits); }
   static constexpr type signaling_NaN() noexcept {
-    return of(I ? type::infinity_bits + 1 : type::nan_bits);
+    return of(type::is_ieee ? type::infinity_bits + 1 : type::nan_bits);
   }
   static constexpr type denorm_min() noexcept { return of(1); }
 };
 
 /// Equal numbers hash alike, so both zeros do.
-template <int E, int M, bool I>
-struct std::hash<zarrpoint::small_float<E, M, I>> {
-  std::size_t operator()(zarrpoint::small_float<E, M, I> value) const noexcept {
-    return value == zarrpoint::small_float<E, M, I>::from_bits(0) ? 0 : value.to_bits();
+template <int E, int M, zarrpoint::float_specials S, int B>
+struct std::hash<zarrpoint::small_float<E, M, S, B>> {
+  std::size_t operator()(zarrpoint::small_float<E, M, S, B> value) const noexcept {
+    return value == zarrpoint::small_float<E, M, S, B>::from_bits(0) ? 0 : value.to_bits();
   }
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/convert.hpp>
+#include <zarrpoint/core/float_bits.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
@@ -27,10 +28,7 @@ struct typed_run {
   }
   /// The real or imaginary parts of complex numbers; the elements themselves of others.
   typed_run part(bool imaginary) const {
-    if (!type.is_complex()) return *this;
-    const bool is_single = type == dtype_kind::complex64;
-    return {data + (imaginary ? type.scalar_size() : 0), stride,
-            is_single ? dtype_kind::float32 : dtype_kind::float64};
+    return {data + (imaginary ? type.scalar_size() : 0), stride, type.component()};
   }
 };
 using source_run = typed_run<const std::byte*>;
@@ -39,9 +37,15 @@ using target_run = typed_run<std::byte*>;
 /// Elements converted at once: the blocks of wide values stay in the first level of the cache.
 inline constexpr std::size_t cast_block = 256;
 
-/// Calls `f.operator()<T>()` for the C++ type of a dtype that is neither complex nor a string.
+/// Whether `visit_common` knows the type. The others are small, and no loop is made for each.
+inline bool is_common(const dtype& type) {
+  if (type == dtype_kind::float8_e4m3fn || type == dtype_kind::float8_e5m2) return true;
+  return type.size() > 1 || (!type.is_floating() && !type.is_below_byte());
+}
+
+/// Calls `f.operator()<T>()` for the C++ type of a real number of a common type.
 template <class F>
-void visit_real(dtype_kind kind, F&& f) {
+void visit_common(dtype_kind kind, F&& f) {
   switch (kind) {
     case dtype_kind::bool_: return f.template operator()<bool>();
     case dtype_kind::int8: return f.template operator()<std::int8_t>();
@@ -58,7 +62,7 @@ void visit_real(dtype_kind kind, F&& f) {
     case dtype_kind::bfloat16: return f.template operator()<bfloat16>();
     case dtype_kind::float32: return f.template operator()<float>();
     case dtype_kind::float64: return f.template operator()<double>();
-    default: ZARRPOINT_ASSERT(false && "not a real dtype");
+    default: ZARRPOINT_ASSERT(false && "not a common dtype");
   }
 }
 
@@ -109,10 +113,69 @@ void convert_array(const stored_type<From>* __restrict from, To* __restrict to, 
   }
 }
 
+/// The integer in the lowest bits of a byte.
+inline int small_integer(std::uint8_t stored, const dtype& type) {
+  const int unused = 8 - static_cast<int>(type.bits());
+  const auto top = static_cast<std::uint8_t>(stored << unused);
+  return (type.is_signed_integer() ? static_cast<std::int8_t>(top) : static_cast<int>(top)) >>
+         unused;
+}
+
+/// A double that every small float rounds to as it would round the integer itself: what does not
+/// fit leaves a trace below the bits that count.
+template <class Wide>
+double sticky_double(Wide value) {
+  if constexpr (std::same_as<Wide, double>) {
+    return value;
+  } else {
+    constexpr Wide exact = Wide{1} << 53;
+    constexpr Wide low = (Wide{1} << 12) - 1;
+    const bool is_exact =
+        value <= exact && (std::same_as<Wide, std::uint64_t> || value >= 0 - exact);
+    if (is_exact || (value & low) == 0) return static_cast<double>(value);
+    return static_cast<double>((value & ~low) | (low / 2 + 1));
+  }
+}
+
+template <class Wide>
+void widen_rare(const source_run& from, Wide* to, std::size_t count) {
+  std::array<std::uint8_t, cast_block> stored;
+  read_run(from, stored.data(), count);
+  if constexpr (std::same_as<Wide, double>) {
+    const float_reader read = float_reader_of(from.type);
+    for (std::size_t i = 0; i < count; ++i) to[i] = read(stored[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      to[i] = static_cast<Wide>(small_integer(stored[i], from.type));
+  }
+}
+
+template <class Wide>
+void narrow_rare(const Wide* from, const target_run& to, std::size_t count) {
+  std::array<std::uint8_t, cast_block> narrowed;
+  if (to.type.is_floating()) {
+    const float_writer write = float_writer_of(to.type);
+    for (std::size_t i = 0; i < count; ++i)
+      narrowed[i] = static_cast<std::uint8_t>(write(sticky_double(from[i])));
+  } else {
+    const int low = to.type.is_signed_integer() ? -(1 << (to.type.bits() - 1)) : 0;
+    const int mask = (1 << to.type.bits()) - 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Floats go to the nearest that there is, integers keep their lowest bits.
+      const int value = std::same_as<Wide, double>
+                            ? std::clamp(convert<int>(from[i]), low, low + mask)
+                            : convert<std::uint8_t>(from[i]);
+      narrowed[i] = static_cast<std::uint8_t>(value & mask);
+    }
+  }
+  write_run(narrowed.data(), to, count);
+}
+
 /// Reads up to `cast_block` elements as `Wide`, which holds each of them exactly.
 template <class Wide>
 void widen(const source_run& from, Wide* to, std::size_t count) {
-  visit_real(from.type.kind(), [&]<class T>() {
+  if (!is_common(from.type)) return widen_rare(from, to, count);
+  visit_common(from.type.kind(), [&]<class T>() {
     if constexpr (dtype_of<T>.is_floating() == std::same_as<Wide, double> &&
                   std::same_as<T, std::uint64_t> == std::same_as<Wide, std::uint64_t>) {
       std::array<stored_type<T>, cast_block> stored;
@@ -124,7 +187,8 @@ void widen(const source_run& from, Wide* to, std::size_t count) {
 
 template <class Wide>
 void narrow(const Wide* from, const target_run& to, std::size_t count) {
-  visit_real(to.type.kind(), [&]<class T>() {
+  if (!is_common(to.type)) return narrow_rare(from, to, count);
+  visit_common(to.type.kind(), [&]<class T>() {
     std::array<T, cast_block> narrowed;
     convert_array<T, Wide>(from, narrowed.data(), count);
     write_run(narrowed.data(), to, count);
@@ -163,7 +227,7 @@ using cast_function = void (*)(const target_run&, const source_run&, std::size_t
 
 /// How to cast a block: directly for the pairs that networks are stored in and computed with, else
 /// by way of the smallest type that holds every value of `from`.
-inline cast_function choose_cast(dtype to, dtype from) {
+inline cast_function choose_cast(const dtype& to, const dtype& from) {
   const auto is_pair = [&](dtype_kind a, dtype_kind b) { return from == a && to == b; };
   using enum dtype_kind;
   if (is_pair(bfloat16, float32)) return cast_directly<float, v0::bfloat16>;
@@ -178,8 +242,8 @@ inline cast_function choose_cast(dtype to, dtype from) {
 
 /// Converts every element of `from` into the same place of `to`, as `convert` of
 /// `core/convert.hpp` does; any strides. Equal dtypes are copied. The elements of `to` are distinct
-/// and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` between strings and
-/// numbers, or for an invalid dtype.
+/// and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` unless both
+/// are numbers or of one dtype.
 template <class = void>
 result<void> cast_elements(const mutable_host_view& to, const host_view& from) {
   if (to.shape != from.shape)
@@ -189,7 +253,7 @@ result<void> cast_elements(const mutable_host_view& to, const host_view& from) {
     copy_elements(to, from);
     return {};
   }
-  if (to.type.size() == 0 || from.type.size() == 0)
+  if (!from.type.is_number() || !to.type.is_number())
     return error{errc::unsupported, "no cast from " + std::string(to_string(from.type)) + " to " +
                                         std::string(to_string(to.type))};
   const detail::loop_nest nest(to.shape, to.strides, from.strides);

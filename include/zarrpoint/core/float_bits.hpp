@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/float8_e8m0fnu.hpp>
+#include <zarrpoint/core/float_types.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+// Floats of a dtype known at run time, as their bits: what fill values and rare casts need.
+namespace zarrpoint::inline v0::detail {
+
+/// `f(T{})` for the C++ type of a floating `type`.
+template <class F>
+auto visit_float(const dtype& type, F f) {
+  switch (type.kind()) {
+    case dtype_kind::float4_e2m1fn: return f(float4_e2m1fn{});
+    case dtype_kind::float6_e2m3fn: return f(float6_e2m3fn{});
+    case dtype_kind::float6_e3m2fn: return f(float6_e3m2fn{});
+    case dtype_kind::float8_e3m4: return f(float8_e3m4{});
+    case dtype_kind::float8_e4m3: return f(float8_e4m3{});
+    case dtype_kind::float8_e4m3fn: return f(float8_e4m3fn{});
+    case dtype_kind::float8_e4m3b11fnuz: return f(float8_e4m3b11fnuz{});
+    case dtype_kind::float8_e4m3fnuz: return f(float8_e4m3fnuz{});
+    case dtype_kind::float8_e5m2: return f(float8_e5m2{});
+    case dtype_kind::float8_e5m2fnuz: return f(float8_e5m2fnuz{});
+    case dtype_kind::float8_e8m0fnu: return f(float8_e8m0fnu{});
+    case dtype_kind::float16: return f(float16{});
+    case dtype_kind::bfloat16: return f(bfloat16{});
+    case dtype_kind::float32: return f(float{});
+    default: return f(double{});
+  }
+}
+
+template <class T>
+using float_bits_type = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class T>
+double value_of_bits(std::uint64_t bits) {
+  return static_cast<double>(std::bit_cast<T>(static_cast<float_bits_type<T>>(bits)));
+}
+template <class T>
+std::uint64_t bits_of_value(double value) {
+  return std::bit_cast<float_bits_type<T>>(static_cast<T>(value));
+}
+
+using float_reader = double (*)(std::uint64_t bits);
+using float_writer = std::uint64_t (*)(double value);
+
+/// What gives the float with some bits as a double, exactly.
+inline float_reader float_reader_of(const dtype& type) {
+  return visit_float(type, []<class T>(T) -> float_reader { return &value_of_bits<T>; });
+}
+/// What rounds once to nearest, ties to even, and gives the bits; what is too large becomes
+/// infinity, or NaN in a type without, or the largest number in one without either.
+inline float_writer float_writer_of(const dtype& type) {
+  return visit_float(type, []<class T>(T) -> float_writer { return &bits_of_value<T>; });
+}
+
+inline std::uint64_t float_bits(const dtype& type, double value) {
+  return float_writer_of(type)(value);
+}
+inline double float_value(const dtype& type, std::uint64_t bits) {
+  return float_reader_of(type)(bits);
+}
+
+inline bool has_nan(const dtype& type) {
+  return visit_float(type, []<class T>(T) { return std::numeric_limits<T>::has_quiet_NaN; });
+}
+inline bool has_infinity(const dtype& type) {
+  return visit_float(type, []<class T>(T) { return std::numeric_limits<T>::has_infinity; });
+}
+
+/// The bits that "NaN" stands for (Zarr v3 data types, and ml_dtypes for float8_e4m3fn); 0 for a
+/// type that has no NaN.
+inline std::uint64_t nan_bits(const dtype& type) {
+  return visit_float(type, []<class T>(T) -> std::uint64_t {
+    return std::bit_cast<float_bits_type<T>>(std::numeric_limits<T>::quiet_NaN());
+  });
+}
+
+}  // namespace zarrpoint::inline v0::detail
