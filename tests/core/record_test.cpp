@@ -67,6 +67,7 @@ TEST_CASE("record: what cannot be a record is refused") {
   };
   CHECK(code({}) == zp::errc::invalid_argument);
   CHECK(code({{"x", dtype_kind::string}}) == zp::errc::invalid_argument);
+  CHECK(code({{"x", dtype_kind::int8, {0}}}) == zp::errc::invalid_argument);
   CHECK(code({{"x", {}}}) == zp::errc::invalid_argument);
   CHECK(code({{"x", dtype_kind::int8}, {"x", dtype_kind::int8}}) == zp::errc::invalid_argument);
   CHECK(code({{"x", dtype_kind::int8, {zp::index_t{1} << 62, 2}}}) == zp::errc::out_of_range);

@@ -48,3 +48,22 @@ TEST_CASE("truncated and stray bytes are not well formed") {
   CHECK(is_utf8(""));
   CHECK_FALSE(is_utf8("\xff"));
 }
+
+TEST_CASE("utf8: every code point comes back, and nothing else does") {
+  for (char32_t c = 0; c <= 0x110400; c += c < 0x3000 ? 1 : 61) {
+    std::string text = "x";
+    const bool valid = c <= 0x10ffff && !(c >= 0xd800 && c < 0xe000);
+    CHECK(zarrpoint::append_code_point(text, c) == valid);
+    if (!valid) {
+      CHECK(text == "x");
+      continue;
+    }
+    text += "y";
+    std::string_view rest = std::string_view(text).substr(1);
+    REQUIRE(zarrpoint::take_code_point(rest) == c);
+    CHECK(rest == "y");
+  }
+  std::string_view broken = "\xed\xa0\x80";
+  CHECK_FALSE(zarrpoint::take_code_point(broken));
+  CHECK(broken.size() == 3);
+}

@@ -167,6 +167,80 @@ TEST_CASE("v3: what is refused") {
   }
 }
 
+TEST_CASE("bytes, text, times and records, in every form that writers use") {
+  const dtype raw = dtype::raw_bytes(3);
+  const dtype text = dtype::null_terminated(4);
+  const dtype utf32 = dtype::utf32(3);
+  const dtype time = dtype::datetime(time_unit::us, 10);
+  const dtype record =
+      make_record({{"id", dtype_kind::int16}, {"x", dtype_kind::float32}, {"t", text}}).value();
+  const auto text_of_fill = [](const fill_value& fill) {
+    return std::string(as_text(fill.bytes()));
+  };
+  const auto read = [](const char* json, const dtype& type, int format = 3) {
+    return parse_fill_value(node_of(json), type, format);
+  };
+  CHECK(text_of_fill(read(R"("YWJj")", raw).value()) == "abc");
+  CHECK(text_of_fill(read("[97,98,99]", raw).value()) == "abc");
+  CHECK(text_of_fill(read("0", raw, 2).value()) == std::string(3, '\0'));
+  CHECK(text_of_fill(read(R"("YWI=")", text).value()) == std::string("ab\0\0", 4));
+  CHECK(text_of_fill(read(R"("YWIAAA==")", text, 2).value()) == std::string("ab\0\0", 4));
+  CHECK(text_of_fill(read(R"("")", text, 2).value()) == std::string(4, '\0'));
+  CHECK(fill_value_to_node(read(R"("YWI=")", text).value(), text, 2).value() == node("YWIAAA=="));
+  const fill_value japanese = read(R"("日b")", utf32).value();
+  CHECK(japanese.bytes().size() == 12);
+  CHECK(detail::load_native(japanese.bytes().data(), 4) == 0x65e5);
+  CHECK(fill_value_to_node(japanese, utf32, 3).value() == node("日b"));
+  CHECK(fill_value_to_node(fill_value::zero(utf32), utf32, 3).value() == node(""));
+  CHECK(read(R"("NaT")", time).value() == read("-9223372036854775808", time).value());
+  CHECK(fill_value_to_node(read("-5", time).value(), time, 3).value() == node(-5));
+  CHECK(read(R"("eHk=")", dtype_kind::bytes).value().text() == "xy");
+  CHECK(read("[120,121]", dtype_kind::bytes).value().text() == "xy");
+
+  const fill_value fields = read(R"({"id":-2,"x":1.5,"t":"YWI="})", record).value();
+  CHECK(read(R"([-2,1.5,"YWI="])", record).value() == fields);
+  const node packed = fill_value_to_node(fields, record, 2).value();
+  CHECK(parse_fill_value(packed, record, 2).value() == fields);
+  CHECK(parse_fill_value(packed, record, 3).value() == fields);
+  CHECK(json_input::text_of(fill_value_to_node(fields, record, 3)) ==
+        R"({"id":-2,"x":1.5,"t":"YWIAAA=="})");
+
+  const std::pair<dtype, const char*> refused[] = {
+      {raw, R"("YWI=")"},
+      {raw, R"("YWJjZA==")"},
+      {raw, "[1,2]"},
+      {raw, "[1,2,256]"},
+      {raw, R"("a")"},
+      {raw, "1"},
+      {text, R"("YWJjZGU=")"},
+      {utf32, R"("abcd")"},
+      {utf32, "1"},
+      {time, "1.5"},
+      {time, R"("now")"},
+      {time, "null"},
+      {record, R"({"id":1})"},
+      {record, R"({"id":1,"x":0,"t":"","y":0})"},
+      {record, "[1,2]"},
+      {record, R"("AAAA")"},
+      {record, R"({"id":1,"x":"","t":""})"},
+      {dtype_kind::bytes, R"("a")"},
+      {dtype_kind::int4, "8"},
+      {dtype_kind::uint2, "4"},
+      {dtype_kind::float4_e2m1fn, R"("NaN")"},
+      {dtype_kind::float8_e4m3fn, R"("Infinity")"},
+  };
+  for (const auto& [type, json] : refused) {
+    CAPTURE(json);
+    const auto fill = read(json, type);
+    REQUIRE_FALSE(fill);
+    CHECK(fill.failure().code == errc::corrupt);
+  }
+  CHECK(bits_of(read("-1", dtype_kind::int4).value()) == 0x0f);
+  CHECK(fill_value_to_node(read("-1", dtype_kind::int4).value(), dtype_kind::int4, 3).value() ==
+        node(-1));
+  CHECK(bits_of(read(R"("0xff")", dtype_kind::float6_e2m3fn).value()) == 0x3f);
+}
+
 TEST_CASE("v2: null is undefined, hex is unknown, 0 is an empty string") {
   for (const dtype_kind kind : all_dtype_kinds) {
     const auto fill = parse_fill_value(node(), kind, 2).value();

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/typestr.hpp>
 
+#include "json_input.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace zarrpoint;
 
@@ -31,32 +34,115 @@ TEST_CASE("typestrs both ways") {
       {"bfloat16", {bfloat16}},
       {"float8_e4m3fn", {float8_e4m3fn}},
       {"float8_e5m2", {float8_e5m2}},
+      {"float8_e4m3", {float8_e4m3}},
+      {"float8_e8m0fnu", {float8_e8m0fnu}},
+      {"float4_e2m1fn", {float4_e2m1fn}},
+      {"int4", {int4}},
+      {"uint2", {uint2}},
+      {"|S7", {dtype::null_terminated(7)}},
+      {"|V2", {dtype::raw_bytes(2)}},
+      {"<U7", {dtype::utf32(7)}},
+      {">U13", {dtype::utf32(13), endian::big}},
+      {"<M8[s]", {dtype::datetime(time_unit::s)}},
+      {">M8[25us]", {dtype::datetime(time_unit::us, 25), endian::big}},
+      {"<m8", {dtype::timedelta(time_unit::generic)}},
+      {"<m8[D]", {dtype::timedelta(time_unit::D)}},
   };
   for (const auto& [text, type] : table) {
     CAPTURE(text);
     CHECK(parse_v2_dtype(node(text)).value() == type);
-    CHECK(to_v2_dtype(type).value() == text);
+    CHECK(to_v2_dtype(type).value() == node(text));
   }
 }
 
 TEST_CASE("the order of single bytes is of no consequence") {
   CHECK(parse_v2_dtype(node("<b1")).value().type == dtype_kind::bool_);
   CHECK(parse_v2_dtype(node(">i1")).value().type == dtype_kind::int8);
-  CHECK(to_v2_dtype({dtype_kind::uint8, endian::big}).value() == "|u1");
+  CHECK(to_v2_dtype({dtype_kind::uint8, endian::big}).value() == node("|u1"));
   CHECK_FALSE(to_v2_dtype({dtype_kind::bfloat16, endian::big}));
 }
 
 TEST_CASE("other types are named in the error") {
-  for (const std::string text :
-       {"|S7",         "<U7",         ">U13",  "|V2",     "<V2",  "<M8[s]", "<m8", "int4",
-        "float8_e3m4", "float8_e4m3", "int32", "float32", "=i4",  "i4",     "|f4", "<f16",
-        "<i3",         "<f",          "<",     "",        "<f4 ", "string"}) {
+  for (const std::string text : {"|S",
+                                 "<U",
+                                 "|U4",
+                                 "|S0",
+                                 "<U0",
+                                 "|V",
+                                 "<M4[s]",
+                                 "<M8[]",
+                                 "<M8[x]",
+                                 "<M8[0s]",
+                                 "<M8[s",
+                                 "<M8s]",
+                                 "<m8[-1s]",
+                                 "|M8[s]",
+                                 "<V2x",
+                                 "S7",
+                                 "int32",
+                                 "float32",
+                                 "=i4",
+                                 "i4",
+                                 "|f4",
+                                 "<f16",
+                                 "<i3",
+                                 "<f",
+                                 "<",
+                                 "",
+                                 "<f4 ",
+                                 "string",
+                                 "bool",
+                                 "complex64",
+                                 "float16",
+                                 "<i40",
+                                 "|V99999999999",
+                                 "<U18446744073709551615",
+                                 "|S99999999999999999999999"}) {
     CAPTURE(text);
     const auto type = parse_v2_dtype(node(text));
     REQUIRE_FALSE(type);
     CHECK(type.failure().code == errc::unsupported);
     CHECK(type.failure().message.find('"' + text + '"') != std::string::npos);
   }
-  CHECK(parse_v2_dtype(node::array{}).failure().code == errc::unsupported);
+  CHECK(parse_v2_dtype(node::array{}).failure().code == errc::corrupt);
   CHECK(parse_v2_dtype(node(4)).failure().code == errc::corrupt);
+}
+
+TEST_CASE("records: nested, with arrays, of one byte order or of several") {
+  const auto read = [](const char* text) { return parse_v2_dtype(json_input::node_of(text)); };
+  const char* const plain = R"([["id","<i4"],["x","<f8"],["tag","|S3"]])";
+  const v2_dtype simple = read(plain).value();
+  CHECK(simple.type.size() == 15);
+  CHECK(simple.order == endian::little);
+  CHECK(simple.field_orders.empty());
+  CHECK(find_field(simple.type, "tag")->type == dtype::null_terminated(3));
+  CHECK(json_input::text_of(to_v2_dtype(simple)) == plain);
+
+  const char* const big = R"([["a","|u1"],["b",[["x",">f4"],["v",">u2",[3]]]]])";
+  const v2_dtype swapped = read(big).value();
+  CHECK(swapped.order == endian::big);
+  CHECK(swapped.field_orders.empty());
+  CHECK(json_input::text_of(to_v2_dtype(swapped)) == big);
+
+  const char* const several =
+      R"([["a","<i2"],["b",[["x",">f4"],["v","<u2",[3]]],[2]],["c",">i8"]])";
+  const v2_dtype mixed = read(several).value();
+  CHECK(mixed.field_orders ==
+        std::vector{endian::little, endian::big, endian::little, endian::big});
+  CHECK(mixed.type.size() == 2 + 2 * 10 + 8);
+  CHECK(json_input::text_of(to_v2_dtype(mixed)) == several);
+  CHECK(read(R"([["a","<i2",4]])").value().type.size() == 8);
+
+  for (const char* const text :
+       {R"([["a"]])", R"([["a","<i2",[1],0]])", R"([[1,"<i2"]])", R"([["a","<i2",[-1]]])",
+        R"([["a","<i2"],["a","<i2"]])", R"(["a","<i2"])", R"([["a","<i2",[0]]])", R"([["a","|O"]])",
+        R"([["a","<i2",[9223372036854775807,9]]])"}) {
+    CAPTURE(text);
+    CHECK(read(text).failure().code == errc::corrupt);
+  }
+  CHECK(read(R"([["a","<x2"]])").failure().code == errc::unsupported);
+  CHECK(read(R"([["a","|V1",[99999999]]])").failure().code == errc::unsupported);
+  std::string deep = R"("|u1")";
+  for (int i = 0; i < 20; ++i) deep = R"([["a",)" + deep + "]]";
+  CHECK_FALSE(read(deep.c_str()));
 }

@@ -19,7 +19,7 @@ namespace zarrpoint::inline v0 {
 enum class dtype_kind : std::uint8_t {
   invalid,
   bool_,
-  int2,  ///< as all types below eight bits: one byte in memory, sign-extended
+  int2,  ///< as all types below eight bits: one byte in memory, whose upper bits are 0
   int4,
   int8,
   int16,

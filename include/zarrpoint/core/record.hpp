@@ -82,6 +82,7 @@ inline result<dtype> make_record(std::vector<record_field> fields) {
     made.size = end;
     made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
   }
+  if (made.size == 0) return refuse("a record of no bytes");
   auto* const kept = new detail::record_layout;
   kept->size = made.size;
   kept->scalar_size = made.scalar_size;

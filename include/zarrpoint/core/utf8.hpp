@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace zarrpoint::inline v0 {
@@ -38,6 +40,44 @@ constexpr bool is_utf8(std::string_view text) noexcept {
     const std::size_t length = utf8_sequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);
+  }
+  return true;
+}
+
+/// Takes the first code point off `text`; nothing when that does not begin with one.
+constexpr std::optional<char32_t> take_code_point(std::string_view& text) noexcept {
+  const std::size_t length = utf8_sequence(text);
+  if (length == 0) return std::nullopt;
+  const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  // The lead byte of a sequence of n > 1 bytes has n + 1 bits that are not of the code point.
+  char32_t out = length == 1 ? at(0) : at(0) & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) out = out << 6 | (at(i) & 0x3fU);
+  text.remove_prefix(length);
+  return out;
+}
+
+/// Appends a code point as UTF-8; false, and nothing appended, for a surrogate or a number above
+/// U+10FFFF.
+inline bool append_code_point(std::string& text, char32_t code_point) {
+  const auto put = [&](unsigned byte) {
+    text += static_cast<char>(static_cast<unsigned char>(byte));
+  };
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xc0 | code_point >> 6);
+    put(0x80 | (code_point & 0x3f));
+  } else if (code_point < 0x10000) {
+    if (code_point >= 0xd800 && code_point < 0xe000) return false;
+    put(0xe0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3f));
+    put(0x80 | (code_point & 0x3f));
+  } else {
+    if (code_point > 0x10ffff) return false;
+    put(0xf0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3f));
+    put(0x80 | (code_point >> 6 & 0x3f));
+    put(0x80 | (code_point & 0x3f));
   }
   return true;
 }

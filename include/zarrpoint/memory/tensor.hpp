@@ -29,7 +29,8 @@ class tensor {
   /// `invalid_argument` for an invalid dtype, `out_of_range` for a shape that no memory holds,
   /// `resource_limit`.
   static result<tensor> make(const tensor_spec& spec, memory_resource& from = default_resource()) {
-    if (!spec.type.valid()) return error{errc::invalid_argument, "tensor of an invalid dtype"};
+    if (memory_size(spec.type) == 0)
+      return error{errc::invalid_argument, "tensor of an invalid dtype"};
     ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
     auto memory = buffer::allocate(bytes, from);
     if (!memory) return std::move(memory).failure().at("tensor " + to_string(spec));

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/zarr/chunk_edges.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 
@@ -30,7 +31,8 @@ struct array_metadata {
   int zarr_format = 3;
   dims shape;
   dtype type;
-  /// The shape of a stored chunk: with sharding, of a shard. No extent is 0.
+  /// The shape of a stored chunk: with sharding, of a shard. No extent is 0. Of a rectilinear grid
+  /// the largest extent along each axis.
   dims chunk_shape;
   chunk_key_encoding keys{};
   fill_value fill{};
@@ -38,6 +40,8 @@ struct array_metadata {
   /// An object, or null for none.
   node attributes{};
   std::optional<dimension_names_list> dimension_names{};
+  /// The extents of the chunks along each axis of a rectilinear grid; empty for a regular one.
+  std::vector<axis_edges> edges{};
 
   tensor_spec spec() const { return {type, shape}; }
   tensor_spec chunk_spec() const { return {type, chunk_shape}; }
@@ -50,6 +54,8 @@ struct array_metadata {
 inline result<void> check_array_metadata(const array_metadata& array) {
   const std::size_t rank = array.shape.rank();
   if (!array.type.valid()) return error{errc::corrupt, "no data type"};
+  if (array.type.size() == 0 && !array.type.is_variable())
+    return error{errc::corrupt, "elements of no bytes"};
   if (array.chunk_shape.rank() != rank)
     return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
                                     " has not the rank of shape " + to_string(array.shape)};
@@ -57,6 +63,13 @@ inline result<void> check_array_metadata(const array_metadata& array) {
     if (extent < 1)
       return error{errc::corrupt,
                    "chunk shape " + to_string(array.chunk_shape) + " has an extent below 1"};
+  }
+  if (!array.edges.empty()) {
+    if (array.edges.size() != rank)
+      return error{errc::corrupt, "chunk extents for " + std::to_string(array.edges.size()) +
+                                      " axes of an array of rank " + std::to_string(rank)};
+    for (std::size_t i = 0; i < rank; ++i)
+      ZARRPOINT_CHECK(array.edges[i].check(array.shape[i]).at("axis " + std::to_string(i)));
   }
   const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
   ZARRPOINT_CHECK(element_count(array.shape));

@@ -53,11 +53,8 @@ inline result<void> read_v2_codecs(const node& zarray, array_metadata& out) {
     out.codecs.push_back({"vlen-utf8", node::object{}});
   } else if (type.type.kind() == dtype_kind::string) {
     return unsupported("data type \"|O\" without the filter vlen-utf8 is not supported");
-  } else if (type.type.scalar_size() == 1) {
-    out.codecs.push_back({"bytes", node()});
   } else {
-    const char* order = type.order == endian::big ? "big" : "little";
-    out.codecs.push_back({"bytes", node::object{{"endian", order}}});
+    out.codecs.push_back(v2_bytes_codec(type));
   }
   const node* compressor = zarray.find("compressor");
   if (compressor != nullptr && !compressor->is_null()) {
@@ -86,6 +83,11 @@ inline result<array_metadata> parse_array_v2(const node& zarray, const node* att
   out.chunk_shape = chunk_extents;
   ZARRPOINT_CHECK(detail::read_v2_codecs(zarray, out));
   ZARRPOINT_TRY(parsed_fill, parse_fill_value(*fill, out.type, 2).at("fill_value"));
+  if (out.type.record() != nullptr && fill->if_string() != nullptr) {
+    // All bytes of the record as it is stored.
+    ZARRPOINT_TRY(stored, parse_v2_dtype(*zarray.find("dtype")));
+    parsed_fill = detail::reorder_record(parsed_fill, stored);
+  }
   out.fill = std::move(parsed_fill);
   ZARRPOINT_TRY(
       keys,
@@ -108,8 +110,14 @@ inline result<v2_documents> to_v2(const array_metadata& array) {
   if (array.keys.kind != chunk_key_encoding::style::v2)
     return detail::unsupported("Zarr v2 has no chunk key encoding \"default\"");
   if (array.dimension_names) return detail::unsupported("Zarr v2 has no dimension names");
+  if (!array.edges.empty()) return detail::unsupported("Zarr v2 has no rectilinear grids");
   ZARRPOINT_TRY(codecs, detail::to_v2_codecs(array));
-  ZARRPOINT_TRY(fill, fill_value_to_node(array.fill, array.type, 2).at("fill_value"));
+  fill_value stored_fill = array.fill;
+  if (array.type.record() != nullptr) {
+    ZARRPOINT_TRY(stored, parse_v2_dtype(codecs.dtype));
+    stored_fill = detail::reorder_record(array.fill, stored);
+  }
+  ZARRPOINT_TRY(fill, fill_value_to_node(stored_fill, array.type, 2).at("fill_value"));
   v2_documents out;
   out.document = node::object{{"chunks", detail::extents_to_node(array.chunk_shape)},
                               {"compressor", std::move(codecs.compressor)},

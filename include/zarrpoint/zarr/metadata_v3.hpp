@@ -7,6 +7,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
+#include <zarrpoint/zarr/data_type.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/group_metadata.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
@@ -32,23 +33,45 @@ inline result<node_kind> parse_node_kind_v3(const node& document) {
 
 namespace detail {
 
-inline result<dtype> parse_data_type_v3(const node& value) {
-  ZARRPOINT_TRY(named, parse_named(value));
-  const auto type = parse_dtype(named.name);
-  const node::object* configuration = named.configuration.if_object();
-  if (!type || (configuration != nullptr && !configuration->empty()))
-    return unsupported("data type " + in_quotes(named.name) + " is not supported" +
-                       (type ? " with a configuration" : ""));
-  return *type;
+/// `{"kind": "inline", "chunk_shapes": [[[3, 2], 4], 5]}`.
+inline result<void> parse_rectilinear_grid(const node& configuration, array_metadata& out) {
+  ZARRPOINT_TRY(kind, required(configuration, "kind"));
+  if (*kind != node("inline")) return unsupported("a rectilinear grid that is not inline");
+  ZARRPOINT_TRY(shapes, required(configuration, "chunk_shapes"));
+  ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"kind", "chunk_shapes"}));
+  const node::array* axes = shapes->if_array();
+  if (axes == nullptr || axes->size() > max_rank)
+    return corrupt("chunk_shapes must be a list with one entry for each axis");
+  for (const node& axis : *axes) {
+    ZARRPOINT_TRY(edges, parse_axis_edges(axis).at("chunk_shapes"));
+    out.chunk_shape.push_back(edges.largest());
+    out.edges.push_back(std::move(edges));
+  }
+  return {};
 }
 
-inline result<dims> parse_chunk_grid(const node& value) {
+inline result<void> parse_chunk_grid(const node& value, array_metadata& out) {
   ZARRPOINT_TRY(named, parse_named(value));
+  if (named.name == "rectilinear") return parse_rectilinear_grid(named.configuration, out);
   if (named.name != "regular")
     return unsupported("chunk grid " + in_quotes(named.name) + " is not supported");
   ZARRPOINT_TRY(shape, required(named.configuration, "chunk_shape"));
   ZARRPOINT_CHECK(only_members(*named.configuration.if_object(), {"chunk_shape"}));
-  return parse_extents(*shape).at("chunk_shape");
+  ZARRPOINT_TRY(extents, parse_extents(*shape).at("chunk_shape"));
+  out.chunk_shape = extents;
+  return {};
+}
+
+inline node chunk_grid_to_node(const array_metadata& array) {
+  if (array.edges.empty())
+    return node::object{
+        {"name", "regular"},
+        {"configuration", node::object{{"chunk_shape", extents_to_node(array.chunk_shape)}}}};
+  node::array axes;
+  for (const axis_edges& axis : array.edges) axes.push_back(axis_edges_to_node(axis));
+  return node::object{
+      {"name", "rectilinear"},
+      {"configuration", node::object{{"kind", "inline"}, {"chunk_shapes", std::move(axes)}}}};
 }
 
 /// `{"name": "default", "configuration": {"separator": "/"}}`. The configuration may be absent, the
@@ -161,8 +184,7 @@ inline result<array_metadata> parse_array_v3(const node& document) {
     } else if (key == "data_type") {
       type = &value;
     } else if (key == "chunk_grid") {
-      ZARRPOINT_TRY(chunk_shape, detail::parse_chunk_grid(value).at(key));
-      out.chunk_shape = chunk_shape;
+      ZARRPOINT_CHECK(detail::parse_chunk_grid(value, out).at(key));
       has_grid = true;
     } else if (key == "chunk_key_encoding") {
       ZARRPOINT_TRY(keys, detail::parse_chunk_key_encoding(value).at(key));
@@ -192,7 +214,7 @@ inline result<array_metadata> parse_array_v3(const node& document) {
         std::pair{fill != nullptr, "fill_value"}, std::pair{has_codecs, "codecs"}}) {
     if (!present) return detail::corrupt("member " + detail::in_quotes(name) + " is missing");
   }
-  ZARRPOINT_TRY(data_type, detail::parse_data_type_v3(*type));
+  ZARRPOINT_TRY(data_type, parse_data_type_v3(*type));
   out.type = data_type;
   ZARRPOINT_TRY(parsed_fill, parse_fill_value(*fill, data_type, 3).at("fill_value"));
   out.fill = std::move(parsed_fill);
@@ -209,17 +231,19 @@ inline result<node> to_v3(const array_metadata& array) {
   if (auto status = check_array_metadata(array); !status)
     return error{errc::invalid_argument, status.failure().message};
   ZARRPOINT_TRY(fill, fill_value_to_node(array.fill, array.type, 3).at("fill_value"));
+  ZARRPOINT_TRY(type, data_type_to_node(array.type).at("data_type"));
+  for (const codec_spec& one : array.codecs) {
+    if (one.configuration.find("field_endian") != nullptr)
+      return detail::unsupported("Zarr v3 has no records of fields that differ in byte order");
+  }
   ZARRPOINT_TRY(codecs, codec_specs_to_node(array.codecs));
   const bool is_v2_key = array.keys.kind == chunk_key_encoding::style::v2;
   node out(node::object{
       {"zarr_format", 3},
       {"node_type", "array"},
       {"shape", detail::extents_to_node(array.shape)},
-      {"data_type", to_string(array.type)},
-      {"chunk_grid",
-       node::object{{"name", "regular"},
-                    {"configuration",
-                     node::object{{"chunk_shape", detail::extents_to_node(array.chunk_shape)}}}}},
+      {"data_type", std::move(type)},
+      {"chunk_grid", detail::chunk_grid_to_node(array)},
       {"chunk_key_encoding",
        node::object{
            {"name", is_v2_key ? "v2" : "default"},

@@ -154,7 +154,7 @@ inline result<node> to_v2_compressor(const codec_spec& spec) {
 
 /// What of a `.zarray` the codecs say.
 struct v2_codecs {
-  std::string dtype;
+  node dtype;
   bool is_fortran = false;
   node filters;
   node compressor;
@@ -179,8 +179,7 @@ inline result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     out.filters = node::array{node::object{{"id", "vlen-utf8"}}};
   } else {
     if (serializer != "bytes") return unsupported("Zarr v2 has no codec " + in_quotes(serializer));
-    const node* order = rest.front().configuration.find("endian");
-    if (order != nullptr && *order == node("big")) type.order = endian::big;
+    type = v2_dtype_of(array.type, rest.front().configuration);
   }
   ZARRPOINT_TRY(text, to_v2_dtype(type));
   out.dtype = std::move(text);

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/chunk_edges.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+using namespace zarrpoint;
+
+// The documents are in metadata_v3_test.cpp.
+TEST_CASE("chunk extents: each coordinate has its chunk") {
+  const axis_edges edges{{{3, 2}, {1, 1}, {4, 2}}};
+  const index_t starts[] = {0, 3, 6, 7, 11, 15};
+  index_t chunk = 0;
+  for (index_t at = 0; at < 15; ++at) {
+    if (at == starts[chunk + 1]) ++chunk;
+    const axis_edges::chunk found = edges.find(at);
+    CHECK(found.index == chunk);
+    CHECK(found.start == starts[chunk]);
+    CHECK(found.extent == starts[chunk + 1] - starts[chunk]);
+  }
+  CHECK(edges.check(15));
+  CHECK(edges.check(14));
+  CHECK_FALSE(edges.check(16));
+  const axis_edges even{{{4, 1}}, true};
+  CHECK(even.check(INT64_MAX));
+  CHECK(even.find(INT64_MAX - 1).extent == 4);
+  CHECK_FALSE(axis_edges{{{INT64_MAX, 2}}}.check(1));
+  CHECK_FALSE(axis_edges{{{0, 2}}}.check(0));
+}

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/data_type.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace zarrpoint;
+
+// The documents are in metadata_v3_test.cpp.
+TEST_CASE("units of time by their names") {
+  for (int i = 0; i <= static_cast<int>(time_unit::as); ++i) {
+    const auto unit = static_cast<time_unit>(i);
+    CHECK(parse_time_unit(to_string(unit)) == unit);
+  }
+  CHECK(parse_time_unit("\u03bcs") == time_unit::us);
+  CHECK(parse_time_unit("M") == time_unit::M);
+  CHECK(parse_time_unit("m") == time_unit::m);
+  CHECK_FALSE(parse_time_unit(""));
+  CHECK_FALSE(parse_time_unit("seconds"));
+}
