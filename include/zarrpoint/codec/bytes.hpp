@@ -44,8 +44,6 @@ void for_each_run(const mutable_host_view& to, const std::byte* from, F&& f) {
   });
 }
 
-}  // namespace detail
-
 /// What decoding does to one scalar of a record, besides copying it.
 struct scalar_fix {
   std::size_t offset = 0;  ///< in the record
