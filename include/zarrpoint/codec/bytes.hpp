@@ -69,6 +69,9 @@ struct bytes_codec {
   static constexpr std::array<std::string_view, 1> aliases{"endian"};  // early v3 files
   static constexpr bool fixed_size = true;
 
+  bytes_codec() = default;
+  explicit bytes_codec(std::optional<endian> byte_order) : order(byte_order) {}
+
   /// Needed for scalars of more than one byte.
   std::optional<endian> order{};
   /// Of a Zarr v2 record whose fields differ in it: the order of each, records in records taken
