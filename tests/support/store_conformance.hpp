@@ -131,6 +131,13 @@ inline void store_writes(const store_factory& make) {
     for (std::size_t at = 10'000; at > 0; at -= 1000)
       writer->write(at - 1000, zarrpoint::bytes_view(data).subspan(at - 1000, 1000)).value();
     CHECK_FALSE(has_object(store, "deep/er/k"));
+    std::vector<std::byte> back(100);
+    if (const auto read = writer->read(500, back)) {
+      CHECK(std::equal(back.begin(), back.end(), data.begin() + 500));
+      CHECK_FALSE(writer->read(9'950, back));
+    } else {
+      CHECK(read.failure().code == zarrpoint::errc::unsupported);
+    }
     writer->finish().value();
   }
   CHECK(read_object(store, "deep/er/k") == data);

@@ -37,7 +37,7 @@ EVERYWHERE = {"fwd.hpp", "version.hpp"}
 CONFINED = [
     (r"nlohmann/.*", {"zarr/json.hpp"}),
     (r"zstd.*\.h", {"codec/zstd.hpp"}),
-    (r"zlib\.h", {"codec/gzip.hpp"}),
+    (r"zlib\.h", {"codec/gzip.hpp", "store/zip_inflate.hpp"}),
     (r"bzlib\.h", {"codec/bz2.hpp"}),
     (r"lzma\.h", {"codec/lzma.hpp", "codec/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),

@@ -101,6 +101,13 @@ class blob_writer {
     return {};
   }
 
+  /// Fills `into` with what was written from `offset` on: for stores that build one object of many,
+  /// such as a zip file. `unsupported` where the store cannot.
+  virtual result<void> read(std::uint64_t offset, mutable_bytes into) const {
+    static_cast<void>(offset), static_cast<void>(into);
+    return error{errc::unsupported, "read an unfinished object: this store cannot"};
+  }
+
   /// Makes the object visible under its key, in place of the one before. Call it once, when all
   /// writes have returned. On failure the object before is still there and the writer is spent;
   /// only `outcome_unknown` means that the last sync failed after the object had its name.

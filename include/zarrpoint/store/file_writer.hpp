@@ -74,6 +74,13 @@ class file_writer final : public blob_writer {
     return {};
   }
 
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    const int code = read_fully(fd_.get(), offset, into);
+    if (code == 0) return {};
+    if (code > 0) return system_error("read", name(), code);
+    return error{errc::out_of_range, "read " + name() + ": it was not written so far"};
+  }
+
   result<void> finish() override {
     if (failed_.exchange(true, std::memory_order_relaxed) || !fd_) {
       return error{errc::invalid_argument,
@@ -114,7 +121,7 @@ class file_writer final : public blob_writer {
   std::string name() const { return root_->describe(key_); }
 
   bool create_file(std::string as) {
-    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     fd_ = unique_fd(
         retry_interrupted([&] { return ::openat(parent_.get(), as.c_str(), flags, 0666); }));
     if (fd_) at_ = std::move(as);

@@ -5,8 +5,8 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/listing.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -57,25 +57,10 @@ class memory_store {
 
   result<std::vector<list_entry>> list(const store_key& prefix) const {
     const std::lock_guard lock(state_->mutex);
-    std::vector<list_entry> out;
-    const std::string start = below(prefix);
-    for (auto at = state_->objects.lower_bound(start);
-         at != state_->objects.end() && std::string_view(at->first).starts_with(start); ++at) {
-      const std::string_view rest = std::string_view(at->first).substr(start.size());
-      const std::string_view name = rest.substr(0, rest.find('/'));
-      const bool is_prefix = name.size() != rest.size();
-      if (out.empty() || out.back().name != name || out.back().is_prefix != is_prefix)
-        out.push_back({std::string(name), is_prefix});
-    }
-    // The keys "a" and "a/b" may both be there, with "a-b" between them: a prefix comes first.
-    std::sort(out.begin(), out.end(), [](const list_entry& a, const list_entry& b) {
-      return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
+    return detail::list_children(prefix, [this](std::string_view text) {
+      const auto at = state_->objects.lower_bound(text);
+      return at == state_->objects.end() ? nullptr : &at->first;
     });
-    const auto same_name = [](const list_entry& a, const list_entry& b) {
-      return a.name == b.name;
-    };
-    out.erase(std::unique(out.begin(), out.end(), same_name), out.end());
-    return out;
   }
 
   /// A tree in a store of its own, whose objects replace those beneath `key` in one step.
@@ -152,6 +137,14 @@ class memory_store {
       if (size > bytes_.max_size()) return {};
       return grow([&] { bytes_.reserve(static_cast<std::size_t>(size)); });
     }
+    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+      const std::lock_guard lock(mutex_);
+      if (offset > bytes_.size() || into.size() > bytes_.size() - offset)
+        return error{errc::out_of_range,
+                     "read " + memory_store(store_).describe(key_) + ": it was not written so far"};
+      if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
+      return {};
+    }
     result<void> finish() override {
       if (std::exchange(finished_, true))
         return error{errc::invalid_argument,
@@ -177,7 +170,7 @@ class memory_store {
 
     std::shared_ptr<state> store_;
     store_key key_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::vector<std::byte> bytes_;
     bool finished_ = false;
   };

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/zip_store.hpp>
+
+#include "support/store_conformance.hpp"
+#include "support/temp_directory.hpp"
+#include "support/zip_bytes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace zarrpoint;
+
+namespace {
+
+std::string text_of(const zip_store& store, std::string_view name) {
+  const auto bytes = get(store, test::key(name), 1 << 20).value();
+  REQUIRE(bytes.has_value());
+  return std::string(as_text(*bytes));
+}
+
+}  // namespace
+
+TEST_CASE("zip_store: members are objects, directories are none") {
+  const auto store =
+      zip_store::open(
+          test::blob_of(test::zip_of({{"a/", ""}, {"a/b", "hello"}, {"c", "x"}, {"e", ""}})))
+          .value();
+  CHECK(text_of(store, "a/b") == "hello");
+  CHECK(text_of(store, "e").empty());
+  CHECK(store.open(test::key("a")).value() == nullptr);
+  CHECK(store.open(test::key("missing")).value() == nullptr);
+  CHECK(store.open(store_key::root()).value() == nullptr);
+  using entries = std::vector<list_entry>;
+  CHECK(store.list(store_key::root()).value() == entries{{"a", true}, {"c", false}, {"e", false}});
+  CHECK(store.list(test::key("a")).value() == entries{{"b", false}});
+  const any_store any = store;
+  CHECK_FALSE(any.can_write());
+  CHECK(any.can_list());
+  const auto object = store.open(test::key("a/b")).value();
+  CHECK(object->name() == "memory:a.zip:a/b");
+  CHECK(store.describe(test::key("c")) == "memory:a.zip:c");
+  std::vector<std::byte> part(3);
+  object->read(1, part).value();
+  CHECK(as_text(part) == "ell");
+  CHECK_FALSE(object->read(3, part));
+  std::vector<read_request> requests{{4, mutable_bytes(part).first(1)},
+                                     {0, mutable_bytes(part).subspan(1)}};
+  object->read(requests).value();
+  CHECK(as_text(part) == "ohe");
+  requests[0].offset = 5;
+  CHECK_FALSE(object->read(requests));
+}
+
+TEST_CASE("zip_store: of equal names the last one counts") {
+  const auto store =
+      zip_store::open(test::blob_of(test::zip_of({{"a", "1"}, {"b", "2"}, {"a", "3"}, {"a", "4"}})))
+          .value();
+  CHECK(text_of(store, "a") == "4");
+  CHECK(store.list(store_key::root()).value().size() == 2);
+}
+
+TEST_CASE("zip_store: names that are no keys refuse the archive") {
+  for (const char* name :
+       {"/a", "../a", "a/../b", "a\\b", "a//b", "a/./b", "", "C:\\a", "\xff", "a\nb"}) {
+    INFO(name);
+    const auto store = zip_store::open(test::blob_of(test::zip_of({{"b", "x"}, {name, "x"}})));
+    REQUIRE_FALSE(store);
+    CHECK(store.failure().code == errc::corrupt);
+  }
+}
+
+TEST_CASE("zip_store: what is read whole is compared with its checksum") {
+  std::string bytes = test::zip_of({{"a", "hello"}});
+  bytes[bytes.find("hello")] = 'j';
+  const auto store = zip_store::open(test::blob_of(bytes)).value();
+  const auto whole = get(store, test::key("a"), 100);
+  REQUIRE_FALSE(whole);
+  CHECK(whole.failure().code == errc::corrupt);
+  CHECK(whole.failure().message.find("crc32") != std::string::npos);
+}
+
+TEST_CASE("zip_store: a method without a decoder is named, with the header") {
+  const auto store =
+      zip_store::open(test::blob_of(test::zip_of({{"a", "xx", 8, 2, 0}, {"b", "x", 12, 1, 0}})))
+          .value();
+  const auto deflated = store.open(test::key("a"));
+  REQUIRE_FALSE(deflated);
+  CHECK(deflated.failure().code == errc::unsupported);
+  CHECK(deflated.failure().message.find("zarrpoint/store/zip_inflate.hpp") != std::string::npos);
+  const auto other = store.open(test::key("b"));
+  REQUIRE_FALSE(other);
+  CHECK(other.failure().code == errc::unsupported);
+  CHECK(other.failure().message.find("method 12") != std::string::npos);
+}
+
+TEST_CASE("zip_store: members of a file are mapped where they lie") {
+  const test::temp_directory directory;
+  const auto files = file_store::open(directory.path().string()).value();
+  files.put(test::key("x.zip"), as_bytes(test::zip_of({{"a", "hello"}, {"b", "world"}}))).value();
+  mapping kept;
+  {
+    const auto store = zip_store::open(files, test::key("x.zip")).value();
+    kept = store.open(test::key("a")).value()->map().value();
+    const mapping other = store.open(test::key("b")).value()->map().value();
+    CHECK(as_text(other.bytes()) == "world");
+    // One mapping for the whole file.
+    CHECK(other.bytes().data() > kept.bytes().data());
+    CHECK(other.bytes().data() < kept.bytes().data() + 200);
+  }
+  CHECK(as_text(kept.bytes()) == "hello");
+  const auto missing = zip_store::open(files, test::key("y.zip"));
+  REQUIRE_FALSE(missing);
+  CHECK(missing.failure().code == errc::not_found);
+}
