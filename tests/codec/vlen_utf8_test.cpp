@@ -80,7 +80,7 @@ TEST_CASE("vlen-utf8: counts and lengths that lie") {
   CHECK_FALSE(decoded(raw("\x01\0\0\0\x02\0\0\0a"sv), 1));
   CHECK_FALSE(decoded(raw("\x01\0\0\0\x01\0\0\0ab"sv), 1));
   CHECK(decoded(raw("\x01\0\0\0\x01\0\0\0a"sv), 1).value().front() == "a");
-  CHECK(decoded(raw("\x01\0\0\0\x02\0\0\0a"sv), 1).failure().message == "a string is cut short");
+  CHECK(decoded(raw("\x01\0\0\0\x02\0\0\0a"sv), 1).failure().message == "an element is cut short");
 }
 
 TEST_CASE("vlen-utf8: text that is not UTF-8 is an error both ways") {

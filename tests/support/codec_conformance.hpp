@@ -8,6 +8,7 @@
 #include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/chain.hpp>
 #include <zarrpoint/codec/registry.hpp>
+#include <zarrpoint/codec/vlen_bytes.hpp>
 #include <zarrpoint/codec/vlen_utf8.hpp>
 
 #include "support/random_layout.hpp"
@@ -106,13 +107,13 @@ void check_configuration(const C& codec) {
 /// The chain with the codec in its place, resolved for `spec`, by name from a table.
 template <class C>
 zp::result<zp::codec_chain> chain_with(const C& codec, const zp::tensor_spec& spec) {
-  using codecs =
-      typename zp::codec_registry<zp::bytes_codec, zp::vlen_utf8_codec>::template with<C>;
+  using codecs = typename zp::codec_registry<zp::bytes_codec, zp::vlen_utf8_codec,
+                                             zp::vlen_bytes_codec>::template with<C>;
   const zp::codec_spec self{std::string(C::name), codec.configuration()};
   const zp::codec_spec elements =
       spec.type.is_variable()
-          ? zp::codec_spec{"vlen-utf8"}
-          : zp::codec_spec{"bytes", zp::bytes_codec{zp::endian::little}.configuration()};
+          ? zp::codec_spec{spec.type == zp::dtype_kind::string ? "vlen-utf8" : "vlen-bytes"}
+          : zp::codec_spec{"bytes", zp::node::object{{"endian", "little"}}};
   std::vector<zp::codec_spec> specs{self};
   if constexpr (zp::kind_of<C>() == zp::codec_kind::array_to_array) specs = {self, elements};
   if constexpr (zp::kind_of<C>() == zp::codec_kind::bytes_to_bytes) specs = {elements, self};

@@ -34,6 +34,10 @@ class sample_tensor {
       bytes_ = random_bytes(random, layout_.size);
       if (spec.type == zp::dtype_kind::bool_) {
         for (std::byte& b : bytes_) b &= std::byte{1};
+      } else if (spec.type.is_below_byte()) {
+        // Values that have no unused bits set, whether their type is signed or not.
+        const auto bits = static_cast<unsigned>(spec.type.bits());
+        for (std::byte& b : bytes_) b &= static_cast<std::byte>((1U << (bits - 1)) - 1);
       } else if (pick(random, 2) == 0) {
         for (std::byte& b : bytes_) b &= std::byte{3};  // something to compress
       }
