@@ -65,12 +65,14 @@ def in_order(headers, roots, seen):
 
 def optional_files(headers, included):
     """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each that no other
-    of them includes, and for each that several files need."""
+    of them includes, for each that several files need, and for each that needs another library."""
     left = {name: [to for to in headers[name].own if to not in included]
             for name in sorted(headers) if name not in included}  # fmt: skip
     includers = {name: [other for other in left if name in left[other]] for name in left}
     files = {}
-    for name in (name for name in left if len(includers[name]) != 1):
+    for name in left:
+        if len(includers[name]) == 1 and all(map(STANDARD.fullmatch, headers[name].needs)):
+            continue
         file = f"zarrpoint_{Path(name).stem}.hpp"
         if file in files:
             raise SystemExit(f"{files[file]} and {name} would both be {file}")
@@ -101,10 +103,12 @@ def single_files():
     names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
     headers = {name: Header(name) for name in names}
     names = in_order(headers, [UMBRELLA], set())
-    # What a layer has beside the umbrella belongs to it, unless it needs another library.
+    # What a layer has beside the umbrella belongs to it, unless it needs another library, itself or
+    # through what it includes.
     known = {need for name in names for need in headers[name].needs}
     beside = [name for name in headers if name.split("/")[0] in LAYERS and all(
-        need in known or STANDARD.fullmatch(need) for need in headers[name].needs)]  # fmt: skip
+        need in known or STANDARD.fullmatch(need)
+        for part in in_order(headers, [name], set()) for need in headers[part].needs)]  # fmt: skip
     names = in_order(headers, [UMBRELLA, *beside], set())
     included = set(names)
     files = {UMBRELLA: (file_text(headers, names, UMBRELLA, []), names)}

@@ -83,8 +83,8 @@ std::size_t read_all(const fs::path& folder) {
 
 const fs::path golden = ZARRPOINT_TEST_GOLDEN;
 
-TEST_CASE("arrays of tensorstore") { CHECK(read_all(golden / "peers/tensorstore") == 93); }
-TEST_CASE("arrays of zarr-python 3") { CHECK(read_all(golden / "peers/zarr-python") == 26); }
+TEST_CASE("arrays of tensorstore") { CHECK(read_all(golden / "peers/tensorstore") == 101); }
+TEST_CASE("arrays of zarr-python 3") { CHECK(read_all(golden / "peers/zarr-python") == 32); }
 TEST_CASE("arrays of zarr-python 2") { CHECK(read_all(golden / "peers/zarr-python-2") == 1); }
 TEST_CASE("arrays of zarrita.js") { CHECK(read_all(golden / "zarrita") == 26); }
 

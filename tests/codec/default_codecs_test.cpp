@@ -10,7 +10,7 @@ namespace zp = zarrpoint;
 
 TEST_CASE("default_codecs: the names that real files use") {
   const zp::codec_table table = zp::default_codecs::table();
-  CHECK(table.entries().size() == 5);
+  CHECK(table.entries().size() == 6);
   const zp::node order(zp::node::object{{"order", zp::node::array{0}}});
   CHECK(table.make({"bytes"}).value().kind() == zp::codec_kind::array_to_bytes);
   CHECK(table.make({"endian"}).value().name() == "bytes");
@@ -19,6 +19,7 @@ TEST_CASE("default_codecs: the names that real files use") {
   CHECK(table.make({"crc32c"}).value().kind() == zp::codec_kind::bytes_to_bytes);
   CHECK(table.make({"zstd"}).value().kind() == zp::codec_kind::bytes_to_bytes);
   CHECK(table.make({"numcodecs.zstd"}).value().name() == "zstd");
+  CHECK(table.make({"blosc"}).value().kind() == zp::codec_kind::bytes_to_bytes);
 }
 
 TEST_CASE("default_codecs: gzip is not one of them, and the error names its header") {

@@ -18,6 +18,10 @@ using namespace fuzz;
 
 zp::codec_spec bytes(const char* order) { return {"bytes", zp::node::object{{"endian", order}}}; }
 
+zp::codec_spec blosc(const char* compressor, const char* shuffle) {
+  return {"blosc", zp::node::object{{"cname", compressor}, {"clevel", 1}, {"shuffle", shuffle}}};
+}
+
 std::vector<std::vector<zp::codec_spec>> number_chains() {
   const zp::codec_spec transpose{"transpose", zp::node::object{{"order", zp::node::array{1, 0}}}};
   return {{bytes("little")},
@@ -30,7 +34,10 @@ std::vector<std::vector<zp::codec_spec>> number_chains() {
           {bytes("little"), {"zstd"}, {"gzip"}},
           {bytes("little"), {"gzip"}, {"crc32c"}},
           {transpose, bytes("little"), {"zstd"}},
-          {transpose, bytes("big")}};
+          {transpose, bytes("big")},
+          {bytes("little"), blosc("zstd", "shuffle")},
+          {bytes("little"), blosc("lz4", "bitshuffle")},
+          {bytes("little"), blosc("zlib", "noshuffle")}};
 }
 std::vector<std::vector<zp::codec_spec>> text_chains() {
   return {{{"vlen-utf8"}}, {{"vlen-utf8"}, {"zstd"}}, {{"vlen-utf8"}, {"gzip"}, {"crc32c"}}};

@@ -4,6 +4,7 @@
 // reader FOLDER: reads every array, group and safetensors file that the folder's index.json lists,
 // and compares every bit. Exit status 1 if anything differs.
 
+#include <zarrpoint/codec/blosc_zlib.hpp>
 #include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 #include <zarrpoint/interop/safetensors.hpp>
@@ -24,7 +25,8 @@ namespace {
 
 zp::context with_gzip() {
   zp::context how = zp::default_context();
-  how.codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec>::table();
+  how.codecs =
+      zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>::table();
   return how;
 }
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/codec/blosc_zlib.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 
 #include "support/random_layout.hpp"
@@ -19,7 +20,7 @@
 
 namespace zarrpoint_test {
 
-using all_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec>;
+using all_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>;
 
 inline zp::codec_spec bytes_spec(std::string_view order = "little") {
   return {"bytes", zp::node::object{{"endian", order}}};

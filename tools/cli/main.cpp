@@ -5,6 +5,7 @@
 
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/codec/blosc_zlib.hpp>
 #include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 #include <zarrpoint/version.hpp>
@@ -31,7 +32,7 @@ namespace cli {
 
 namespace {
 
-using known_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec>;
+using known_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>;
 
 zp::stop_source& interrupt() {
   static zp::stop_source source;

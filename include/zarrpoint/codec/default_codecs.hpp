@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/blosc.hpp>
 #include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/crc32c_codec.hpp>
 #include <zarrpoint/codec/registry.hpp>
@@ -12,7 +13,7 @@
 namespace zarrpoint::inline v0 {
 
 /// The codecs that need nothing but zstd. Add your own with `default_codecs::with<my_codec>`.
-using default_codecs =
-    codec_registry<bytes_codec, transpose_codec, vlen_utf8_codec, crc32c_codec, zstd_codec>;
+using default_codecs = codec_registry<bytes_codec, transpose_codec, vlen_utf8_codec, crc32c_codec,
+                                      zstd_codec, blosc_codec>;
 
 }  // namespace zarrpoint::inline v0
