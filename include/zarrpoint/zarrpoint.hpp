@@ -3,7 +3,8 @@
 #pragma once
 
 // Layers 0 to 5 of the library; includes only. What needs a library or a device of its own stands
-// apart: <zarrpoint/codec/gzip.hpp>, <zarrpoint/interop/safetensors.hpp>.
+// apart: <zarrpoint/codec/gzip.hpp>, <zarrpoint/store/zip_inflate.hpp>,
+// <zarrpoint/interop/safetensors.hpp>.
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>

@@ -8,6 +8,7 @@
 #include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/memory/resource.hpp>
+#include <zarrpoint/store/registry.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,7 @@ struct limits {
 struct context {
   any_executor executor{};
   codec_table codecs = default_codecs::table();
+  store_table stores = default_stores::table();  ///< what URLs and paths open
   limits limit{};
   stop_token stop{};
   progress_callback progress{};

@@ -46,7 +46,7 @@ class checkpoint {
   /// else the store is listed. Errors: see `read_contents`.
   template <class = void>
   static result<checkpoint> open(const location& where, const context& how = default_context()) {
-    ZARRPOINT_TRY(place, location_access::to_read(where));
+    ZARRPOINT_TRY(place, location_access::to_read(where, how.stores));
     const auto opened = [&]() -> result<checkpoint> {
       any_store store =
           place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));

@@ -4,10 +4,10 @@
 
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/registry.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <optional>
 #include <string>
@@ -16,7 +16,8 @@
 
 namespace zarrpoint::inline v0 {
 
-/// Where a checkpoint is: a path in the file system, or a key of any store.
+/// Where a checkpoint is: a path in the file system (a directory, or a file whose name ends with
+/// ".zip"), a URL of a scheme that the context's table of stores has, or a key of any store.
 class location {
  public:
   location(const char* path) : path_(path) {}             // NOLINT(google-explicit-constructor)
@@ -38,34 +39,20 @@ class location {
   store_key key_ = store_key::root();
 };
 
-/// A store and a key in it.
-struct stored_place {
-  any_store store;
-  store_key key;
-};
-
 struct location_access {
   /// The checkpoint's own root as a store: what a reader needs.
-  static result<stored_place> to_read(const location& where) {
+  static result<stored_place> to_read(const location& where,
+                                      const store_table& stores = default_stores::table()) {
     if (where.store_) return stored_place{*where.store_, where.key_};
-    ZARRPOINT_TRY(store, file_store::open(where.path_, {.read_only = true}));
-    return stored_place{std::move(store), store_key::root()};
+    return stores.open(where.path_, {.write = false});
   }
 
   /// The parent as a store and the name in it: what a writer needs, since a checkpoint is built
-  /// beside its target and renamed.
-  static result<stored_place> to_write(const location& where) {
+  /// beside its target and renamed. A zip file is a store whose root is published.
+  static result<stored_place> to_write(const location& where, bool sync = true,
+                                       const store_table& stores = default_stores::table()) {
     if (where.store_) return stored_place{*where.store_, where.key_};
-    std::string_view path = where.path_;
-    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-    const std::size_t slash = path.rfind('/');
-    const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
-    std::string parent(slash == path.npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1)));
-    ZARRPOINT_TRY(key, store_key::parse(name));
-    if (key.is_root())
-      return error{errc::invalid_argument, "\"" + where.path_ + "\" names no checkpoint"};
-    ZARRPOINT_TRY(store, file_store::open(parent, {}));
-    return stored_place{std::move(store), std::move(key)};
+    return stores.open(where.path_, {.write = true, .sync = sync});
   }
 };
 

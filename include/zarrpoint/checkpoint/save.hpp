@@ -232,7 +232,7 @@ result<save_report> save_set(const location& where, const leaf_set& leaves,
   const auto start = std::chrono::steady_clock::now();
   const auto run = [&]() -> result<save_report> {
     ZARRPOINT_TRY(plan, plan_save(leaves, options));
-    ZARRPOINT_TRY(target, location_access::to_write(where));
+    ZARRPOINT_TRY(target, location_access::to_write(where, options.sync, how.stores));
     ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/zip_member_blob.hpp>
 
 #include <zlib.h>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 // Deflated members of zip files, by zlib: link it.
@@ -59,5 +61,15 @@ inline result<std::unique_ptr<zip_decoder>> zip_inflate() {
   if (!out->ready()) return error{errc::resource_limit, "zlib has no memory"};
   return std::unique_ptr<zip_decoder>(std::move(out));
 }
+
+/// `zip://` with deflated members: `context{.stores =
+/// default_stores::with<zip_inflate_scheme>::table()}` lets `open` read every zip file.
+struct zip_inflate_scheme {
+  static constexpr std::string_view name = "zip";
+  static result<stored_place> open(const url& at, const place_use& use) {
+    ZARRPOINT_TRY(path, at.path());
+    return zip_place(path, use, {.inflate = zip_inflate});
+  }
+};
 
 }  // namespace zarrpoint::inline v0

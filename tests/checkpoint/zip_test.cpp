@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Checkpoints in a single file, ours and other people's.
+
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/zip_inflate.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include "../support/array_cases.hpp"
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path golden = ZARRPOINT_TEST_GOLDEN;
+
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> out(n);
+  std::iota(out.begin(), out.end(), 0.0F);
+  return out;
+}
+
+context inflating() {
+  context how;
+  how.codecs = zarrpoint_test::all_codecs::table();
+  how.stores = default_stores::with<zip_inflate_scheme>::table();
+  return how;
+}
+
+std::size_t entry_count(const fs::path& directory) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory), {}));
+}
+
+}  // namespace
+
+TEST_CASE("zip: a path that ends with .zip is saved as one file, and opened again") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(300'000);
+  const std::vector<std::int16_t> b{1, 2, 3};
+  for (const int format : {2, 3}) {
+    for (const bool sync : {true, false}) {
+      const std::string path = dir / "model.zarr.zip";
+      const save_options options{.zarr_format = format,
+                                 .rules = {{.glob = "layers/1/**", .codecs = zstd_codecs()}},
+                                 .sync = sync};
+      const auto report = save(path,
+                               {{"layers/0/w", w},
+                                {"layers/0/b", b},
+                                {"layers/1/w", w},
+                                {"step", 1200},
+                                {"note", "warm start"}},
+                               options)
+                              .value();
+      CHECK(report.warnings.empty());
+      CHECK(fs::is_regular_file(path));
+      CHECK(entry_count(dir.path()) == 1);
+      for (const std::string& where : {path, "zip://" + path, "file://" + path}) {
+        const auto opened = open(where).value();
+        CHECK(opened.size() == 5);
+        CHECK(opened.load<std::vector<float>>("layers/0/w").value() == w);
+        CHECK(opened.load<std::vector<float>>("layers/1/w").value() == w);
+        CHECK(opened.load<std::vector<std::int16_t>>("layers/0/b").value() == b);
+        CHECK(opened.load<int>("step").value() == 1200);
+        CHECK(opened.load<std::string>("note").value() == "warm start");
+      }
+    }
+  }
+}
+
+TEST_CASE("zip: raw tensors are mapped where they lie in the file") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(300'000);
+  const std::vector<double> small{1, 2, 3};
+  save(dir / "m.zip", {{"w", w}, {"small", small}}).value();
+  const auto opened = open(dir / "m.zip").value();
+  const auto view = opened.view<float>("w", true).value();
+  CHECK(view.is_zero_copy());
+  CHECK(std::equal(w.begin(), w.end(), view.data()));
+  CHECK(reinterpret_cast<std::uintptr_t>(view.data()) % 4096 == 0);
+  const auto other = opened.view<double>("small", true).value();
+  CHECK(other.is_zero_copy());
+  CHECK(reinterpret_cast<std::uintptr_t>(other.data()) % 64 == 0);
+  CHECK(std::equal(small.begin(), small.end(), other.data()));
+}
+
+TEST_CASE(
+    "zip: the old file stays until the new one is whole, and what is not ours stays for good") {
+  const test::temp_directory dir;
+  const std::string path = dir / "m.zip";
+  save(path, {{"a", 1}}).value();
+  const std::string before = test::read_file(path);
+  CHECK(save(path, {{"a", 2}}, {.overwrite = false}).failure().code == errc::already_exists);
+  CHECK_FALSE(save(path, {{"a", 2}, {"a", 3}}));
+  // Fails while it is written: a budget that is too small.
+  context tight;
+  tight.stop = [] {
+    stop_source source;
+    source.request_stop();
+    return source.token();
+  }();
+  CHECK_FALSE(save(path, {{"a", ramp(100'000)}}, {}, tight));
+  CHECK(test::read_file(path) == before);
+  CHECK(entry_count(dir.path()) == 1);
+  save(path, {{"a", 2}}).value();
+  CHECK(open(path).value().load<int>("a").value() == 2);
+
+  for (const std::string& other : {std::string("no zip file"), before.substr(0, 100)}) {
+    test::write_file(path, other);
+    CHECK_FALSE(save(path, {{"a", 2}}));
+    CHECK(test::read_file(path) == other);
+    CHECK(open(path).failure().code == errc::corrupt);
+  }
+  // A zip file of something else.
+  fs::copy_file(golden / "zip/zarr-python-v3.zip", path, fs::copy_options::overwrite_existing);
+  CHECK(save(path, {{"a", 2}}).failure().code == errc::already_exists);
+  CHECK(test::read_file(path) == test::read_file(golden / "zip/zarr-python-v3.zip"));
+}
+
+TEST_CASE("zip: a damaged file is an error, never other values") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(3000);
+  save(dir / "m.zip", {{"w", w}}).value();
+  const std::string good = test::read_file(dir / "m.zip");
+  std::size_t refused = 0;
+  for (std::size_t at = 0; at < good.size(); at += 37) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x41);
+    test::write_file(dir / "bad.zip", bad);
+    const auto opened = open(dir / "bad.zip");
+    if (!opened) {
+      ++refused;
+      continue;
+    }
+    const auto loaded = opened->load<std::vector<float>>("w");
+    if (!loaded) {
+      ++refused;
+    } else {
+      CHECK(*loaded == w);
+    }
+  }
+  CHECK(refused > good.size() / 37 / 2);
+}
+
+TEST_CASE("zip: files that zarr-python wrote") {
+  for (const std::string version : {"v2", "v3"}) {
+    const auto opened =
+        open((golden / "zip" / ("zarr-python-" + version + ".zip")).string(), inflating()).value();
+    REQUIRE(opened.names() == std::vector<std::string>{"w"});
+    const auto w = opened.load<tensor>("w");
+    if (version == "v2" && inflating().codecs.find("blosc") == nullptr) {
+      CHECK(w.failure().code == errc::unsupported);
+      continue;
+    }
+    const std::string expected =
+        test::read_file(golden / "zip" / ("zarr-python-" + version + ".bin"));
+    REQUIRE(w);
+    REQUIRE(byte_count(w->spec()).value() == expected.size());
+    CHECK(std::memcmp(w->view().data, expected.data(), expected.size()) == 0);
+  }
+}
+
+TEST_CASE("zip: files that a zip program made, deflated and with the directory above") {
+  const node index = parse_json(as_bytes(test::read_file(golden / "zarrita/index.json"))).value();
+  std::size_t compared = 0;
+  for (const auto& [archive, version] : {std::pair{"zarrita-v2-from-parent.zip", "v2/"},
+                                         std::pair{"zarrita-v3-from-within.zip", "v3/"},
+                                         std::pair{"zarrita-v3-stored.zip", "v3/"}}) {
+    const auto opened = open((golden / "zip" / archive).string(), inflating()).value();
+    for (const node& one : *index.find("arrays")->if_array()) {
+      const std::string name = *one.find("case")->if_string();
+      const fs::path expected = golden / "zarrita" / (name + ".bin");
+      if (!name.starts_with(version) || !opened.contains(name.substr(3)) || !fs::exists(expected))
+        continue;
+      INFO(archive, " ", name);
+      const auto loaded = opened.load<tensor>(name.substr(3));
+      REQUIRE(loaded);
+      const std::string bytes = test::read_file(expected);
+      REQUIRE(byte_count(loaded->spec()).value() == bytes.size());
+      CHECK(std::memcmp(loaded->view().data, bytes.data(), bytes.size()) == 0);
+      ++compared;
+    }
+  }
+  CHECK(compared > 30);
+  const auto without = open((golden / "zip/zarrita-v2-from-parent.zip").string());
+  REQUIRE_FALSE(without);
+  CHECK(without.failure().code == errc::unsupported);
+  CHECK(without.failure().message.find("zip_inflate.hpp") != std::string::npos);
+}

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/place.hpp>
+
+#include "support/store_conformance.hpp"
+#include "support/temp_directory.hpp"
+#include "support/zip_bytes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+using namespace zarrpoint;
+
+TEST_CASE("place: a directory, to read its root, to write its parent") {
+  const test::temp_directory directory;
+  const std::string path = directory / "m.zarr";
+  CHECK(directory_place(path, {}).failure().code == errc::not_found);
+  const auto target = directory_place(path + "/", {.write = true}).value();
+  CHECK(target.key.str() == "m.zarr");
+  target.store.put(test::key("m.zarr/a"), as_bytes("x")).value();
+  const auto source = directory_place(path, {}).value();
+  CHECK(source.key.is_root());
+  CHECK(test::has_object(source.store, "a"));
+  CHECK_FALSE(source.store.can_write());
+  for (const char* wrong : {"", "/", "/nowhere/.."})
+    CHECK(directory_place(wrong, {.write = true}).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("place: a zip file, through a link too; the directory in it that holds all") {
+  const test::temp_directory directory;
+  const auto opened = [&](const std::vector<test::zip_part>& parts) {
+    test::write_file(directory / "x.zip", test::zip_of(parts));
+    return zip_place(directory / "x.zip", {}).value().key.str() == ""
+               ? std::string()
+               : std::string(zip_place(directory / "x.zip", {}).value().key.str());
+  };
+  CHECK(opened({{"zarr.json", "{}"}, {"a/zarr.json", "{}"}}).empty());
+  CHECK(opened({{"a/zarr.json", "{}"}, {"a/b/zarr.json", "{}"}}) == "a");
+  CHECK(opened({{"a/.zgroup", "{}"}}) == "a");
+  CHECK(opened({{"a/.zgroup", "{}"}, {"b/.zgroup", "{}"}}).empty());
+  CHECK(opened({{"a/.zgroup", "{}"}, {"readme", "x"}}).empty());
+  CHECK(opened({{"a/b/.zgroup", "{}"}}).empty());
+  std::filesystem::create_symlink("x.zip", directory / "link.zip");
+  const auto linked = zip_place(directory / "link.zip", {}).value();
+  CHECK(test::has_object(linked.store, "a/b/.zgroup"));
+  CHECK(zip_place(directory / "none.zip", {}).failure().code == errc::not_found);
+  CHECK(zip_place(directory.path().string(), {}).failure().code == errc::io);
+}
+
+TEST_CASE("place: a zip file to write is a store whose root is published") {
+  const test::temp_directory directory;
+  for (const bool sync : {true, false}) {
+    const auto target = zip_place(directory / "new.zip", {.write = true, .sync = sync}).value();
+    CHECK(target.key.is_root());
+    CHECK_FALSE(target.store.can_write());
+    const auto staged = target.store.stage(target.key, {.overwrite = true}).value();
+    staged->store().put(test::key("zarr.json"), as_bytes("{}")).value();
+    staged->commit().value();
+    CHECK(test::has_object(zip_place(directory / "new.zip", {}).value().store, "zarr.json"));
+  }
+}
+
+TEST_CASE("place: which paths mean a zip file") {
+  const test::temp_directory directory;
+  CHECK(detail::is_zip_path(directory / "new.zarr.zip"));
+  CHECK_FALSE(detail::is_zip_path(directory / "new.zarr"));
+  std::filesystem::create_directory(directory / "folder.zip");
+  CHECK_FALSE(detail::is_zip_path(directory / "folder.zip"));
+  test::write_file(directory / "archive", test::zip_of({{"a", "x"}}));
+  CHECK(detail::is_zip_path(directory / "archive"));
+  test::write_file(directory / "text", "PK");
+  CHECK_FALSE(detail::is_zip_path(directory / "text"));
+}
