@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/any_codec.hpp>
+#include <zarrpoint/codec/known_codecs.hpp>
 #include <zarrpoint/codec/spec.hpp>
 #include <zarrpoint/core/printable.hpp>
 
@@ -46,17 +47,13 @@ class codec_table {
   }
 
   /// The codec that `spec` names. Errors: `unsupported`, with the header to include when the
-  /// library has one; `invalid_argument` for a configuration that makes no sense.
+  /// library has one, or why it has none; `invalid_argument` for a configuration that makes no
+  /// sense.
   result<any_codec> make(const codec_spec& spec) const {
     const codec_entry* const entry = find(spec.name);
-    if (entry == nullptr) {
-      std::string message = "unknown codec " + detail::in_quotes(spec.name);
-      if (spec.name.ends_with("gzip") || spec.name.ends_with("zlib"))
-        message +=
-            " (include <zarrpoint/codec/gzip.hpp> and use default_codecs::with<gzip_codec, "
-            "zlib_codec>)";
-      return error{errc::unsupported, std::move(message)};
-    }
+    if (entry == nullptr)
+      return error{errc::unsupported, "unknown codec " + detail::in_quotes(spec.name) +
+                                          detail::about_codec(spec.name)};
     return entry->make(spec.configuration).at("codec " + detail::in_quotes(spec.name));
   }
 
