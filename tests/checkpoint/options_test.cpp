@@ -29,4 +29,6 @@ TEST_CASE("chains have a name") {
   CHECK(raw_codecs().size() == 1);
   CHECK(*zstd_codecs(7)[1].configuration.find("level") == node(7));
   CHECK(zstd_codecs().back().name == "crc32c");
+  CHECK(*blosc_codecs(7)[1].configuration.find("clevel") == node(7));
+  CHECK(blosc_codecs().back().name == "crc32c");
 }

@@ -64,6 +64,23 @@ TEST_CASE("rules apply by name, and the last one that sets a thing wins") {
   CHECK(chain("a/w").chunk_shape == dims{128, 1024});
 }
 
+TEST_CASE("blosc is told the size of elements, which readers want to know") {
+  const auto type_size = [](const tensor_spec& spec, int format, std::vector<codec_spec> codecs) {
+    const save_options options{.zarr_format = format, .rules = {{.codecs = std::move(codecs)}}};
+    const auto chain = plan_layout("w", spec, options).value().metadata.codecs;
+    REQUIRE(chain[1].name == "blosc");
+    return *chain[1].configuration.find("typesize");
+  };
+  for (const int format : {2, 3}) {
+    CHECK(type_size({dtype_kind::bfloat16, {7}}, format, blosc_codecs()) == node(2));
+    CHECK(type_size({dtype_kind::complex128, {7}}, format, blosc_codecs()) == node(16));
+    CHECK(type_size({dtype_kind::string, {7}}, format, blosc_codecs()) == node(1));
+  }
+  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, {"blosc"}}) == node(8));
+  const codec_spec given{"blosc", node::object{{"typesize", 4}}};
+  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, given}) == node(4));
+}
+
 TEST_CASE("shards and chunks of the caller") {
   save_options options{.rules = {{.chunk_shape = dims{64, 64}, .shard_shape = dims{256, 512}}}};
   const array_metadata metadata = plan_layout("w", matrix, options).value().metadata;

@@ -12,7 +12,7 @@ import numpy as np
 import zarr
 from safetensors import deserialize
 from safetensors.numpy import save_file
-from support import BITS, COMMAND, FAILED, OK, SANITIZED, SMALL, Case, random_array, run
+from support import BITS, COMMAND, FAILED, OK, SANITIZED, SMALL, Case, random_array, rename_codec, run
 from zarr.codecs import BloscCodec
 
 SHAPES = [(7, 10), (5,), (3, 1, 4), (), (0, 3)]
@@ -300,9 +300,10 @@ class Convert(Case):
         np.savez(self.folder / "a.npz", x=np.zeros((3, 4)))
         source = self.folder / "a.npz"
         zarr.create_array(self.folder / "b.zarr", data=np.arange(5), compressors=BloscCodec())
+        rename_codec(self.folder / "b.zarr/zarr.json", "blosc", "pcodec")
         for arguments, word in [
             ((source, self.folder / "o.bin"), "--to is needed"),
-            ((source, self.folder / "o.zarr", "--codec", "blosc"), "no blosc"),
+            ((source, self.folder / "o.zarr", "--codec", "blosc:10"), "clevel"),
             ((source, self.folder / "o.zarr", "--codec", "lz4"), "is meant"),
             ((source, self.folder / "o.zarr", "--codec", "zstd:x"), "no level"),
             ((source, self.folder / "o.zarr", "--codec", "zstd:99"), "zstd"),
@@ -314,7 +315,7 @@ class Convert(Case):
             ((source, self.folder / "o.zarr", "--to", "zarr2", "--chunk", "1,1"), "v3"),
             ((source, self.folder / "o.npz", "--codec", "zstd"), "for Zarr"),
             ((source, self.folder / "o.zarr", "--to", "hdf5"), "--to"),
-            ((self.folder / "b.zarr", self.folder / "o.npz"), "blosc"),
+            ((self.folder / "b.zarr", self.folder / "o.npz"), "pcodec"),
         ]:
             self.assertIn(word, self.refused("convert", *arguments), arguments)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["a.npz", "b.zarr"])

@@ -64,6 +64,7 @@ class writer {
     save("v2-core.zarr", core, {.zarr_format = 2});
     save("v2-core-zstd.zarr", core, {.zarr_format = 2, .rules = {v2_compressed}});
     save("v2-small.zarr", small, {.zarr_format = 2});
+    save_blosc();
     save_safetensors("ours.safetensors", core);
 
     const zp::node index(zp::node::object{{"arrays", std::move(arrays_)},
@@ -73,6 +74,44 @@ class writer {
   }
 
  private:
+  /// Elements of which some bytes are noise and the others are not, in one block and in several,
+  /// with a short last one, and in numbers that are no multiple of 8.
+  void save_blosc() {
+    constexpr std::array kinds{zp::dtype_kind::uint8, zp::dtype_kind::int16,
+                               zp::dtype_kind::float32, zp::dtype_kind::float64,
+                               zp::dtype_kind::complex128};
+    for (const char* const cname : {"zstd", "lz4", "lz4hc", "blosclz"}) {
+      for (const char* const shuffle : {"noshuffle", "shuffle", "bitshuffle"}) {
+        for (const int block_size : {0, 4096}) {
+          std::vector<named_tensor> tensors;
+          for (const zp::dtype_kind kind : kinds) {
+            for (const zp::index_t count : {40, 1003, 10'008}) {
+              zp::tensor values = random_tensor(kind, {count});
+              const zp::mutable_host_view view = values.mutable_view();
+              const std::size_t size = zp::dtype(kind).size();
+              for (std::size_t i = 0; i < values.size() * size; ++i)
+                if (i % size >= size / 2) view.data[i] = static_cast<std::byte>(i / size % 300 / 9);
+              tensors.push_back(
+                  {std::string(to_string(kind)) + '-' + std::to_string(count), std::move(values)});
+            }
+          }
+          zp::node::object options{
+              {"cname", cname}, {"clevel", 1}, {"shuffle", shuffle}, {"blocksize", block_size}};
+          const std::string name = std::string("blosc-") + cname + '-' + shuffle + '-' +
+                                   std::to_string(block_size) + ".zarr";
+          const auto codecs = [&] {
+            return std::vector<zp::codec_spec>{zp::raw_codecs().front(), {"blosc", options}};
+          };
+          save("v2-" + name, tensors, {.zarr_format = 2, .rules = {{.codecs = codecs()}}});
+          const zp::leaf_rule in_shards{.chunk_shape = zp::dims{1001}, .codecs = codecs()};
+          save("v3-sharded-" + name, tensors, {.rules = {in_shards}});
+          options.push_back({"typesize", 24});  // above 16 bytes, blocks are never split
+          save("v3-wide-" + name, tensors, {.rules = {{.codecs = codecs()}}});
+        }
+      }
+    }
+  }
+
   /// A tensor of random bits, so that NaN payloads and subnormal numbers are among the values.
   zp::tensor random_tensor(zp::dtype type, const zp::dims& shape) {
     zp::tensor out = zp::tensor::make({type, shape}).value();

@@ -61,10 +61,8 @@ zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
     out[1] = {"gzip", zp::node::object{{"level", level.value_or(5)}}};
     return out;
   }
-  if (name == "blosc")
-    return zp::error{zp::errc::unsupported,
-                     "--codec blosc: the library has no blosc codec yet; zstd and gzip it has"};
-  return bad("--codec " + text + ": zstd[:LEVEL], gzip[:LEVEL] or none is meant");
+  if (name == "blosc") return zp::blosc_codecs(level.value_or(1));
+  return bad("--codec " + text + ": blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none is meant");
 }
 
 zp::result<zp::dims> parse_shape(const std::string& option, const std::string& text) {
@@ -140,7 +138,9 @@ class planner {
     const std::string name = file_name(of_.out);
     if (name.ends_with(".safetensors")) return "safetensors";
     if (name.ends_with(".npz")) return "npz";
-    return name.ends_with(".zarr") || name.find('.') == name.npos ? "zarr3" : "";
+    const bool is_zarr =
+        name.ends_with(".zarr") || name.ends_with(".zip") || name.find('.') == name.npos;
+    return is_zarr ? "zarr3" : "";
   }
 
   zp::result<void> check_target() const {

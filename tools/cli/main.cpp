@@ -183,7 +183,8 @@ struct command_line {
         ->type_name("GLOB=T")
         ->expected(1)
         ->take_all();
-    to->add_option("--codec", convert.codecs, "zstd[:LEVEL], gzip[:LEVEL] or none (default)")
+    to->add_option("--codec", convert.codecs,
+                   "blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none (default)")
         ->type_name("[GLOB=]CODEC")
         ->expected(1)
         ->take_all();

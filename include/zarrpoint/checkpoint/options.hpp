@@ -30,6 +30,17 @@ inline std::vector<codec_spec> zstd_codecs(int level = 1) {
           {"crc32c", node()}};
 }
 
+/// Little-endian elements, their bytes sorted by blosc and compressed with zstd at `level` (0 to
+/// 9), and a crc32c of what it made: for weights, and for numbers in general. Level 1 is made for
+/// weights, whose random bits it leaves alone.
+inline std::vector<codec_spec> blosc_codecs(int level = 1) {
+  return {{"bytes", node::object{{"endian", "little"}}},
+          {"blosc",
+           node::object{
+               {"cname", "zstd"}, {"clevel", level}, {"shuffle", "shuffle"}, {"blocksize", 0}}},
+          {"crc32c", node()}};
+}
+
 /// How the leaves whose names match are stored. What is not set falls to an earlier rule that
 /// matches, and then to the default; of several rules that set the same thing, the last one wins.
 struct leaf_rule {

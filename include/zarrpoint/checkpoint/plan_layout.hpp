@@ -49,12 +49,22 @@ inline result<dims> whole_chunks(const dims& shape, const dims& chunk) {
   return out;
 }
 
+/// `blosc` with the `typesize` that readers ask for (Zarr v3 codecs, "Blosc codec"); c-blosc knows
+/// elements of up to 255 bytes and takes larger ones for bytes.
+inline void add_type_size(codec_spec& blosc, dtype type) {
+  if (blosc.configuration.find("typesize") != nullptr) return;
+  const std::size_t size = type.is_variable() ? 1 : type.size();
+  blosc.configuration.set("typesize", static_cast<std::int64_t>(size > 255 ? 1 : size));
+}
+
 /// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which strings
-/// do not have (theirs is `vlen-utf8`), and may end in `crc32c`, which Zarr v2 does not have.
+/// do not have (theirs is `vlen-utf8`), leaves out the size of elements, and may end in `crc32c`,
+/// which Zarr v2 does not have.
 inline std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
                                           std::vector<codec_spec> chain) {
   for (codec_spec& codec : chain) {
     if (type.is_variable() && codec.name == "bytes") codec = {"vlen-utf8", node::object{}};
+    if (codec.name == "blosc") add_type_size(codec, type);
   }
   if (zarr_format == 2 && !chain.empty() && chain.back().name == "crc32c") chain.pop_back();
   return chain;
