@@ -45,23 +45,9 @@ inline result<void> read_v2_codecs(const node& zarray, array_metadata& out) {
   ZARRPOINT_TRY(order_member, required(zarray, "order"));
   ZARRPOINT_TRY(type, parse_v2_dtype(*dtype_member).at("dtype"));
   ZARRPOINT_TRY(is_fortran, parse_v2_order(*order_member).at("order"));
-  out.type = type.type;
   if (is_fortran && out.shape.rank() > 1)
     out.codecs.push_back({"transpose", node::object{{"order", reversed_axes(out.shape.rank())}}});
-  ZARRPOINT_TRY(is_vlen, has_vlen_utf8_filter(zarray.find("filters"), type.type).at("filters"));
-  if (is_vlen) {
-    out.codecs.push_back({"vlen-utf8", node::object{}});
-  } else if (type.type.kind() == dtype_kind::string) {
-    return unsupported("data type \"|O\" without the filter vlen-utf8 is not supported");
-  } else {
-    out.codecs.push_back(v2_bytes_codec(type));
-  }
-  const node* compressor = zarray.find("compressor");
-  if (compressor != nullptr && !compressor->is_null()) {
-    ZARRPOINT_TRY(spec, parse_v2_compressor(*compressor, type.type.size()).at("compressor"));
-    out.codecs.push_back(std::move(spec));
-  }
-  return {};
+  return parse_v2_chain(zarray, std::move(type), out);
 }
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/known_codecs.hpp>
 #include <zarrpoint/codec/spec.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -9,10 +10,12 @@
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/typestr.hpp>
+#include <zarrpoint/zarr/v2_filters.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,8 +56,8 @@ inline result<codec_spec> parse_v2_blosc(const node& options, std::size_t item_s
   std::int64_t mode = *shuffle.to_int64();
   if (mode == -1) mode = item_size == 1 ? 2 : 1;
   if (mode < 0 || mode > 2) return corrupt("shuffle must be -1, 0, 1 or 2");
-  // c-blosc writes 1 for items above 255 bytes; |O has items of pointer size in zarr-python.
-  const std::size_t type_size = item_size == 0 ? 8 : item_size;
+  // c-blosc writes 1 for items above 255 bytes; bytes of no elements have items of one.
+  const std::size_t type_size = item_size == 0 ? 1 : item_size;
   return codec_spec{"blosc",
                     node::object{{"typesize", static_cast<std::int64_t>(type_size)},
                                  {"cname", cname == nullptr ? node("lz4") : *cname},
@@ -63,10 +66,18 @@ inline result<codec_spec> parse_v2_blosc(const node& options, std::size_t item_s
                                  {"blocksize", std::move(block_size)}}};
 }
 
-/// A `compressor` that is not null, as the codec of the same bytes.
-inline result<codec_spec> parse_v2_compressor(const node& value, std::size_t item_size) {
+inline error unknown_v2_codec(std::string_view id) {
+  return unsupported(in_quotes(id) + " is not supported" + about_codec(id));
+}
+
+/// A codec of bytes, be it a filter or the compressor; `item_size` is that of what it gets.
+inline result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size) {
   ZARRPOINT_TRY(id, codec_id(value));
   const node::object& members = *value.if_object();
+  const v2_codec_name* row = find_v2_id(id);
+  if (row == nullptr) return unknown_v2_codec(id);
+  if (row->role == v2_role::array_filter || row->role == v2_role::object_filter)
+    return unsupported(in_quotes(id) + " after elements have become bytes is not supported");
   if (id == "zstd") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level", "checksum"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 0));
@@ -80,35 +91,81 @@ inline result<codec_spec> parse_v2_compressor(const node& value, std::size_t ite
   if (id == "gzip" || id == "zlib") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 1));
-    return codec_spec{id == "zlib" ? "numcodecs.zlib" : "gzip",
-                      node::object{{"level", std::move(level)}}};
+    return codec_spec{std::string(row->name), node::object{{"level", std::move(level)}}};
   }
   if (id == "blosc") return parse_v2_blosc(value, item_size);
+  node options = v2_options(value);
   if (id == "crc32c") {
     // At the end, where numcodecs puts it unless told otherwise, it is the codec of v3.
     ZARRPOINT_CHECK(only_members(members, {"id", "location"}));
     const node* location = value.find("location");
     if (location == nullptr || *location == node("end")) return codec_spec{"crc32c", {}};
+    return codec_spec{"numcodecs.crc32c", std::move(options)};
   }
-  return unsupported(in_quotes(id) + " is not supported");
+  // In v3 the size of the array's elements, in v2 always four.
+  if (id == "shuffle" && options.find("elementsize") == nullptr) options.set("elementsize", 4);
+  return codec_spec{std::string(row->name), std::move(options)};
 }
 
-/// The filters, of which we know the one that makes bytes of strings. Absent, null and `[]` mean
-/// none.
-inline result<bool> has_vlen_utf8_filter(const node* value, dtype type) {
-  if (value == nullptr || value->is_null()) return false;
-  const node::array* filters = value->if_array();
-  if (filters == nullptr) return corrupt("must be a list or null");
-  if (filters->empty()) return false;
-  ZARRPOINT_TRY(id, codec_id(filters->front()));
-  if (id != "vlen-utf8" || type.kind() != dtype_kind::string)
-    return unsupported(in_quotes(id) + " is not supported");
-  ZARRPOINT_CHECK(only_members(*filters->front().if_object(), {"id"}).at(in_quotes(id)));
-  if (filters->size() > 1) {
-    ZARRPOINT_TRY(next, codec_id((*filters)[1]));
-    return unsupported(in_quotes(next) + " is not supported");
+/// The filter that makes bytes of objects, and what type the objects are then.
+inline result<codec_spec> parse_v2_object_filter(const node& filter, const v2_codec_name& row,
+                                                 dtype& type) {
+  node options = v2_options(filter);
+  if (row.id == "vlen-utf8" || row.id == "vlen-bytes") {
+    if (!options.if_object()->empty())
+      return unsupported("unknown member " + in_quotes(options.if_object()->front().key));
   }
-  return true;
+  if (row.id == "vlen-bytes" || row.id == "vlen-array") type = dtype_kind::bytes;
+  return codec_spec{std::string(row.name), std::move(options)};
+}
+
+/// Reads the members `dtype`, `filters` and `compressor`: appends to `codecs` the chain that makes
+/// the same bytes of elements of `type`, which becomes `bytes` where the filter of `|O` says so.
+/// Filters that are absent, null or `[]` are none.
+inline result<void> parse_v2_chain(const node& zarray, v2_dtype type, array_metadata& out) {
+  out.type = type.type;
+  const bool is_object = type.type.is_variable();
+  bool has_bytes = false;
+  const auto make_bytes = [&]() -> result<void> {
+    if (has_bytes) return {};
+    if (is_object)
+      return unsupported("data type \"|O\" without a filter for objects is not supported");
+    out.codecs.push_back(v2_bytes_codec(type));
+    has_bytes = true;
+    return {};
+  };
+  const auto add = [&](const node& value) -> result<void> {
+    ZARRPOINT_TRY(id, codec_id(value));
+    const v2_codec_name* row = find_v2_id(id);
+    if (row == nullptr) return unknown_v2_codec(id);
+    if (row->role == v2_role::array_filter && !has_bytes && !is_object) {
+      ZARRPOINT_TRY(spec, parse_v2_array_filter(value, *row, type).at(in_quotes(id)));
+      out.codecs.push_back(std::move(spec));
+    } else if (row->role == v2_role::object_filter && !has_bytes && is_object) {
+      ZARRPOINT_TRY(spec, parse_v2_object_filter(value, *row, out.type).at(in_quotes(id)));
+      out.codecs.push_back(std::move(spec));
+      has_bytes = true;
+      type = v2_dtype{};  // its items are single bytes
+    } else if (row->role == v2_role::object_filter && !is_object) {
+      return unsupported(in_quotes(id) + " of what are no objects is not supported");
+    } else {
+      ZARRPOINT_CHECK(make_bytes());
+      // What a checksum or a compressor makes are single bytes, too.
+      const bool is_first = out.codecs.back().name == "bytes";
+      ZARRPOINT_TRY(spec, parse_v2_bytes_codec(value, is_first ? type.type.size() : 1));
+      out.codecs.push_back(std::move(spec));
+    }
+    return {};
+  };
+  if (const node* filters = zarray.find("filters"); filters != nullptr && !filters->is_null()) {
+    const node::array* list = filters->if_array();
+    if (list == nullptr) return corrupt("must be a list or null").at("filters");
+    for (const node& filter : *list) ZARRPOINT_CHECK(add(filter).at("filters"));
+  }
+  const node* compressor = zarray.find("compressor");
+  if (compressor != nullptr && !compressor->is_null())
+    ZARRPOINT_CHECK(add(*compressor).at("compressor"));
+  return make_bytes();
 }
 
 inline node reversed_axes(std::size_t rank) {
@@ -134,22 +191,30 @@ inline result<node> to_v2_blosc(const node& configuration) {
                            {"shuffle", static_cast<std::int64_t>(number)}});
 }
 
-/// A codec as a `compressor`.
-inline result<node> to_v2_compressor(const codec_spec& spec) {
-  if (spec.name == "zstd") {
+/// A codec of bytes as a filter or compressor.
+inline result<node> to_v2_bytes_codec(const codec_spec& spec) {
+  const v2_codec_name* row = find_v2_name(spec.name);
+  if (row == nullptr || row->role == v2_role::array_filter || row->role == v2_role::object_filter)
+    return unsupported("Zarr v2 has no codec " + in_quotes(spec.name));
+  if (row->id == "zstd") {
     const node* checksum = spec.configuration.find("checksum");
     if (checksum != nullptr && *checksum != node(false))
       return unsupported("TensorStore refuses zstd with a checksum in Zarr v2");
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 0));
     return node(node::object{{"id", "zstd"}, {"level", std::move(level)}});
   }
-  if (spec.name == "gzip" || spec.name == "numcodecs.zlib") {
+  if (row->id == "gzip" || row->id == "zlib") {
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 1));
-    return node(
-        node::object{{"id", spec.name == "gzip" ? "gzip" : "zlib"}, {"level", std::move(level)}});
+    return node(node::object{{"id", row->id}, {"level", std::move(level)}});
   }
-  if (spec.name == "blosc") return to_v2_blosc(spec.configuration);
-  return unsupported("Zarr v2 has no codec " + in_quotes(spec.name));
+  if (row->id == "blosc") return to_v2_blosc(spec.configuration);
+  node out{node::object{{"id", row->id}}};
+  // Older versions of numcodecs have it at the start.
+  if (row->id == "crc32c") out.set("location", "end");
+  if (const node::object* members = spec.configuration.if_object()) {
+    for (const node::member& one : *members) out.set(one.key, one.value);
+  }
+  return out;
 }
 
 /// What of a `.zarray` the codecs say.
@@ -160,10 +225,12 @@ struct v2_codecs {
   node compressor;
 };
 
-/// Reads a chain as `[transpose of all axes] (bytes | vlen-utf8) [compressor]`, which is what v2
-/// can say.
+/// Reads a chain as `[transpose of all axes] [array filters] bytes [bytes filters] [compressor]`
+/// or `[transpose of all axes] object filter [bytes filters] [compressor]`, which is what v2 can
+/// say.
 inline result<v2_codecs> to_v2_codecs(const array_metadata& array) {
   v2_codecs out;
+  node::array filters;
   std::span<const codec_spec> rest = array.codecs;
   if (rest.front().name == "transpose") {
     const node* order = rest.front().configuration.find("order");
@@ -172,23 +239,48 @@ inline result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     out.is_fortran = array.shape.rank() > 1;
     rest = rest.subspan(1);
   }
-  const std::string serializer = rest.empty() ? "" : rest.front().name;
-  v2_dtype type{array.type};
-  if (array.type.kind() == dtype_kind::string) {
-    if (serializer != "vlen-utf8") return unsupported("Zarr v2 stores strings with vlen-utf8");
-    out.filters = node::array{node::object{{"id", "vlen-utf8"}}};
+  const auto role_at = [&](std::size_t i) -> std::optional<v2_role> {
+    const v2_codec_name* row = i < rest.size() ? find_v2_name(rest[i].name) : nullptr;
+    return row == nullptr ? std::nullopt : std::optional(row->role);
+  };
+  std::size_t arrays = 0;
+  while (role_at(arrays) == v2_role::array_filter) ++arrays;
+  if (arrays == rest.size()) return unsupported("a chain that makes no bytes");
+  const codec_spec& serializer = rest[arrays];
+  if (array.type.is_variable()) {
+    if (arrays != 0 || role_at(0) != v2_role::object_filter)
+      return unsupported("Zarr v2 stores objects with filters such as vlen-utf8, not " +
+                         in_quotes(rest.front().name));
+    node filter{node::object{{"id", find_v2_name(serializer.name)->id}}};
+    if (const node::object* members = serializer.configuration.if_object()) {
+      for (const node::member& one : *members) filter.set(one.key, one.value);
+    }
+    filters.push_back(std::move(filter));
+    out.dtype = "|O";
   } else {
-    if (serializer != "bytes") return unsupported("Zarr v2 has no codec " + in_quotes(serializer));
-    type = v2_dtype_of(array.type, rest.front().configuration);
+    if (serializer.name != "bytes" && serializer.name != "endian")
+      return unsupported("Zarr v2 has no codec " + in_quotes(serializer.name));
+    const v2_dtype stored = v2_dtype_of(array.type, serializer.configuration);
+    const std::span<const codec_spec> codecs = rest.first(arrays);
+    auto attempt = to_v2_array_filters(codecs, stored, false);
+    // The filters may tell another byte order than the one that is stored in the end.
+    if (!attempt || !same_elements(attempt->last, {attempt->last.type, stored.order}))
+      attempt = to_v2_array_filters(codecs, stored, true);
+    ZARRPOINT_TRY(found, std::move(attempt));
+    ZARRPOINT_TRY(type, to_v2_dtype(found.first));
+    out.dtype = std::move(type);
+    filters = std::move(found.filters);
   }
-  ZARRPOINT_TRY(text, to_v2_dtype(type));
-  out.dtype = std::move(text);
-  rest = rest.subspan(1);
-  if (rest.size() > 1) return unsupported("Zarr v2 has one compressor at most");
-  if (!rest.empty()) {
-    ZARRPOINT_TRY(compressor, to_v2_compressor(rest.front()));
-    out.compressor = std::move(compressor);
+  rest = rest.subspan(arrays + 1);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    ZARRPOINT_TRY(one, to_v2_bytes_codec(rest[i]));
+    if (i + 1 == rest.size() && role_at(i) == v2_role::compressor) {
+      out.compressor = std::move(one);
+    } else {
+      filters.push_back(std::move(one));
+    }
   }
+  if (!filters.empty()) out.filters = std::move(filters);
   return out;
 }
 

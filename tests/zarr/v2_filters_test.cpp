@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/v2_filters.hpp>
+
+#include "json_input.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace zarrpoint;
+using json_input::node_of;
+
+TEST_CASE("every id has a name in v3, and the name leads back") {
+  for (const detail::v2_codec_name& row : detail::v2_codec_names) {
+    CAPTURE(row.id);
+    CHECK(detail::find_v2_id(row.id) == &row);
+    CHECK(detail::find_v2_name(row.name) == &row);
+    CHECK(detail::find_v2_name("numcodecs." + std::string(row.id)) == &row);
+  }
+  CHECK(detail::find_v2_id("bytes") == nullptr);
+  CHECK(detail::find_v2_name("delta") == nullptr);
+  CHECK(detail::find_v2_name("numcodecs.bytes") == nullptr);
+}
+
+TEST_CASE("three spellings of a filter's dtype") {
+  const auto of = [](const char* text) { return detail::parse_filter_dtype(node(text)).value(); };
+  CHECK(of("<f8") == v2_dtype{dtype_kind::float64});
+  CHECK(of(">i2") == v2_dtype{dtype_kind::int16, endian::big});
+  CHECK(of("|u1") == v2_dtype{dtype_kind::uint8});
+  CHECK(of("u1") == v2_dtype{dtype_kind::uint8});
+  CHECK(of("i8") == v2_dtype{dtype_kind::int64});
+  CHECK(of("float64") == v2_dtype{dtype_kind::float64});
+  CHECK(of("b1") == v2_dtype{dtype_kind::bool_});
+  CHECK_FALSE(detail::parse_filter_dtype(node("x8")));
+  CHECK_FALSE(detail::parse_filter_dtype(node("")));
+  CHECK_FALSE(detail::parse_filter_dtype(node(8)));
+}
+
+TEST_CASE("an array filter changes what the next one gets") {
+  v2_dtype elements{dtype_kind::float64};
+  const node filter =
+      node_of(R"({"id":"fixedscaleoffset","scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
+  const auto spec =
+      detail::parse_v2_array_filter(filter, *detail::find_v2_id("fixedscaleoffset"), elements);
+  REQUIRE(spec);
+  CHECK(spec->name == "numcodecs.fixedscaleoffset");
+  CHECK(dump_json(spec->configuration) ==
+        R"({"scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
+  CHECK(elements == v2_dtype{dtype_kind::int16, endian::big});
+  const auto packed = detail::parse_v2_array_filter(node_of(R"({"id":"packbits"})"),
+                                                    *detail::find_v2_id("packbits"), elements);
+  REQUIRE(packed);
+  CHECK(elements == v2_dtype{dtype_kind::uint8});
+}
