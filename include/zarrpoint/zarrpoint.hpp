@@ -14,6 +14,7 @@
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/cache_store.hpp>
 #include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>

@@ -29,7 +29,12 @@ class zip_writer {
   template <class = void>
   static result<zip_writer> begin(const any_store& base, const store_key& key) {
     ZARRPOINT_TRY(file, base.create(key));
-    return zip_writer(std::make_shared<detail::zip_builder>(std::move(file), base.describe(key)));
+    return begin(std::move(file), base.describe(key));
+  }
+
+  /// Begins the archive that `file` will be; `name` is what error messages call it.
+  static zip_writer begin(std::unique_ptr<blob_writer> file, std::string name) {
+    return zip_writer(std::make_shared<detail::zip_builder>(std::move(file), std::move(name)));
   }
 
   result<std::unique_ptr<blob>> open(const store_key& key) const {

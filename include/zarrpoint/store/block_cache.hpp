@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// What a `cache_store` may hold.
+struct cache_options {
+  std::size_t bytes = std::size_t{256} << 20;      ///< of all cached blocks; 0 caches nothing
+  std::size_t block_bytes = std::size_t{1} << 20;  ///< what is read at a time; at least 4096
+};
+
+/// What a `cache_store` did so far, in blocks.
+struct cache_counts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::size_t bytes = 0;  ///< held now
+};
+
+namespace detail {
+
+/// Blocks of objects, those used last kept longest, within a number of bytes. An epoch ends with
+/// each change: who opened an object in an earlier one finds nothing and adds nothing, so that no
+/// block of an old object stands for one of the new.
+class block_cache {
+ public:
+  using block = std::shared_ptr<const std::vector<std::byte>>;
+
+  explicit block_cache(const cache_options& how)
+      : limit_(how.bytes), block_bytes_(std::max<std::size_t>(how.block_bytes, 4096)) {}
+
+  std::size_t limit() const noexcept { return limit_; }
+  std::size_t block_bytes() const noexcept { return block_bytes_; }
+
+  std::uint64_t epoch() const {
+    const std::lock_guard lock(mutex_);
+    return epoch_;
+  }
+
+  /// The size of an object of which there is a block.
+  std::optional<std::uint64_t> size_of(std::string_view key) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = sizes_.find(key);
+    return at == sizes_.end() ? std::nullopt : std::optional(at->second.size);
+  }
+
+  block find(std::uint64_t epoch, const std::string& key, std::uint64_t index) {
+    const std::lock_guard lock(mutex_);
+    const auto at = epoch == epoch_ ? blocks_.find(id{key, index}) : blocks_.end();
+    if (at == blocks_.end()) {
+      ++counts_.misses;
+      return nullptr;
+    }
+    ++counts_.hits;
+    order_.splice(order_.begin(), order_, at->second.place);
+    return at->second.bytes;
+  }
+
+  /// Keeps block `index` of an object of `size` bytes.
+  void insert(std::uint64_t epoch, const std::string& key, std::uint64_t size,
+              std::pair<std::uint64_t, block> indexed) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t bytes = indexed.second->size();
+    if (epoch != epoch_ || bytes > limit_) return;
+    const auto [at, fresh] = blocks_.try_emplace(id{key, indexed.first});
+    if (!fresh) return;  // another thread was faster
+    order_.push_front(&at->first);
+    at->second = {std::move(indexed.second), order_.begin()};
+    object& known = sizes_[key];
+    known.size = size;
+    ++known.blocks;
+    counts_.bytes += bytes;
+    while (counts_.bytes > limit_) drop(blocks_.find(*order_.back()));
+  }
+
+  /// Forgets an object and what lies beneath it: they have changed.
+  void forget(std::string_view key) {
+    const std::lock_guard lock(mutex_);
+    ++epoch_;
+    const std::string beneath = std::string(key) + '/';
+    for (auto at = blocks_.lower_bound(id{std::string(key), 0});
+         at != blocks_.end() && (key.empty() || at->first.key.starts_with(key));) {
+      const bool changed =
+          key.empty() || at->first.key == key || at->first.key.starts_with(beneath);
+      at = changed ? drop(at) : std::next(at);
+    }
+  }
+
+  cache_counts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  struct id {
+    std::string key;
+    std::uint64_t index;
+
+    friend auto operator<=>(const id&, const id&) = default;
+  };
+  struct entry {
+    block bytes;
+    std::list<const id*>::iterator place;
+  };
+  struct object {
+    std::uint64_t size = 0;
+    std::size_t blocks = 0;
+  };
+  using entry_map = std::map<id, entry>;
+
+  entry_map::iterator drop(entry_map::iterator at) {
+    counts_.bytes -= at->second.bytes->size();
+    order_.erase(at->second.place);
+    if (const auto known = sizes_.find(at->first.key); --known->second.blocks == 0)
+      sizes_.erase(known);
+    return blocks_.erase(at);
+  }
+
+  const std::size_t limit_;
+  const std::size_t block_bytes_;
+  mutable std::mutex mutex_;
+  entry_map blocks_;
+  std::list<const id*> order_;  ///< the one used last in front
+  std::map<std::string, object, std::less<>> sizes_;
+  std::uint64_t epoch_ = 0;
+  cache_counts counts_;
+};
+
+}  // namespace detail
+
+}  // namespace zarrpoint::inline v0
