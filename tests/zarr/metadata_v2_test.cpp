@@ -142,7 +142,7 @@ TEST_CASE("what is refused") {
       {"fill_value", "\"a\"", errc::corrupt},
       {"fill_value", "NaN", errc::corrupt},
       {"fill_value", "\"0x7fc00000\"", errc::corrupt},
-      {"filters", R"([{"id":"delta","dtype":"<f8"}])", errc::unsupported},
+      {"filters", R"([{"id":"delta","dtype":"<q8"}])", errc::unsupported},
       {"filters", R"([{"id":"pickle"}])", errc::unsupported},
       {"compressor", R"({"id":"zfpy"})", errc::unsupported},
       {"compressor", "[]", errc::corrupt},

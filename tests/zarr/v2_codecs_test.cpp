@@ -138,7 +138,7 @@ TEST_CASE("filters and a compressor become a chain, and the chain those") {
       {R"("dtype":"<i4","filters":[{"id":"delta","dtype":"<i4","astype":">i2"}])",
        R"([{"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":">i2"}},)"
        R"({"name":"bytes","configuration":{"endian":"big"}}])",
-       R"({"dtype":"<i4","filters":[{"id":"delta","dtype":"<i4","astype":">i2"}],"compressor":null})"},
+       R"({"dtype":">i4","filters":[{"id":"delta","dtype":">i4","astype":">i2"}],"compressor":null})"},
       {R"("dtype":">f4","filters":[{"id":"bitround","keepbits":8},{"id":"shuffle","elementsize":4}],)"
        R"("compressor":{"id":"gzip","level":1})",
        R"([{"name":"numcodecs.bitround","configuration":{"keepbits":8}},)"
@@ -202,10 +202,6 @@ TEST_CASE("filters that are refused, by name") {
       {R"("dtype":"<i4","filters":[3])", "filters: must be an object with an id"},
       {R"("dtype":"<i4","filters":[{"id":"vlen-utf8"}])",
        "filters: \"vlen-utf8\" of what are no objects is not supported"},
-      {R"("dtype":"<i4","filters":[{"id":"delta","dtype":">i4"}])",
-       "filters: \"delta\": elements of type \"<i4\" taken for \">i4\""},
-      {R"("dtype":"<f4","filters":[{"id":"delta","dtype":"<i4"}])",
-       "filters: \"delta\": elements of type \"<f4\" taken for \"<i4\""},
       {R"("dtype":"<f4","filters":[{"id":"zstd"},{"id":"bitround","keepbits":3}])",
        "filters: \"bitround\" after elements have become bytes is not supported"},
       {R"("dtype":"|O","filters":[{"id":"delta","dtype":"<i4"}])",
@@ -266,8 +262,4 @@ TEST_CASE("chains of v3 that v2 can say in other words, and some that it cannot"
         "unsupported: Zarr v2 has no codec \"example.xor\"");
   CHECK(written(array_of(dtype_kind::string, R"(["bytes"])")).find("vlen-utf8, not \"bytes\"") !=
         std::string::npos);
-  CHECK(written(array_of(dtype_kind::int16,
-                         R"([{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}},)"
-                         R"({"name":"bytes","configuration":{"endian":"little"}}])")) ==
-        "unsupported: codec \"numcodecs.delta\" takes other elements than there are");
 }

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <span>
 #include <string>
 
 using namespace zarrpoint;
@@ -24,7 +25,9 @@ TEST_CASE("every id has a name in v3, and the name leads back") {
 }
 
 TEST_CASE("three spellings of a filter's dtype") {
-  const auto of = [](const char* text) { return detail::parse_filter_dtype(node(text)).value(); };
+  const auto of = [](const char* text) {
+    return detail::parse_v2_filter_dtype(node(text)).value();
+  };
   CHECK(of("<f8") == v2_dtype{dtype_kind::float64});
   CHECK(of(">i2") == v2_dtype{dtype_kind::int16, endian::big});
   CHECK(of("|u1") == v2_dtype{dtype_kind::uint8});
@@ -32,9 +35,9 @@ TEST_CASE("three spellings of a filter's dtype") {
   CHECK(of("i8") == v2_dtype{dtype_kind::int64});
   CHECK(of("float64") == v2_dtype{dtype_kind::float64});
   CHECK(of("b1") == v2_dtype{dtype_kind::bool_});
-  CHECK_FALSE(detail::parse_filter_dtype(node("x8")));
-  CHECK_FALSE(detail::parse_filter_dtype(node("")));
-  CHECK_FALSE(detail::parse_filter_dtype(node(8)));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(node("x8")));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(node("")));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(node(8)));
 }
 
 TEST_CASE("an array filter changes what the next one gets") {
@@ -52,4 +55,37 @@ TEST_CASE("an array filter changes what the next one gets") {
                                                     *detail::find_v2_id("packbits"), elements);
   REQUIRE(packed);
   CHECK(elements == v2_dtype{dtype_kind::uint8});
+}
+
+TEST_CASE("a filter's byte order is told as whether it is another one than it gets") {
+  const auto parsed = [](const char* type, endian order) {
+    v2_dtype elements{dtype_kind::int32, order};
+    const node filter = node_of(R"({"id":"delta","dtype":")" + std::string(type) + "\"}");
+    const auto spec =
+        detail::parse_v2_array_filter(filter, *detail::find_v2_id("delta"), elements).value();
+    // What it makes has its own byte order.
+    CHECK(elements.order == (type[0] == '>' ? endian::big : endian::little));
+    return *spec.configuration.find("dtype")->if_string();
+  };
+  CHECK(parsed("<i4", endian::little) == "<i4");
+  CHECK(parsed(">i4", endian::big) == "<i4");
+  CHECK(parsed("<i4", endian::big) == ">i4");
+  CHECK(parsed(">i2", endian::little) == ">i2");
+  CHECK(parsed("|i1", endian::big) == "|i1");
+}
+
+TEST_CASE("filters are written with the byte order that is stored") {
+  const auto written = [](const char* configuration, endian order) {
+    const codec_spec spec{"numcodecs.delta", node_of(configuration)};
+    return dump_json(
+        detail::to_v2_array_filters(std::span(&spec, 1), {dtype_kind::int32, order}).value());
+  };
+  CHECK(written(R"({"dtype":"<i4"})", endian::big) == R"([{"id":"delta","dtype":">i4"}])");
+  CHECK(written(R"({"dtype":"int32","astype":"i2"})", endian::little) ==
+        R"([{"id":"delta","dtype":"<i4","astype":"<i2"}])");
+  CHECK(written("{}", endian::little) == R"([{"id":"delta","dtype":"<i4"}])");
+  CHECK(written(R"({"dtype":">i4"})", endian::little) ==
+        R"([{"id":"delta","dtype":">i4","astype":"<i4"}])");
+  CHECK(written(R"({"dtype":">i4"})", endian::big) ==
+        R"([{"id":"delta","dtype":"<i4","astype":">i4"}])");
 }

@@ -261,15 +261,10 @@ inline result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     if (serializer.name != "bytes" && serializer.name != "endian")
       return unsupported("Zarr v2 has no codec " + in_quotes(serializer.name));
     const v2_dtype stored = v2_dtype_of(array.type, serializer.configuration);
-    const std::span<const codec_spec> codecs = rest.first(arrays);
-    auto attempt = to_v2_array_filters(codecs, stored, false);
-    // The filters may tell another byte order than the one that is stored in the end.
-    if (!attempt || !same_elements(attempt->last, {attempt->last.type, stored.order}))
-      attempt = to_v2_array_filters(codecs, stored, true);
-    ZARRPOINT_TRY(found, std::move(attempt));
-    ZARRPOINT_TRY(type, to_v2_dtype(found.first));
+    ZARRPOINT_TRY(found, to_v2_array_filters(rest.first(arrays), stored));
+    ZARRPOINT_TRY(type, to_v2_dtype(stored));
     out.dtype = std::move(type);
-    filters = std::move(found.filters);
+    filters = std::move(found);
   }
   rest = rest.subspan(arrays + 1);
   for (std::size_t i = 0; i < rest.size(); ++i) {

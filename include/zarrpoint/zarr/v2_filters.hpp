@@ -98,55 +98,48 @@ inline v2_filter_types types_of_filter(std::string_view id) {
 }
 
 /// A `dtype` of a filter: a typestr; one without byte order, `f8`; or a name, `float64`.
-inline result<v2_dtype> parse_filter_dtype(const node& value) {
+inline result<v2_dtype> parse_v2_filter_dtype(const node& value) {
   const std::string* text = value.if_string();
   if (text == nullptr) return corrupt("must be a string");
   if (const auto named = parse_dtype(*text)) return v2_dtype{*named};
-  if (!text->empty() && (text->front() == 'i' || text->front() == 'u' || text->front() == 'f' ||
-                         text->front() == 'b' || text->front() == 'c')) {
+  if (!text->empty() && std::string_view("biufc").find(text->front()) != std::string_view::npos) {
     const bool is_byte = text->size() == 2 && text->back() == '1';
     return parse_v2_dtype(node((is_byte ? "|" : "<") + *text));
   }
   return parse_v2_dtype(value);
 }
 
-inline bool same_elements(const v2_dtype& a, const v2_dtype& b) {
-  return a.type == b.type && (a.type.scalar_size() == 1 || a.order == b.order);
-}
-
-/// An array filter as a codec; `elements` is what it gets, and becomes what it makes.
+/// An array filter as a codec; `elements` is what it gets, and becomes what it makes. The codec
+/// gets elements in memory: it only has to know whether its `dtype` has another byte order than
+/// they have, and `>` says so.
 inline result<codec_spec> parse_v2_array_filter(const node& filter, const v2_codec_name& row,
                                                 v2_dtype& elements) {
   node options = v2_options(filter);
   const auto [from, to] = types_of_filter(row.id);
   if (const node* given = from.empty() ? nullptr : options.find(from)) {
-    ZARRPOINT_TRY(seen, parse_filter_dtype(*given).at(std::string(from)));
-    if (!same_elements(seen, elements)) {
-      ZARRPOINT_TRY(found, to_v2_dtype(elements));
-      return unsupported("elements of type " + in_quotes(*found.if_string()) + " taken for " +
-                         in_quotes(*given->if_string()));
+    ZARRPOINT_TRY(seen, parse_v2_filter_dtype(*given).at(std::string(from)));
+    if (seen.type.scalar_size() > 1) {
+      const bool is_swapped = elements.type.scalar_size() > 1 && seen.order != elements.order;
+      ZARRPOINT_TRY(text, to_v2_dtype({seen.type, is_swapped ? endian::big : endian::little}));
+      options.set(std::string(from), std::move(text));
     }
+    elements = std::move(seen);
   }
   if (row.id == "packbits") elements = v2_dtype{dtype_kind::uint8};
   if (const node* made = to.empty() ? nullptr : options.find(to); made && !made->is_null()) {
-    ZARRPOINT_TRY(type, parse_filter_dtype(*made).at(std::string(to)));
+    ZARRPOINT_TRY(type, parse_v2_filter_dtype(*made).at(std::string(to)));
     elements = std::move(type);
   }
   return codec_spec{std::string(row.name), std::move(options)};
 }
 
-/// What the array codecs of a v3 chain are in v2.
-struct v2_array_filters {
-  node::array filters{};
-  v2_dtype first;  ///< the elements of the array
-  v2_dtype last;   ///< those that are stored
-};
-
-/// `elements` is of the array, in the byte order that the chain stores; `is_forced` gives all
-/// elements in between that order, too, since only the last ones have any in v3.
-inline result<v2_array_filters> to_v2_array_filters(std::span<const codec_spec> codecs,
-                                                    const v2_dtype& elements, bool is_forced) {
-  v2_array_filters out{{}, elements, elements};
+/// Array codecs of a v3 chain as filters; `elements` is of the array, in the byte order that the
+/// chain stores, and all types in between get that order, too.
+inline result<node::array> to_v2_array_filters(std::span<const codec_spec> codecs,
+                                               const v2_dtype& elements) {
+  node::array out;
+  const endian order = elements.order;
+  dtype type = elements.type;
   for (const codec_spec& spec : codecs) {
     const v2_codec_name& row = *find_v2_name(spec.name);
     node filter{node::object{{"id", row.id}}};
@@ -154,32 +147,30 @@ inline result<v2_array_filters> to_v2_array_filters(std::span<const codec_spec> 
       for (const node::member& one : *members) filter.set(one.key, one.value);
     }
     const auto [from, to] = types_of_filter(row.id);
-    const auto typed = [&](std::string_view key, v2_dtype type) -> result<v2_dtype> {
-      if (const node* given = filter.find(key); given != nullptr && !given->is_null()) {
-        ZARRPOINT_TRY(parsed, parse_filter_dtype(*given).at(std::string(key)));
-        type = is_forced ? v2_dtype{parsed.type, elements.order} : std::move(parsed);
-      }
-      ZARRPOINT_TRY(text, to_v2_dtype(type));
-      filter.set(std::string(key), std::move(text));
-      return type;
-    };
+    bool is_swapped = false;
     if (!from.empty()) {
-      ZARRPOINT_TRY(seen, typed(from, out.last));
-      if (seen.type != out.last.type)
-        return unsupported("codec " + in_quotes(spec.name) +
-                           " takes other elements than there are");
-      // Nothing before the first filter says anything else about the order.
-      if (out.filters.empty()) out.first = out.last = seen;
-      if (!same_elements(seen, out.last))
-        return unsupported("codec " + in_quotes(spec.name) + " changes the byte order");
-      if (const node* made = filter.find(to); made != nullptr && !made->is_null()) {
-        ZARRPOINT_TRY(type, typed(to, out.last));
-        out.last = std::move(type);
+      const node* given = filter.find(from);
+      if (given != nullptr && !given->is_null()) {
+        ZARRPOINT_TRY(seen, parse_v2_filter_dtype(*given).at(std::string(from)));
+        is_swapped = seen.order == endian::big && seen.type.scalar_size() > 1;
+        type = std::move(seen.type);
       }
-    } else if (row.id == "packbits") {
-      out.last = v2_dtype{dtype_kind::uint8};
+      const endian other = order == endian::big ? endian::little : endian::big;
+      ZARRPOINT_TRY(text, to_v2_dtype({type, is_swapped ? other : order}));
+      filter.set(std::string(from), std::move(text));
+      const node* made = filter.find(to);
+      const bool has_made = made != nullptr && !made->is_null();
+      if (has_made) {
+        ZARRPOINT_TRY(next, parse_v2_filter_dtype(*made).at(std::string(to)));
+        type = std::move(next.type);
+      }
+      if (has_made || is_swapped) {
+        ZARRPOINT_TRY(text_made, to_v2_dtype({type, order}));
+        filter.set(std::string(to), std::move(text_made));
+      }
     }
-    out.filters.push_back(std::move(filter));
+    if (row.id == "packbits") type = dtype_kind::uint8;
+    out.push_back(std::move(filter));
   }
   return out;
 }
