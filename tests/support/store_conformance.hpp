@@ -221,6 +221,33 @@ inline void store_lists(const store_factory& make) {
   CHECK(store.list(key("b")).value() == entries{{"x", true}, {"y", false}});
 }
 
+/// An object, or all beneath a key, under another name; for stores that can.
+inline void store_renames(const store_factory& make) {
+  const auto store = make();
+  for (const char* name : {"a/b/1", "a/b/c/2", "a/bc", "x", "full/1"})
+    store.put(key(name), random_bytes(3)).value();
+  const auto moved = store.rename(key("a/b"), key("new/place"));
+  if (!moved && moved.failure().code == zarrpoint::errc::unsupported) return;
+  REQUIRE(moved);
+  CHECK(read_object(store, "new/place/1") == random_bytes(3));
+  CHECK(has_object(store, "new/place/c/2"));
+  CHECK_FALSE(has_object(store, "a/b/1"));
+  CHECK(has_object(store, "a/bc"));
+  store.rename(key("x"), key("y")).value();
+  CHECK(has_object(store, "y"));
+  CHECK_FALSE(has_object(store, "x"));
+  const auto fails = [&](std::string_view from, std::string_view to) {
+    return store.rename(key(from), key(to)).failure().code;
+  };
+  CHECK(fails("missing", "z") == zarrpoint::errc::not_found);
+  CHECK(fails("new", "full") == zarrpoint::errc::already_exists);
+  CHECK(fails("y", "full/1") == zarrpoint::errc::already_exists);
+  for (const auto& [from, to] : {std::pair{"new", "new/x"}, std::pair{"new/place", "new"},
+                                 std::pair{"", "z"}, std::pair{"y", ""}, std::pair{"y", "y"}})
+    CHECK(fails(from, to) == zarrpoint::errc::invalid_argument);
+  CHECK(read_object(store, "new/place/1") == random_bytes(3));
+}
+
 /// A tree that appears in one step, or not at all.
 inline void store_publishes(const store_factory& make) {
   for (const bool sync : {false, true}) {
@@ -272,6 +299,7 @@ inline void store_conformance(const store_factory& make) {
     store_writes(make);
     if (store.can_list()) store_lists(make);
     if (store.can_publish()) store_publishes(make);
+    store_renames(make);
   }
 }
 

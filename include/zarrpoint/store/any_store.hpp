@@ -42,6 +42,12 @@ class any_store {
     return model_->stage(key, how);
   }
 
+  /// Moves an object, or all that lies beneath a key, in one step; for stores that have a member of
+  /// this name, else `unsupported`: then copy and erase. Errors: `not_found`, `already_exists`.
+  result<void> rename(const store_key& from, const store_key& to) const {
+    return model_->rename(from, to);
+  }
+
   bool can_write() const { return model_->can_write(); }
   bool can_list() const { return model_->can_list(); }
   bool can_publish() const { return model_->can_publish(); }
@@ -60,6 +66,7 @@ class any_store {
     virtual result<std::vector<list_entry>> list(const store_key&) const = 0;
     virtual result<std::unique_ptr<publication>> stage(const store_key&,
                                                        const publish_options&) const = 0;
+    virtual result<void> rename(const store_key&, const store_key&) const = 0;
     virtual bool can_write() const = 0;
     virtual bool can_list() const = 0;
     virtual bool can_publish() const = 0;
@@ -107,6 +114,13 @@ class any_store {
         return store.stage(key, how);
       } else {
         return refuse("publish", key);
+      }
+    }
+    result<void> rename(const store_key& from, const store_key& to) const override {
+      if constexpr (requires { store.rename(from, to); }) {
+        return store.rename(from, to);
+      } else {
+        return refuse("rename", from);
       }
     }
     bool can_write() const override {

@@ -64,6 +64,12 @@ class cache_store {
     return std::unique_ptr<publication>(std::make_unique<staged>(std::move(inner), cache_, key));
   }
 
+  result<void> rename(const store_key& from, const store_key& to) const {
+    const forgetting old_name(cache_, from);
+    const forgetting new_name(cache_, to);
+    return base_.rename(from, to);
+  }
+
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }

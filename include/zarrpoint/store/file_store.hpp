@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file_root.hpp>
 #include <zarrpoint/store/file_writer.hpp>
 #include <zarrpoint/store/publish_directory.hpp>
+#include <zarrpoint/store/rename.hpp>
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -80,6 +81,38 @@ class file_store {
     }
     if (errno == ENOENT || errno == ENOTDIR) return false;
     return detail::system_error("erase", describe(key), errno);
+  }
+
+  /// Moves a file or a directory with all in it, in one step. Errors: `not_found`,
+  /// `already_exists` when anything but an empty directory is there, `invalid_argument`, `io`;
+  /// `outcome_unknown` when only the sync afterwards failed.
+  result<void> rename(const store_key& from, const store_key& to) const {
+    ZARRPOINT_CHECK(check_writable(from, "rename"));
+    ZARRPOINT_CHECK(check_writable(to, "rename to"));
+    ZARRPOINT_CHECK(detail::check_rename(*this, from, to));
+    const bool sync = root_->options().sync;
+    const detail::unique_fd old_parent(
+        detail::open_beneath(root_->fd(), from.parent(), O_RDONLY | O_DIRECTORY));
+    if (!old_parent) return detail::system_error("rename", describe(from), errno);
+    const detail::unique_fd new_parent(root_->parent_of(to, sync));
+    if (!new_parent) return detail::system_error("rename to", describe(to), errno);
+    const std::string old_name(from.name()), new_name(to.name());
+    int code = detail::check_free(new_parent.get(), new_name.c_str());
+    if (code != 0) return detail::system_error("rename to", describe(to), code);
+    struct ::stat info {};
+    const bool is_file =
+        ::fstatat(old_parent.get(), old_name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISDIR(info.st_mode);
+    // A file takes no directory's place, be it empty.
+    if (is_file) ::unlinkat(new_parent.get(), new_name.c_str(), AT_REMOVEDIR);
+    if (::renameat(old_parent.get(), old_name.c_str(), new_parent.get(), new_name.c_str()) != 0)
+      return detail::system_error("rename", describe(from), errno);
+    code = sync ? detail::sync_directory(new_parent.get()) : 0;
+    if (code == 0 && sync) code = detail::sync_directory(old_parent.get());
+    if (code == 0) return {};
+    error failure = detail::system_error("sync the directory of", describe(to), code);
+    failure.code = errc::outcome_unknown;
+    return failure;
   }
 
   result<std::vector<list_entry>> list(const store_key& prefix) const {

@@ -6,6 +6,7 @@
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/store/listing.hpp>
+#include <zarrpoint/store/rename.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -53,6 +54,39 @@ class memory_store {
     if (at == state_->objects.end()) return false;
     state_->objects.erase(at);
     return true;
+  }
+
+  /// Moves an object, or all beneath a key. Errors: `not_found`, `already_exists`,
+  /// `invalid_argument` for the root and for a place within itself.
+  result<void> rename(const store_key& from, const store_key& to) const {
+    ZARRPOINT_CHECK(detail::check_rename(*this, from, to));
+    return guarded([&]() -> result<void> {
+      const std::lock_guard lock(state_->mutex);
+      const auto moved = [&](std::string_view key) {
+        return std::string(to.str()).append(key.substr(from.str().size()));
+      };
+      const auto begins = [](const object_map& in, const std::string& start) {
+        const auto at = in.lower_bound(start);
+        return at != in.end() && at->first.starts_with(start);
+      };
+      if (state_->objects.contains(to.str()) || begins(state_->objects, below(to)))
+        return error{errc::already_exists, "rename to " + describe(to) + ": it is there already"};
+      object_map renamed;
+      const std::string start = below(from);
+      if (const auto at = state_->objects.find(from.str()); at != state_->objects.end())
+        renamed.emplace(moved(at->first), at->second);
+      for (auto at = state_->objects.lower_bound(start);
+           at != state_->objects.end() && at->first.starts_with(start); ++at)
+        renamed.emplace(moved(at->first), at->second);
+      if (renamed.empty())
+        return error{errc::not_found, "rename " + describe(from) + ": it is not there"};
+      // From here on nothing takes memory, and so nothing fails.
+      std::erase_if(state_->objects, [&](const auto& one) {
+        return one.first == from.str() || one.first.starts_with(start);
+      });
+      state_->objects.merge(renamed);
+      return {};
+    });
   }
 
   result<std::vector<list_entry>> list(const store_key& prefix) const {

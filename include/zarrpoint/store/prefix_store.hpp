@@ -50,6 +50,12 @@ class prefix_store {
     return base_.stage(full, how);
   }
 
+  result<void> rename(const store_key& from, const store_key& to) const {
+    ZARRPOINT_TRY(full_from, object_key(from));
+    ZARRPOINT_TRY(full_to, object_key(to));
+    return base_.rename(full_from, full_to);
+  }
+
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }
