@@ -123,7 +123,7 @@ class Hostile(Case):
             return self.folder / "x.npz"
 
         self.assertIn("without npy", self.refused("inspect", archive(a_txt=b"x")))
-        self.assertIn("Zarr in a zip", self.refused("inspect", archive(zarr_json=b"{}")))
+        self.assertIn("Zarr in it", self.refused("inspect", archive(zarr_json=b"{}")))
         memory = io.BytesIO()
         np.save(memory, np.arange(3))
         path = archive(x_npy=memory.getvalue(), note_txt=b"x")

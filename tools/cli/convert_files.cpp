@@ -5,6 +5,7 @@
 
 #include <zarrpoint/interop/safetensors_header.hpp>
 #include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/store/zip_writer.hpp>
 
 #include "conversion.hpp"
 #include "files.hpp"
@@ -13,7 +14,6 @@
 #include "terminal.hpp"
 #include "text.hpp"
 #include "utf32_texts.hpp"
-#include "zip.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -63,7 +63,7 @@ zp::safetensors::metadata_map metadata_of(const source& from) {
 }
 
 zp::result<void> add_member(const conversion& what, const converted& each, progress& bar,
-                            zip_writer& to) {
+                            const zp::zip_writer& to) {
   const zp::tensor_spec spec{each.type, what.spec(each).shape};
   std::size_t length = 0;
   const utf32_texts texts(what.from, each.index, whole(what.from.entries()[each.index]));
@@ -73,14 +73,18 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
   }
   ZARRPOINT_TRY(header, make_npy(spec, length));
   ZARRPOINT_TRY(bytes, byte_count(spec.shape, length != 0 ? 4 * length : spec.type.size()));
-  ZARRPOINT_CHECK(to.begin(each.name + ".npy", header.size() + bytes));
-  ZARRPOINT_CHECK(to.write(zp::as_bytes(header)));
-  if (length != 0) {
-    ZARRPOINT_CHECK(texts.write(length, [&](zp::bytes_view part) { return to.write(part); }));
-  } else {
-    ZARRPOINT_CHECK(stream(what, each, bar, [&](zp::bytes_view part) { return to.write(part); }));
-  }
-  return to.end();
+  ZARRPOINT_TRY(key, zp::store_key::parse(each.name + ".npy"));
+  ZARRPOINT_TRY(member, to.create(key));
+  ZARRPOINT_CHECK(member->reserve(header.size() + bytes));
+  std::uint64_t at = 0;
+  const write_function append = [&](zp::bytes_view part) -> zp::result<void> {
+    ZARRPOINT_CHECK(member->write(at, part));
+    at += part.size();
+    return {};
+  };
+  ZARRPOINT_CHECK(append(zp::as_bytes(header)));
+  ZARRPOINT_CHECK(length != 0 ? texts.write(length, append) : stream(what, each, bar, append));
+  return member->finish();
 }
 
 }  // namespace
@@ -118,7 +122,7 @@ zp::result<void> convert_to_safetensors(const conversion& what) {
 
 zp::result<void> convert_to_npz(const conversion& what) {
   ZARRPOINT_TRY(file, create_file(what.out, what.overwrite));
-  zip_writer to(std::move(file));
+  const zp::zip_writer to = zp::zip_writer::begin(std::move(file), what.out);
   progress bar("convert", total_bytes(what));
   for (const converted& each : what.arrays) {
     auto added = add_member(what, each, bar, to);

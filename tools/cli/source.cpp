@@ -48,6 +48,13 @@ zp::result<source_pointer> open_directory(const std::string& path, const zp::con
   return opened;
 }
 
+/// A zip file: Zarr, if a group or an array is at its root, else npy files.
+zp::result<source_pointer> open_zip(const std::string& path, const zp::context& how) {
+  auto zarr = open_zarr(path, how);
+  if (zarr || zarr.failure().code != zp::errc::not_found) return zarr;
+  return open_npz(path, how);
+}
+
 /// Formats by how their files begin.
 zp::result<source_pointer> open_by_content(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(file, open_file(path));
@@ -56,7 +63,7 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   ZARRPOINT_CHECK(file->read(0, zp::mutable_bytes(head).first(size)));
   const std::string_view text(reinterpret_cast<const char*>(head.data()), size);
   if (text.starts_with("\x93NUMPY")) return open_npy(path);
-  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_npz(path, how);
+  if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
   if (text.starts_with("GGUF")) return unsupported(path, "GGUF is not supported");
   if (text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))
@@ -82,6 +89,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
   if (path.ends_with(".npy")) return open_npy(path);
   if (path.ends_with(".npz")) return open_npz(path, how);
+  if (path.ends_with(".zip")) return open_zip(path, how);
   const std::string name = file_name(path);
   if (name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zmetadata")
     return zp::error{zp::errc::invalid_argument,

@@ -3,13 +3,16 @@
 
 // npy files, and the zip archives of them that numpy.savez makes.
 
+#include <zarrpoint/store/crc32.hpp>
+#include <zarrpoint/store/zip_inflate.hpp>
+#include <zarrpoint/store/zip_store.hpp>
+
 #include "files.hpp"
 #include "npy.hpp"
 #include "raw_elements.hpp"
 #include "row_blocks.hpp"
 #include "source.hpp"
 #include "text.hpp"
-#include "zip.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -82,25 +85,29 @@ class npy_source final : public source {
 
 class npz_source final : public source {
  public:
-  npz_source(std::string path, std::shared_ptr<const zp::blob> file, const zp::context& how)
-      : path_(std::move(path)), file_(std::move(file)), memory_(how.limit.memory) {
+  npz_source(std::string path, std::unique_ptr<zp::blob> file, const zp::context& how)
+      : path_(std::move(path)),
+        archive_(std::make_shared<const zp::detail::zip_archive>(std::move(file), zp::zip_inflate)),
+        memory_(how.limit.memory) {
     format_ = "npz";
   }
 
   zp::result<void> open() {
-    ZARRPOINT_TRY(members, read_zip_directory(*file_));
+    ZARRPOINT_TRY(members, zp::read_zip_directory(*archive_->file));
     std::set<std::string> names;
     bool any = members.empty();
-    for (zip_member& member : members) {
+    for (zp::zip_member& member : members) {
       any = any || member.name.ends_with(".npy");
       if (!names.insert(member.name).second)
         return zp::error{zp::errc::corrupt,
                          "zip: member \"" + escaped(member.name) + "\" is there twice"};
+      if (member.method != 0 && member.method != 8)
+        return zp::error{zp::errc::unsupported, "zip: member \"" + escaped(member.name) +
+                                                    "\" uses method " +
+                                                    std::to_string(member.method)};
     }
     if (!any) return not_npz(names);
-    ZARRPOINT_TRY(bytes, bytes_of(file_));
-    mapping_ = std::move(bytes);
-    for (zip_member& member : members) add(std::move(member));
+    for (zp::zip_member& member : members) add(std::move(member));
     checked_.resize(members_.size());
     return {};
   }
@@ -111,7 +118,7 @@ class npz_source final : public source {
     return elements.elements.read(part, into).at(name_of(index));
   }
   zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override {
-    if (members_[index].deflated) return std::optional<zp::host_view>();
+    if (is_deflated(index)) return std::optional<zp::host_view>();
     ZARRPOINT_TRY(elements, elements_at(index).at(name_of(index)));
     return elements.elements.lend().at(name_of(index));
   }
@@ -123,7 +130,7 @@ class npz_source final : public source {
  private:
   struct opened {
     raw_elements elements;
-    std::shared_ptr<const zp::buffer> inflated;  // keeps them alive
+    std::shared_ptr<const void> memory;  // keeps them alive
   };
 
   std::string name_of(std::size_t index) const {
@@ -133,20 +140,32 @@ class npz_source final : public source {
   static zp::error not_npz(const std::set<std::string>& names) {
     for (const std::string& name : names) {
       if (name.ends_with("zarr.json") || name.ends_with(".zarray") || name.ends_with(".zgroup"))
-        return {zp::errc::unsupported, "Zarr in a zip file is not supported; unpack it first"};
+        return {zp::errc::unsupported,
+                "a zip file with Zarr in it, but neither a group nor an array at its root"};
       if (name.ends_with("/data.pkl"))
         return {zp::errc::unsupported, "a torch.save file is a pickle, which is not supported"};
     }
     return {zp::errc::unsupported, "a zip file without npy files in it"};
   }
 
-  void add(zip_member member) {
+  bool is_deflated(std::size_t index) const { return members_[index].method != 0; }
+
+  /// The beginning of a member.
+  zp::result<std::vector<std::byte>> head_of(const zp::zip_member& member) const {
+    ZARRPOINT_TRY(object, zp::open_zip_member(archive_, member));
+    std::vector<std::byte> out(
+        static_cast<std::size_t>(std::min<std::uint64_t>(member.size, npy_header_limit)));
+    ZARRPOINT_CHECK(object->read(0, out));
+    return out;
+  }
+
+  void add(zp::zip_member member) {
     entry made;
     npy_header header;
     const auto parse = [&]() -> zp::result<void> {
       if (!member.name.ends_with(".npy"))
         return zp::error{zp::errc::unsupported, "not an npy file"};
-      ZARRPOINT_TRY(head, read_zip_head(*file_, member, npy_header_limit));
+      ZARRPOINT_TRY(head, head_of(member));
       ZARRPOINT_TRY(parsed, parse_npy(head));
       header = parsed;
       ZARRPOINT_TRY(bytes, header.data_bytes());
@@ -166,45 +185,44 @@ class npz_source final : public source {
       made.spec.reset();
       made.type.clear();
     }
-    if (member.deflated) made.codecs.push_back({"deflate"});
+    if (member.method != 0) made.codecs.push_back({"deflate"});
     entries_.push_back(std::move(made));
     headers_.push_back(header);
     members_.push_back(std::move(member));
   }
 
   zp::result<opened> elements_at(std::size_t index) const {
-    const zip_member& member = members_[index];
+    const zp::zip_member& member = members_[index];
     const std::lock_guard lock(mutex_);
-    if (member.deflated) {
+    ZARRPOINT_TRY(object, zp::open_zip_member(archive_, member));
+    if (is_deflated(index)) {
       if (inflated_ == nullptr || inflated_index_ != index) {
         if (member.size > memory_)
           return zp::error{zp::errc::resource_limit,
                            "inflated it takes " + byte_text(member.size) + ", more than --memory"};
         inflated_.reset();
-        ZARRPOINT_TRY(bytes, read_zip_member(*file_, member));
+        ZARRPOINT_TRY(bytes, zp::buffer::allocate(static_cast<std::size_t>(member.size)));
+        ZARRPOINT_CHECK(object->read(0, bytes.bytes()));
         inflated_ = std::make_shared<zp::buffer>(std::move(bytes));
         inflated_index_ = index;
       }
       ZARRPOINT_TRY(elements, elements_of(headers_[index], inflated_->bytes()));
       return opened{std::move(elements), inflated_};
     }
+    ZARRPOINT_TRY(bytes, object->map());
     if (!checked_[index]) {
-      ZARRPOINT_CHECK(check_zip_member(*file_, member));
+      if (zp::detail::crc32(0, bytes.bytes()) != member.crc32)
+        return zp::error{zp::errc::corrupt, "its bytes are not those of its crc32"};
       checked_[index] = true;
     }
-    ZARRPOINT_TRY(begin, zip_data_offset(*file_, member));
-    ZARRPOINT_TRY(elements,
-                  elements_of(headers_[index],
-                              mapping_.bytes().subspan(static_cast<std::size_t>(begin),
-                                                       static_cast<std::size_t>(member.size))));
-    return opened{std::move(elements), nullptr};
+    ZARRPOINT_TRY(elements, elements_of(headers_[index], bytes.bytes()));
+    return opened{std::move(elements), std::make_shared<zp::mapping>(bytes)};
   }
 
   std::string path_;
-  std::shared_ptr<const zp::blob> file_;
+  std::shared_ptr<const zp::detail::zip_archive> archive_;  // maps the file, and keeps that
   std::size_t memory_;
-  zp::mapping mapping_;
-  std::vector<zip_member> members_;
+  std::vector<zp::zip_member> members_;
   std::vector<npy_header> headers_;
   mutable std::mutex mutex_;
   mutable std::vector<bool> checked_;
@@ -227,7 +245,7 @@ zp::result<source_pointer> open_npy(const std::string& path) {
 }
 
 zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(file, open_file(path));
+  ZARRPOINT_TRY(file, zp::detail::open_file(path));
   auto made = std::make_unique<npz_source>(path, std::move(file), how);
   ZARRPOINT_CHECK(made->open().at(path));
   return source_pointer(std::move(made));

@@ -3,7 +3,8 @@
 #include "source_zarr.hpp"
 
 #include <zarrpoint/array/sharding.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json.hpp>
 
@@ -178,9 +179,20 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
   return out;
 }
 
+namespace {
+
+/// A directory, or what a zip file holds.
+zp::result<zp::any_store> open_root(const std::string& path) {
+  using stores = zp::default_stores::with<zp::zip_inflate_scheme>;
+  ZARRPOINT_TRY(at, stores::table().open(path, {}));
+  if (at.key.is_root()) return std::move(at.store);
+  return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));
+}
+
+}  // namespace
+
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(files, zp::file_store::open(path, {.read_only = true}));
-  const zp::any_store store(std::move(files));
+  ZARRPOINT_TRY(store, open_root(path));
   ZARRPOINT_TRY(contents, zp::read_contents(store, how));
   return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
 }
@@ -260,8 +272,7 @@ class lenient_walk {
 
 zp::result<source_pointer> open_damaged_zarr(const std::string& path, const zp::context& how,
                                              std::vector<finding>& faults) {
-  ZARRPOINT_TRY(files, zp::file_store::open(path, {.read_only = true}));
-  const zp::any_store store(std::move(files));
+  ZARRPOINT_TRY(store, open_root(path));
   ZARRPOINT_TRY(contents, lenient_walk(store, how, faults).run());
   return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
 }

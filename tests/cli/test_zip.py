@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Zarr in a zip file: every command takes it, convert writes it, and the peers read that."""
+
+import zipfile
+
+import numpy as np
+import tensorstore
+import zarr
+from safetensors.numpy import save_file
+from support import GOLDEN, NO, OK, Case, random_array, run
+from zarr.storage import ZipStore
+
+
+class Zip(Case):
+    def arrays(self):
+        return {"a/w": random_array("float32", (70, 900)), "a/b": random_array("int16", (5,)), "s": np.float64(3)}
+
+    def test_convert_writes_what_all_read(self):
+        arrays = self.arrays()
+        source = self.folder / "in.safetensors"
+        save_file({name: np.asarray(value) for name, value in arrays.items()}, source)
+        for options in ((), ("--to", "zarr2"), ("--codec", "zstd:3")):
+            out = self.folder / "out.zarr.zip"
+            self.expect(OK, "convert", source, out, "--overwrite", *options)
+            self.assertTrue(zipfile.is_zipfile(out))
+            self.assertIsNone(zipfile.ZipFile(out).testzip())
+            self.assertTrue(self.json("verify", out)["ok"])
+            self.expect(OK, "diff", source, out)
+            store = ZipStore(out, mode="r")
+            theirs = zarr.open_group(store, mode="r")
+            driver = "zarr" if "--to" in options else "zarr3"
+            for name, value in arrays.items():
+                self.assertEqual(self.expect(OK, "cat", out, name, "--raw").stdout, value.tobytes())
+                self.assertEqual(theirs[name][...].tobytes(), value.tobytes())
+                kvstore = {"driver": "zip", "base": f"file://{out}", "path": f"{name}/"}
+                opened = tensorstore.open({"driver": driver, "kvstore": kvstore}, read=True, open=True).result()
+                self.assertEqual(opened.read().result().tobytes(), value.tobytes())
+            store.close()
+
+    def test_zip_files_of_zarr_python(self):
+        for zarr_format in (2, 3):
+            for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                path = self.folder / f"v{zarr_format}-{compression}.zip"
+                store = ZipStore(path, mode="w", compression=compression)
+                group = zarr.create_group(store, zarr_format=zarr_format, attributes={"k": 1})
+                for name, value in self.arrays().items():
+                    group.create_array(name, data=np.asarray(value), compressors=None)
+                store.close()
+                info = self.json("inspect", path)
+                self.assertEqual({a["name"] for a in info["arrays"]}, set(self.arrays()))
+                for name, value in self.arrays().items():
+                    self.assertEqual(self.expect(OK, "cat", path, name, "--raw").stdout, value.tobytes())
+                self.assertTrue(self.json("verify", path)["ok"])
+
+    def test_damage_is_told(self):
+        data = (GOLDEN / "zip/zarr-python-v3.zip").read_bytes()
+        path = self.folder / "cut.zip"
+        for size in range(0, len(data), 50):
+            path.write_bytes(data[:size])
+            self.assertNotEqual(run("verify", path).returncode, OK)
+        bad = bytearray(data)
+        bad[data.index(b"w/c/0/0") + 20] ^= 1
+        path.write_bytes(bad)
+        self.assertIn("crc32", self.expect(NO, "verify", path).stdout.decode())
