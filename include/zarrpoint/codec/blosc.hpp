@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/blosc_decode.hpp>
 #include <zarrpoint/codec/blosc_encode.hpp>
+#include <zarrpoint/codec/blosc_plane.hpp>
 #include <zarrpoint/codec/blosclz.hpp>
 #include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
@@ -57,6 +58,7 @@ struct blosc_streams {
                                     codec_workspace& scratch) {
     if (how.format == blosc_format::lz4) return lz4_encode(from, to, scratch);
     if (how.format == blosc_format::zlib) return no_zlib();
+    if (how.shuffle != 0) return encode_plane(from, to, how.level, scratch);
     return zstd_codec{.level = how.level}.encode(from, to, scratch);
   }
 

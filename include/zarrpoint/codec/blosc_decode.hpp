@@ -8,6 +8,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -63,7 +64,7 @@ class blosc_reader {
     for (std::size_t j = 0; j < streams; ++j) {
       const mutable_bytes part = into.subspan(j * piece, piece);
       ZARRPOINT_TRY(made, stream(rest, part));
-      if (made != part.data()) std::memcpy(part.data(), made, piece);
+      if (made != part.data()) std::copy_n(made, part.size(), part.data());
     }
     return {};
   }

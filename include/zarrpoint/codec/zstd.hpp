@@ -125,6 +125,23 @@ struct zstd_codec {
     return written;
   }
 
+  /// A frame without any matches, of Huffman codes and raw blocks alone: as small as others for
+  /// bytes that are unevenly frequent but follow no order, such as the exponents of weights, and
+  /// the fastest to read.
+  static result<std::size_t> encode_literals(bytes_view from, mutable_bytes to,
+                                             codec_workspace& scratch) {
+    ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
+    if (context == nullptr) return no_memory();
+    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+    // The lowest level skips so far that it finds nothing, but leaves literals alone unless told.
+    ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, min_level));
+    ZARRPOINT_CHECK(set(context, ZSTD_c_literalCompressionMode, 1));
+    const std::size_t written =
+        ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
+    if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
+    return written;
+  }
+
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     ZSTD_DCtx* const context = scratch.state<detail::zstd_state<ZSTD_DCtx>>().context();
     if (context == nullptr) return no_memory();
