@@ -20,12 +20,9 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"zlib", "codec/gzip.hpp", "gzip_codec, zlib_codec"},
     {"bz2", "codec/bz2.hpp", "bz2_codec"},
     {"lzma", "codec/lzma.hpp", "lzma_codec"},
-    {"blosc", "codec/blosc.hpp", "blosc_codec"},
-    {"json2", "zarr/json2_codec.hpp", "json2_codec"},
     {"adler32", "codec/numcodecs.hpp", ""},
     {"astype", "codec/numcodecs.hpp", ""},
     {"base64", "codec/numcodecs.hpp", ""},
-    {"bitround", "codec/numcodecs.hpp", ""},
     {"categorize", "codec/numcodecs.hpp", ""},
     {"crc32", "codec/numcodecs.hpp", ""},
     {"crc32c", "codec/numcodecs.hpp", ""},
@@ -33,13 +30,13 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"fixedscaleoffset", "codec/numcodecs.hpp", ""},
     {"fletcher32", "codec/numcodecs.hpp", ""},
     {"jenkins_lookup3", "codec/numcodecs.hpp", ""},
+    {"json2", "codec/numcodecs.hpp", ""},
     {"lz4", "codec/numcodecs.hpp", ""},
     {"msgpack2", "codec/numcodecs.hpp", ""},
     {"packbits", "codec/numcodecs.hpp", ""},
     {"quantize", "codec/numcodecs.hpp", ""},
     {"shuffle", "codec/numcodecs.hpp", ""},
     {"vlen-array", "codec/numcodecs.hpp", ""},
-    {"vlen-bytes", "codec/numcodecs.hpp", ""},
 };
 
 struct codec_refusal {

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/all_codecs.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("all_codecs: every codec that an error may name") {
+  const zp::codec_table table = zp::all_codecs::table();
+  for (const auto& one : zp::detail::opt_in_codecs) {
+    CAPTURE(one.name);
+    const std::string name = "numcodecs." + std::string(one.name);
+    CHECK((table.find(name) != nullptr || table.find(one.name) != nullptr));
+  }
+  for (const auto& one : zp::detail::refused_codecs) CHECK(table.find(one.name) == nullptr);
+}

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/numcodecs.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace zp = zarrpoint;
+
+TEST_CASE("numcodecs_codecs: what an error says is there is there") {
+  const zp::codec_table table = zp::numcodecs_codecs::table();
+  for (const auto& one : zp::detail::opt_in_codecs) {
+    CAPTURE(one.name);
+    const std::string name = "numcodecs." + std::string(one.name);
+    const bool is_found = table.find(name) != nullptr || table.find(one.name) != nullptr;
+    CHECK(is_found == (one.header == "codec/numcodecs.hpp"));
+  }
+}
+
+TEST_CASE("numcodecs_codecs: kinds") {
+  const zp::codec_table table = zp::numcodecs_codecs::table();
+  CHECK(table.make({"numcodecs.crc32"}).value().kind() == zp::codec_kind::bytes_to_bytes);
+  CHECK(table.make({"numcodecs.json2"}).value().kind() == zp::codec_kind::array_to_bytes);
+  CHECK(table.make({"numcodecs.zstd"}).value().name() == "zstd");
+  CHECK(table.make({"numcodecs.blosc"}).value().name() == "blosc");
+  CHECK(table.find("zstd") != nullptr);
+}
