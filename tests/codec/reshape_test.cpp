@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/reshape.hpp>
+
+#include "support/filter_golden.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+namespace zp = zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+std::optional<zp::dims> reshaped(std::string_view shape, const zp::dims& from) {
+  const auto made =
+      zp::reshape_codec::from_configuration(json("{\"shape\": " + std::string(shape) + "}"));
+  if (!made) return std::nullopt;
+  const zp::tensor_spec spec{zp::dtype_kind::uint8, from};
+  const auto bound = made->resolve(spec);
+  if (!bound) return std::nullopt;
+  return bound->encoded_spec(spec).shape;
+}
+
+}  // namespace
+
+TEST_CASE("reshape: extents, products of axes and what is left") {
+  CHECK(reshaped("[[0, 1], [2], 3]", {100, 50, 64, 3}) == zp::dims{5000, 64, 3});
+  CHECK(reshaped("[-1]", {4, 5}) == zp::dims{20});
+  CHECK(reshaped("[2, -1, 5]", {4, 5}) == zp::dims{2, 2, 5});
+  CHECK(reshaped("[[0, 1], 10, [4]]", {2, 3, 5, 2, 7}) == zp::dims{6, 10, 7});
+  CHECK(reshaped("[1, 1]", {}) == zp::dims{1, 1});
+  CHECK(reshaped("[]", {1, 1}) == zp::dims{});
+  CHECK(reshaped("[[], [0]]", {3}) == zp::dims{1, 3});
+  CHECK(reshaped("[[0], -1]", {3, 0}) == zp::dims{3, 0});
+}
+
+TEST_CASE("reshape: what cannot be") {
+  CHECK_FALSE(reshaped("[3]", {4}));
+  CHECK_FALSE(reshaped("[-1, -1]", {4}));
+  CHECK_FALSE(reshaped("[3, -1]", {4}));
+  CHECK_FALSE(reshaped("[0, -1]", {4}));
+  CHECK_FALSE(reshaped("[-2]", {4}));
+  CHECK_FALSE(reshaped("[[1], [0]]", {2, 3}));
+  CHECK_FALSE(reshaped("[[0], [0]]", {2, 2}));
+  CHECK_FALSE(reshaped("[[1, 0], 10]", {2, 3, 10}));
+  CHECK_FALSE(reshaped("[[0], [2]]", {2, 1}));
+  CHECK_FALSE(reshaped("[[-1]]", {2}));
+  CHECK_FALSE(reshaped("[[0, 40]]", {2}));
+  // As large, but not the same place: axis 1 is not what lies along the first extent.
+  CHECK_FALSE(reshaped("[[1], 2]", {2, 3}));
+  CHECK_FALSE(reshaped("[2, [0], 3]", {3, 6}));
+  CHECK_FALSE(reshaped("[9223372036854775807, 9223372036854775807]", {4}));
+  CHECK_FALSE(reshaped("[[0, 1], -1]", {INT64_MAX, INT64_MAX}));
+  CHECK_FALSE(reshaped("\"C\"", {4}));
+  CHECK_FALSE(reshaped("[1.5]", {4}));
+  std::string many = "[1";
+  for (int i = 0; i < 40; ++i) many += ", 1";
+  CHECK_FALSE(reshaped(many + "]", {1}));
+}
+
+TEST_CASE("reshape: the elements stay in C order, in every layout") {
+  codec_conformance(zp::reshape_codec::from_configuration(json(R"({"shape": [-1]})")).value());
+  codec_conformance(
+      zp::reshape_codec::from_configuration(json(R"({"shape": [[0], 1, [1]]})")).value(),
+      {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
+  const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
+  const auto codec = zp::reshape_codec::from_configuration(json(R"({"shape": [3, 2]})"))
+                         .value()
+                         .resolve(spec)
+                         .value();
+  const byte_string elements = from_hex("000102030405");
+  CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->data == elements.data());
+  CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->shape == zp::dims{3, 2});
+  zp::host_view columns = zp::dense_view(elements.data(), spec);
+  columns.strides = {1, 2};
+  CHECK_FALSE(codec.borrow(columns));
+  byte_string out(6);
+  zp::codec_workspace scratch;
+  REQUIRE(codec.encode(columns, zp::dense_view(out.data(), codec.encoded_spec(spec)), scratch));
+  CHECK(to_hex(out) == "000204010305");
+  CHECK(codec.encode_fill(zp::bytes_view(elements).first(1), spec).value() == from_hex("00"));
+}
