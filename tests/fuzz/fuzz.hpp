@@ -6,8 +6,7 @@
 // library must give a value or an error, within its limits, and what it accepts must be consistent.
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/all_codecs.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <cstddef>
@@ -30,8 +29,7 @@ inline void require(bool condition, const char* what) {
 /// Every codec there is, inline, within budgets that an input of a few bytes must not pass.
 inline zp::context bounded() {
   zp::context how;
-  how.codecs =
-      zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>::table();
+  how.codecs = zp::all_codecs::table();
   how.limit = {.bytes_in_flight = std::size_t{8} << 20,
                .memory = std::size_t{64} << 20,
                .metadata_bytes = std::size_t{1} << 20,

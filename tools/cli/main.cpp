@@ -5,9 +5,7 @@
 
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/all_codecs.hpp>
 #include <zarrpoint/version.hpp>
 
 #include "commands.hpp"
@@ -31,8 +29,6 @@
 namespace cli {
 
 namespace {
-
-using known_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>;
 
 zp::stop_source& interrupt() {
   static zp::stop_source source;
@@ -70,7 +66,7 @@ std::uint64_t default_memory() {
 
 zp::context make_context(std::uint64_t memory) {
   zp::context how = zp::default_context();
-  how.codecs = known_codecs::table();
+  how.codecs = zp::all_codecs::table();
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
