@@ -23,6 +23,8 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"adler32", "codec/numcodecs.hpp", ""},
     {"astype", "codec/numcodecs.hpp", ""},
     {"base64", "codec/numcodecs.hpp", ""},
+    {"bitround", "codec/numcodecs.hpp", ""},
+    {"cast_value", "codec/numcodecs.hpp", ""},
     {"categorize", "codec/numcodecs.hpp", ""},
     {"crc32", "codec/numcodecs.hpp", ""},
     {"crc32c", "codec/numcodecs.hpp", ""},
@@ -35,6 +37,8 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"msgpack2", "codec/numcodecs.hpp", ""},
     {"packbits", "codec/numcodecs.hpp", ""},
     {"quantize", "codec/numcodecs.hpp", ""},
+    {"reshape", "codec/numcodecs.hpp", ""},
+    {"scale_offset", "codec/numcodecs.hpp", ""},
     {"shuffle", "codec/numcodecs.hpp", ""},
     {"vlen-array", "codec/numcodecs.hpp", ""},
 };
