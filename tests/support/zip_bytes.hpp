@@ -4,8 +4,8 @@
 
 // Zip archives in memory, sound and broken ones.
 
+#include <zarrpoint/core/crc32.hpp>
 #include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/crc32.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/zip_records.hpp>
 

@@ -3,7 +3,7 @@
 
 // npy files, and the zip archives of them that numpy.savez makes.
 
-#include <zarrpoint/store/crc32.hpp>
+#include <zarrpoint/core/crc32.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/store/zip_store.hpp>
 

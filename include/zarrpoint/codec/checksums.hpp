@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/crc32.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,47 +14,8 @@
 // The checksums of 32 bits that numcodecs has beside crc32c.
 namespace zarrpoint::inline v0 {
 
-namespace detail {
-
-using crc32_tables = std::array<std::array<std::uint32_t, 256>, 8>;
-
-/// `tables[k][b]`: the register after byte `b` and `k` zero bytes.
-constexpr crc32_tables make_crc32_tables() noexcept {
-  crc32_tables tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0xedb88320 : 0);
-    tables[0][byte] = value;
-  }
-  for (std::size_t k = 1; k < 8; ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[k - 1][byte];
-      tables[k][byte] = before >> 8 ^ tables[0][before & 255];
-    }
-  }
-  return tables;
-}
-
-inline constexpr crc32_tables crc32_slices = make_crc32_tables();
-
-}  // namespace detail
-
 /// The CRC-32 of IEEE 802.3, as in zlib and gzip (RFC 1952, section 8).
-inline std::uint32_t crc32(bytes_view data) noexcept {
-  const detail::crc32_tables& table = detail::crc32_slices;
-  const auto slices = [&](std::size_t k, std::uint32_t word) {
-    return (table[k][word & 255] ^ table[k - 1][word >> 8 & 255]) ^
-           (table[k - 2][word >> 16 & 255] ^ table[k - 3][word >> 24]);
-  };
-  std::uint32_t state = 0xffffffff;
-  for (; data.size() >= 8; data = data.subspan(8)) {
-    state = slices(7, load_le<std::uint32_t>(data.data()) ^ state) ^
-            slices(3, load_le<std::uint32_t>(data.data() + 4));
-  }
-  for (const std::byte next : data)
-    state = state >> 8 ^ table[0][(state ^ static_cast<std::uint32_t>(next)) & 255];
-  return ~state;
-}
+inline std::uint32_t crc32(bytes_view data) noexcept { return detail::crc32(0, data); }
 
 /// Adler-32 (RFC 1950, section 8).
 inline std::uint32_t adler32(bytes_view data) noexcept {

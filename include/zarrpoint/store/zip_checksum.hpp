@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/store/crc32.hpp>
+#include <zarrpoint/core/crc32.hpp>
 
 #include <cstdint>
 #include <iterator>

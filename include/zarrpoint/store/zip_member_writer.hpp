@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/crc32.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/blob.hpp>
-#include <zarrpoint/store/crc32.hpp>
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/store/zip_builder.hpp>
 #include <zarrpoint/store/zip_checksum.hpp>
