@@ -29,7 +29,7 @@ TEST_CASE("the fill value as memory holds it") {
   std::memcpy(&value, numbers.fill().data(), sizeof value);
   CHECK(value == -2);
 
-  metadata.fill = fill_value{};  // undefined, as Zarr v2 may have it
+  metadata.fill = fill_value::undefined(metadata.type);  // as Zarr v2 may have it
   const auto undefined = state_of(metadata);
   REQUIRE(undefined.fill().size() == 4);
   CHECK(undefined.fill()[3] == std::byte{0});

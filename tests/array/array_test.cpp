@@ -21,11 +21,82 @@ namespace {
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
-/// A metadata document of any kind that can be written: both formats, every core dtype, sharded or
-/// not, compressed or not.
+/// Any type: one without parameters, or one of a few with them.
+dtype random_type(random_source& random) {
+  static const dtype others[] = {
+      dtype::raw_bytes(3),
+      dtype::null_terminated(5),
+      dtype::utf32(2),
+      dtype::datetime(time_unit::ms, 25),
+      dtype::timedelta(time_unit::s),
+      make_record(
+          {{"a", dtype_kind::int16},
+           {"b", make_record({{"x", dtype_kind::complex64}, {"y", dtype_kind::int4}}).value()},
+           {"c", dtype::utf32(1)},
+           {"d", dtype_kind::bool_}})
+          .value(),
+  };
+  const std::size_t index = pick(random, all_dtype_kinds.size() + 2 * std::size(others));
+  if (index < all_dtype_kinds.size()) return all_dtype_kinds[index];
+  return others[(index - all_dtype_kinds.size()) % std::size(others)];
+}
+
+/// The bytes that a reader gives for these: bools are 0 or 1, bits that hold nothing are 0.
+void make_canonical(std::byte* element, const dtype& type) {
+  for_each_scalar(type, [&](std::size_t at, const dtype& scalar) {
+    const std::size_t bits =
+        scalar.is_below_byte() || scalar == dtype_kind::bool_ ? scalar.bits() : 8;
+    for (std::size_t i = 0; bits < 8 && i < scalar.size(); ++i)
+      element[at + i] &= static_cast<std::byte>((1U << bits) - 1);
+  });
+}
+
+/// `sharding_indexed` of inner chunks of `inner`, sometimes of shards of their own.
+codec_spec random_sharding(random_source& random, const dims& inner,
+                           std::vector<codec_spec> codecs) {
+  sharding_config config;
+  config.chunk_shape = inner;
+  config.codecs = std::move(codecs);
+  config.location = pick(random, 2) == 0 ? index_location::start : index_location::end;
+  config.index_codecs = {bytes_spec(pick(random, 3) == 0 ? "big" : "little")};
+  if (pick(random, 2) == 0) config.index_codecs.push_back(crc32c_spec());
+  if (pick(random, 4) == 0) {
+    dims smaller = inner;
+    for (index_t& extent : smaller) extent = pick(random, 2) == 0 ? 1 : extent;
+    config.codecs = {random_sharding(random, smaller, std::move(config.codecs))};
+    if (pick(random, 3) == 0) config.codecs.push_back(crc32c_spec());
+  }
+  return config.to_spec().value();
+}
+
+/// Chunks of several extents, all of them multiples of `inner`, that reach the end of each axis.
+void random_edges(random_source& random, const dims& inner, array_metadata& out) {
+  for (std::size_t d = 0; d < inner.rank(); ++d) {
+    axis_edges axis;
+    if (pick(random, 4) == 0) {
+      axis = {{{out.chunk_shape[d], 1}}, true};
+    } else {
+      for (index_t end = 0; axis.runs.empty() || end < out.shape[d];) {
+        const chunk_run run{inner[d] * (1 + static_cast<index_t>(pick(random, 3))),
+                            1 + static_cast<index_t>(pick(random, 2))};
+        end += run.extent * run.count;
+        if (!axis.runs.empty() && axis.runs.back().extent == run.extent) {
+          axis.runs.back().count += run.count;
+        } else {
+          axis.runs.push_back(run);
+        }
+      }
+      out.chunk_shape[d] = axis.largest();
+    }
+    out.edges.push_back(std::move(axis));
+  }
+}
+
+/// A metadata document of any kind that can be written: both formats, every dtype, sharded or
+/// not, in shards of shards, compressed or not.
 array_metadata random_metadata(random_source& random) {
   array_metadata out;
-  out.type = all_dtype_kinds[pick(random, std::size(all_dtype_kinds))];
+  out.type = random_type(random);
   const std::size_t rank = pick(random, 4);
   dims inner;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -33,17 +104,21 @@ array_metadata random_metadata(random_source& random) {
     out.chunk_shape.push_back(inner[d] * (1 + static_cast<index_t>(pick(random, 3))));
     out.shape.push_back(pick(random, 30) == 0 ? 0 : 1 + static_cast<index_t>(pick(random, 14)));
   }
-  out.zarr_format = pick(random, 4) == 0 ? 2 : 3;
+  out.zarr_format = pick(random, 4) == 0 && out.type != dtype_kind::bytes ? 2 : 3;
   const bool v2 = out.zarr_format == 2;
+  if (!v2 && rank > 0 && pick(random, 5) == 0) random_edges(random, inner, out);
   out.keys.kind = v2 || pick(random, 3) == 0 ? chunk_key_encoding::style::v2
                                              : chunk_key_encoding::style::default_;
   out.keys.separator = pick(random, 2) == 0 ? '/' : '.';
   if (out.type.is_variable()) {
     out.fill = pick(random, 2) == 0 ? fill_value::of_text("fill") : fill_value::zero(out.type);
   } else {
-    std::array<std::byte, 16> element{};
-    if (pick(random, 2) == 0) element.fill(std::byte{1});
-    out.fill = fill_value::of_bytes(bytes_view(element).first(out.type.size()));
+    const auto byte = static_cast<std::byte>(pick(random, 2));
+    // No text has code points of four bytes of 1.
+    const bool is_text = !all_scalars(
+        out.type, [](const dtype& one) { return one.kind() != dtype_kind::fixed_length_utf32; });
+    const std::vector<std::byte> element(out.type.size(), is_text ? std::byte{0} : byte);
+    out.fill = fill_value::of_bytes(element);
   }
   if (v2 && rank > 1 && pick(random, 2) == 0) {
     dims order;
@@ -56,8 +131,8 @@ array_metadata random_metadata(random_source& random) {
     out.codecs.push_back(transpose_spec(order));
   }
   // Zarr v2 has a name for bfloat16 but no byte order beside it.
-  const bool big = pick(random, 3) == 0 && !(v2 && out.type == dtype_kind::bfloat16);
-  out.codecs.push_back(out.type.is_variable() ? codec_spec{"vlen-utf8"}
+  const bool big = pick(random, 3) == 0 && !(v2 && detail::has_bare_name_in_v2(out.type));
+  out.codecs.push_back(out.type.is_variable() ? vlen_spec(out.type)
                                               : bytes_spec(big ? "big" : "little"));
   if (pick(random, 2) == 0) {
     out.codecs.push_back(zstd_spec());
@@ -66,22 +141,18 @@ array_metadata random_metadata(random_source& random) {
   if (v2) return out;
   if (pick(random, 3) == 0) out.codecs.push_back(crc32c_spec());
   if (pick(random, 2) == 0) return out;
-  sharding_config config;
-  config.chunk_shape = inner;
-  config.codecs = std::move(out.codecs);
-  config.location = pick(random, 2) == 0 ? index_location::start : index_location::end;
-  config.index_codecs = {bytes_spec(pick(random, 3) == 0 ? "big" : "little")};
-  if (pick(random, 2) == 0) config.index_codecs.push_back(crc32c_spec());
-  out.codecs.clear();
+  std::vector<codec_spec> before;
+  dims shape = inner;
   if (pick(random, 4) == 0) {  // a transpose before the shard, whose grid is then in its order
     dims order;
     for (std::size_t d = 0; d < rank; ++d) order.push_back(static_cast<index_t>(d));
     std::shuffle(order.begin(), order.end(), random);
-    out.codecs.push_back(transpose_spec(order));
-    for (std::size_t d = 0; d < rank; ++d)
-      config.chunk_shape[d] = inner[static_cast<std::size_t>(order[d])];
+    before.push_back(transpose_spec(order));
+    for (std::size_t d = 0; d < rank; ++d) shape[d] = inner[static_cast<std::size_t>(order[d])];
   }
-  out.codecs.push_back(config.to_spec().value());
+  before.push_back(random_sharding(random, shape, std::move(out.codecs)));
+  if (pick(random, 6) == 0) before.push_back(pick(random, 2) == 0 ? zstd_spec() : crc32c_spec());
+  out.codecs = std::move(before);
   return out;
 }
 
@@ -120,6 +191,9 @@ class scattered {
       if (spec.type != dtype_kind::bool_ && !small_values && pick(random, 2) == 0)
         b = static_cast<std::byte>(random());
     }
+    for_each_coordinate(spec.shape, [&](const dims& at) {
+      make_canonical(bytes_.data() + layout_.first + offset_of(at, layout_.strides), spec.type);
+    });
   }
   mutable_host_view view() {
     if (spec_.type.is_variable())

@@ -223,7 +223,6 @@ TEST_CASE("codecs around a whole shard are undone before it is read") {
       REQUIRE_MESSAGE(read.has_value(), (read ? "" : to_string(read.failure())));
       CHECK(elements_of(read->view()) == elements_of(view_of(std::as_const(of.data), {6, 8})));
       CHECK(w.read(selection({1, 1}, {2, 3}, {3, 2})).has_value());
-      CHECK_FALSE(w.write(box::whole({6, 8}), view_of(std::as_const(of.data), {6, 8})));
 
       for (std::size_t size = 0; size < stored.size(); ++size) {
         of.store.set(object_key,
@@ -253,7 +252,7 @@ TEST_CASE("a shard that decodes to more than shards can have is refused") {
       array::from_metadata(of.store, key_of("w"), metadata).value().read(box::whole({6, 8}));
   REQUIRE_FALSE(read);
   CHECK(read.failure().code == errc::corrupt);
-  CHECK(read.failure().message.find("more than the") != std::string::npos);
+  CHECK(read.failure().message.find("above the limit of") != std::string::npos);
 }
 
 }  // namespace

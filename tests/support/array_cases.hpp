@@ -35,6 +35,10 @@ inline zp::codec_spec transpose_spec(const zp::dims& order) {
   return {"transpose", zp::node::object{{"order", std::move(axes)}}};
 }
 
+inline zp::codec_spec vlen_spec(const zp::dtype& type) {
+  return {type == zp::dtype_kind::bytes ? "vlen-bytes" : "vlen-utf8"};
+}
+
 /// Metadata of a v3 array of uncompressed chunks, with fill value 0.
 inline zp::array_metadata raw_metadata(zp::dtype type, const zp::dims& shape,
                                        const zp::dims& chunk_shape) {
@@ -43,7 +47,7 @@ inline zp::array_metadata raw_metadata(zp::dtype type, const zp::dims& shape,
   out.type = type;
   out.chunk_shape = chunk_shape;
   out.fill = zp::fill_value::zero(type);
-  out.codecs = {type.is_variable() ? zp::codec_spec{"vlen-utf8"} : bytes_spec()};
+  out.codecs = {type.is_variable() ? vlen_spec(type) : bytes_spec()};
   return out;
 }
 /// The same in shards of `chunk_shape` with inner chunks of `inner`.

@@ -61,6 +61,8 @@ inline result<array> array::from_metadata(any_store store, store_key key, array_
   if (fill != metadata.type.size() && !(metadata.fill.is_null() && fill == 0))
     return error{errc::invalid_argument,
                  "the fill value is not of type " + std::string(to_string(metadata.type))};
+  // What a v2 array leaves undefined reads as zero.
+  if (fill != metadata.type.size()) metadata.fill = fill_value::undefined(metadata.type);
   ZARRPOINT_TRY(
       layout,
       array_layout::resolve(metadata, how.codecs, how.limit).at("array " + store.describe(key)));

@@ -13,7 +13,6 @@
 #include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,15 +27,15 @@ struct array_state {
   array_metadata metadata;
   array_layout layout;
   context how;
+  /// The key of the only chunk, when this is one chunk of another array; else empty.
+  std::string only_key{};
 
-  /// The fill value as `fill_elements` takes it: the bytes of an element, or the text of a string.
-  /// What a v2 array leaves undefined reads as zero.
-  bytes_view fill() const noexcept {
-    static constexpr std::array<std::byte, 16> zero{};
-    if (metadata.type.is_variable()) return as_bytes(metadata.fill.text());
-    const bytes_view element = metadata.fill.bytes();
-    return element.empty() ? bytes_view(zero).first(metadata.type.size()) : element;
+  /// The key of a chunk, relative to the array.
+  std::string chunk_key(const dims& index) const {
+    return only_key.empty() ? metadata.keys.key(index) : only_key;
   }
+  /// The fill value as `fill_elements` takes it.
+  bytes_view fill() const noexcept { return metadata.fill_element(); }
   bool sharded() const noexcept { return layout.shard() != nullptr; }
 
   /// `"inner chunk [3, 0]"`, as errors name it.

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/array/read_operation.hpp>
+#include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/array/write_operation.hpp>
 #include <zarrpoint/exec/progress.hpp>
 
@@ -36,13 +37,6 @@ result<T> at_array(result<T> status, const array_state& of) {
   return std::move(status).at("array " + of.store.describe(of.key));
 }
 
-/// Runs an operation that reports to `meter`, or else to the callback of the context.
-template <class Operation>
-result<void> run_metered(Operation&& operation, const selection& part, progress_meter* meter,
-                         progress_meter&& own) {
-  return operation.run(part, meter != nullptr ? *meter : own);
-}
-
 /// A tensor of the caller's, within the budget.
 inline result<tensor> make_tensor(const tensor_spec& spec, const context& how) {
   ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
@@ -66,12 +60,14 @@ inline result<void> array::read(const selection& part, const mutable_host_view& 
       detail::at_array(detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
   const context& how = options.how != nullptr ? *options.how : state_->how;
   const read_options checked = with_digests(options);
+  progress_meter own(options.meter ? progress_callback() : how.progress, "read",
+                     detail::transfer_bytes(*state_, part.shape));
+  progress_meter& meter = options.meter != nullptr ? *options.meter : own;
+  if (!state_->metadata.edges.empty())
+    return detail::at_array(
+        detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);
   detail::read_operation operation(*state_, how, into, checked);
-  const std::uint64_t bytes = detail::transfer_bytes(*state_, part.shape);
-  return detail::at_array(
-      detail::run_metered(operation, part, options.meter,
-                          {options.meter ? progress_callback() : how.progress, "read", bytes}),
-      *state_);
+  return detail::at_array(operation.run(part, meter), *state_);
 }
 
 inline result<tensor> array::read(const selection& part, const read_options& options) const {
@@ -89,16 +85,18 @@ inline result<void> array::write(const selection& part, const host_view& from,
       detail::at_array(detail::check_transfer(*state_, part, from.spec(), options.cast), *state_));
   if (!state_->layout.can_write())
     return detail::at_array(result<void>(error{errc::unsupported,
-                                               "its codecs can only be read: one follows "
-                                               "sharding_indexed, or one is not known"}),
+                                               "its codecs can only be read: one is not "
+                                               "known"}),
                             *state_);
   const context& how = options.how != nullptr ? *options.how : state_->how;
+  progress_meter own(options.meter ? progress_callback() : how.progress, "write",
+                     detail::transfer_bytes(*state_, part.shape));
+  progress_meter& meter = options.meter != nullptr ? *options.meter : own;
+  if (!state_->metadata.edges.empty())
+    return detail::at_array(
+        detail::rectilinear_array(*state_, how, part).write(from, options, meter), *state_);
   detail::write_operation operation(*state_, how, from, options);
-  const std::uint64_t bytes = detail::transfer_bytes(*state_, part.shape);
-  return detail::at_array(
-      detail::run_metered(operation, part, options.meter,
-                          {options.meter ? progress_callback() : how.progress, "write", bytes}),
-      *state_);
+  return detail::at_array(operation.run(part, meter), *state_);
 }
 
 }  // namespace zarrpoint::inline v0

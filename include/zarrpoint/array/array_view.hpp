@@ -88,13 +88,14 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
                                                     const read_options& options) {
   const array_layout& layout = of.layout;
   const tensor_spec spec = of.metadata.spec();
+  if (!of.metadata.edges.empty()) return std::optional<mapped_view>();
   if (!layout.chain().is_raw() || !layout.is_row_major()) return std::optional<mapped_view>();
   if (box::whole(spec.shape).empty())
     return mapped_view{dense_view(static_cast<const std::byte*>(nullptr), spec), {}};
   const auto slots = row_major_slots(layout);
   if (!slots) return std::optional<mapped_view>();
 
-  const std::string key = of.metadata.keys.key(dims(spec.shape.rank(), 0));
+  const std::string key = of.chunk_key(dims(spec.shape.rank(), 0));
   const std::shared_ptr<scratch_pool> pool = scratch_of(how);
   const scratch_pool::lease scratch = pool->borrow();
   ZARRPOINT_TRY(object,

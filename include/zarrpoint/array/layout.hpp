@@ -5,6 +5,7 @@
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/array/plan.hpp>
 #include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/array/sharding_codec.hpp>
 #include <zarrpoint/codec/any_codec.hpp>
 #include <zarrpoint/codec/chain.hpp>
 #include <zarrpoint/core/checked.hpp>
@@ -23,21 +24,10 @@
 
 namespace zarrpoint::inline v0 {
 
-/// What the objects of a sharded array have besides their inner chunks.
-struct shard_layout {
-  codec_chain index_chain;   ///< of the index as uint64[inner chunks, 2]
-  std::uint64_t index_size;  ///< stored bytes of the index
-  index_location location;
-  std::vector<any_codec> suffix{};  ///< bytes -> bytes codecs around the whole shard: read only
-
-  /// Where the index stands in a shard of `object_size` bytes, which is not less than `index_size`.
-  std::uint64_t index_offset(std::uint64_t object_size) const noexcept {
-    return location == index_location::end ? object_size - index_size : 0;
-  }
-};
-
 /// How an array lies in its store, from its metadata: the grid, the codecs bound to the shape they
-/// work on, the shards. An array without shards has objects of one inner chunk.
+/// work on, the shards. An array without shards has objects of one inner chunk. So has one whose
+/// shards have codecs around them that must see all of a shard at a time: its chain holds
+/// `sharding_indexed` itself.
 ///
 /// A `transpose` before `sharding_indexed` is carried into the inner chunks: the shard's grid is
 /// kept in the axes of the array, the codecs of an inner chunk begin with the transpose, and only
@@ -50,15 +40,13 @@ class array_layout {
 
   const chunk_grid& grid() const noexcept { return grid_; }
   /// The codecs of an inner chunk.
-  const codec_chain& chain() const noexcept { return *chain_; }
+  const codec_chain& chain() const noexcept { return shard_ ? shard_->chain : *chain_; }
   /// Null for an array without shards.
-  const shard_layout* shard() const noexcept { return shard_ ? &*shard_ : nullptr; }
+  const shard_parts* shard() const noexcept { return shard_ ? &*shard_ : nullptr; }
   /// Inner chunks of an object: entries of its index.
   std::uint64_t inner_count() const noexcept { return inner_count_; }
   /// Whether objects of this array can be written.
-  bool can_write() const noexcept {
-    return chain().can_encode() && (!shard_ || shard_->suffix.empty());
-  }
+  bool can_write() const noexcept { return chain().can_encode(); }
 
   /// Whether the index has the axes of the array: no transpose stands before the shards.
   bool is_row_major() const noexcept {
@@ -85,13 +73,14 @@ class array_layout {
   std::size_t axis_of(std::size_t i) const noexcept { return static_cast<std::size_t>(order_[i]); }
 
   struct split;
-  result<void> resolve_shard(const array_metadata& metadata, const split& parts,
-                             const codec_table& known, const limits& limit);
-  result<void> carry_prefix(const split& parts, const tensor_spec& shard, const codec_table& known);
+  result<void> resolve_shard(const array_metadata& metadata, split& parts,
+                             const array_codecs& known);
+  result<bool> carry_prefix(const split& parts, const tensor_spec& shard,
+                            const array_codecs& known);
 
   chunk_grid grid_;
-  std::optional<codec_chain> chain_;
-  std::optional<shard_layout> shard_;
+  std::optional<codec_chain> chain_;  // of an array without shards
+  std::optional<shard_parts> shard_;
   std::uint64_t inner_count_ = 1;
   dims order_;  // axis i of the index is axis order_[i] of the array
 };
@@ -126,23 +115,27 @@ inline result<array_layout> array_layout::resolve(const array_metadata& metadata
   for (std::size_t i = 0; i < metadata.shape.rank(); ++i)
     out.order_.push_back(static_cast<index_t>(i));
   ZARRPOINT_TRY(parts, split::of(metadata.codecs));
-  if (parts.sharding) {
-    ZARRPOINT_CHECK(out.resolve_shard(metadata, parts, known, limit));
-  } else {
-    ZARRPOINT_TRY(chain, codec_chain::resolve(metadata.codecs, metadata.chunk_spec(), known));
-    out.chain_ = std::move(chain);
+  const array_codecs codecs(known, limit.max_inner_chunks);
+  if (parts.sharding && parts.suffix.empty()) {
+    ZARRPOINT_TRY(carried, out.carry_prefix(parts, metadata.chunk_spec(), codecs));
+    if (carried) {
+      ZARRPOINT_CHECK(out.resolve_shard(metadata, parts, codecs));
+      return out;
+    }
   }
+  ZARRPOINT_TRY(chain, codec_chain::resolve(metadata.codecs, metadata.chunk_spec(), codecs,
+                                            metadata.fill_element()));
+  out.chain_ = std::move(chain);
   return out;
 }
 
-inline result<void> array_layout::resolve_shard(const array_metadata& metadata, const split& parts,
-                                                const codec_table& known, const limits& limit) {
-  const sharding_config& config = *parts.sharding;
+inline result<void> array_layout::resolve_shard(const array_metadata& metadata, split& parts,
+                                                const array_codecs& known) {
+  sharding_config& config = *parts.sharding;
   const std::size_t rank = metadata.shape.rank();
   if (config.chunk_shape.rank() != rank)
     return error{errc::corrupt, "sharding_indexed: chunk shape " + to_string(config.chunk_shape) +
                                     " has not the rank of shape " + to_string(metadata.shape)};
-  ZARRPOINT_CHECK(carry_prefix(parts, metadata.chunk_spec(), known));
   grid_.inner_shape = dims(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     index_t& extent = grid_.inner_shape[axis_of(i)];
@@ -156,56 +149,34 @@ inline result<void> array_layout::resolve_shard(const array_metadata& metadata, 
   }
   ZARRPOINT_TRY(count, element_count(grid_.inner_per_object()));
   inner_count_ = static_cast<std::uint64_t>(count);
-  if (inner_count_ > limit.max_inner_chunks)
-    return error{errc::resource_limit, "sharding_indexed: " + std::to_string(inner_count_) +
-                                           " inner chunks in a shard are more than the limit of " +
-                                           std::to_string(limit.max_inner_chunks)};
-
-  std::vector<codec_spec> inner = parts.prefix;
-  for (const codec_spec& one : config.codecs) {
-    if (one.name == sharding_config::name)
-      return error{errc::unsupported, "codec \"sharding_indexed\" inside sharding_indexed"};
-    inner.push_back(one);
-  }
-  ZARRPOINT_TRY(chain, codec_chain::resolve(inner, {metadata.type, grid_.inner_shape}, known));
-  chain_ = std::move(chain);
-
-  // Two axes, not those of the shard and one more: the order of the integers is the same, and the
-  // codecs that an index may have look at nothing else.
-  const tensor_spec index_spec{dtype_kind::uint64, {count, 2}};
-  ZARRPOINT_TRY(index_chain, codec_chain::resolve(config.index_codecs, index_spec, known)
-                                 .at("sharding_indexed: index_codecs"));
-  if (!index_chain.fixed_size() || !index_chain.can_encode())
-    return error{errc::unsupported, "sharding_indexed: index_codecs of variable size"};
-  const std::uint64_t index_size = index_chain.encoded_bound();
-  shard_ = shard_layout{std::move(index_chain), index_size, config.location};
-  for (const codec_spec& one : parts.suffix) {
-    ZARRPOINT_TRY(made, known.make(one));
-    if (made.kind() != codec_kind::bytes_to_bytes)
-      return error{errc::corrupt, "codec \"" + one.name + "\" cannot follow sharding_indexed"};
-    shard_->suffix.push_back(std::move(made));
-  }
+  config.codecs.insert(config.codecs.begin(), parts.prefix.begin(), parts.prefix.end());
+  ZARRPOINT_TRY(made, known.make_parts(config, {metadata.type, grid_.inner_shape}, inner_count_,
+                                       metadata.fill_element()));
+  shard_ = std::move(made);
   return {};
 }
 
 /// Learns the order of the axes that the codecs before `sharding_indexed` give a shard, by showing
-/// them a view whose strides number its axes.
-inline result<void> array_layout::carry_prefix(const split& parts, const tensor_spec& shard,
-                                               const codec_table& known) {
+/// them a view whose strides number its axes. False when one of them does more than reorder axes.
+inline result<bool> array_layout::carry_prefix(const split& parts, const tensor_spec& shard,
+                                               const array_codecs& known) {
   host_view numbered{nullptr, shard.type, shard.shape, order_, {}, {}};
   for (const codec_spec& one : parts.prefix) {
-    if (!one.must_understand && known.find(one.name) == nullptr) continue;  // as the chain does
-    ZARRPOINT_TRY(made, known.make(one));
+    if (!one.must_understand && !known.knows(one.name)) continue;  // as the chain does
+    ZARRPOINT_TRY(made, known.make(one, numbered.spec(), {}));
     ZARRPOINT_TRY(bound, made.resolve(numbered.spec()).at("codec \"" + one.name + "\""));
     const detail::erased_array_codec* codec = bound.if_array_to_array();
     if (codec == nullptr)
       return error{errc::corrupt, "codec \"" + one.name + "\" cannot precede sharding_indexed"};
-    if (!codec->has_views())
-      return error{errc::unsupported, "codec \"" + one.name + "\" before sharding_indexed"};
+    if (!codec->has_views()) return false;
     numbered = codec->encode_view(numbered);
+    if (numbered.rank() != shard.shape.rank()) return false;
   }
+  dims axes = numbered.strides;
+  std::sort(axes.begin(), axes.end());
+  if (axes != order_) return false;
   order_ = numbered.strides;
-  return {};
+  return true;
 }
 
 }  // namespace zarrpoint::inline v0

@@ -59,7 +59,7 @@ class read_operation {
 
   result<void> read(std::size_t i) {
     const plan_item item = plan_.at(i);
-    const std::string key = of_.metadata.keys.key(item.object);
+    const std::string key = of_.chunk_key(item.object);
     result<void> done = read_of_object(item, key);
     if (!done) return std::move(done).at("chunk " + key);
     meter_->add(of_.key.str(), item_bytes(item));

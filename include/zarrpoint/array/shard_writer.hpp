@@ -130,7 +130,7 @@ class shard_writer {
   }
 
   const array_state& of_;
-  const shard_layout& shard_;
+  const shard_parts& shard_;
   const store_key key_;
   const std::unique_ptr<stored_object> before_;
   std::uint64_t expected_ = 0;  // size of the shard, where it is known beforehand

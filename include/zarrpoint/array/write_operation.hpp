@@ -53,7 +53,7 @@ class write_operation {
  private:
   result<void> write(std::size_t i) {
     const plan_item item = plan_.at(i);
-    const std::string key = of_.metadata.keys.key(item.object);
+    const std::string key = of_.chunk_key(item.object);
     result<void> done = of_.sharded() ? write_in_shard(i, item, key) : write_chunk(item, key);
     if (!done) return std::move(done).at("chunk " + key);
     std::size_t bytes = memory_size(of_.metadata.type);

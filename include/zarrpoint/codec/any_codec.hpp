@@ -6,12 +6,14 @@
 #include <zarrpoint/codec/spec.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -36,6 +38,9 @@ struct erased_array_codec : erased_codec {
                               codec_workspace& scratch) const = 0;
   virtual result<void> decode(const host_view& from, const mutable_host_view& to,
                               codec_workspace& scratch) const = 0;
+  /// What the codec makes of an element of `decoded` that is everywhere the same.
+  virtual result<std::vector<std::byte>> encode_fill(bytes_view fill,
+                                                     const tensor_spec& decoded) const = 0;
 };
 
 struct erased_array_bytes_codec : erased_codec {
@@ -105,6 +110,31 @@ struct array_codec_model final : codec_model<C, erased_array_codec> {
                       codec_workspace& scratch) const override {
     if constexpr (copying_codec<C>) return this->self.decode(from, to, scratch);
     return no_such_part();
+  }
+  result<std::vector<std::byte>> encode_fill(bytes_view fill,
+                                             const tensor_spec& decoded) const override {
+    if constexpr (requires { this->self.encode_fill(fill, decoded); }) {
+      return this->self.encode_fill(fill, decoded);
+    } else if constexpr (viewing_codec<C>) {
+      return std::vector<std::byte>(fill.begin(), fill.end());
+    } else {
+      return encode_lone(fill, decoded);
+    }
+  }
+
+ private:
+  /// As the only element of an array of the same rank.
+  result<std::vector<std::byte>> encode_lone(bytes_view fill, const tensor_spec& decoded) const {
+    const tensor_spec lone{decoded.type, dims(decoded.shape.rank(), 1)};
+    const tensor_spec encoded = encoded_spec(lone);
+    ZARRPOINT_TRY(count, element_count(encoded.shape));
+    if (count != 1 || fill.size() != decoded.type.size())
+      return error{errc::unsupported, "cannot say what the fill value becomes"};
+    std::vector<std::byte> out(encoded.type.size());
+    codec_workspace scratch;
+    ZARRPOINT_CHECK(
+        encode(dense_view(fill.data(), lone), dense_view(out.data(), encoded), scratch));
+    return out;
   }
 };
 

@@ -70,7 +70,8 @@ struct bytes_codec {
   static constexpr bool fixed_size = true;
 
   bytes_codec() = default;
-  explicit bytes_codec(std::optional<endian> byte_order) : order(byte_order) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): what it is made of is all that it is
+  bytes_codec(std::optional<endian> byte_order) : order(byte_order) {}
 
   /// Needed for scalars of more than one byte.
   std::optional<endian> order{};

@@ -20,6 +20,31 @@
 
 namespace zarrpoint::inline v0 {
 
+/// Where a chain has its codecs from.
+class codec_source {
+ public:
+  virtual ~codec_source() = default;
+  /// Whether there is a codec of that name.
+  virtual bool knows(std::string_view name) const = 0;
+  /// The codec that `spec` names, for elements of `decoded` that are `fill` where nothing was
+  /// written. `fill` is empty where nobody knows it.
+  virtual result<any_codec> make(const codec_spec& spec, const tensor_spec& decoded,
+                                 bytes_view fill) const = 0;
+};
+
+/// The codecs of a table.
+class table_codecs final : public codec_source {
+ public:
+  explicit table_codecs(const codec_table& known) : known_(known) {}
+  bool knows(std::string_view name) const override { return known_.find(name) != nullptr; }
+  result<any_codec> make(const codec_spec& spec, const tensor_spec&, bytes_view) const override {
+    return known_.make(spec);
+  }
+
+ private:
+  codec_table known_;
+};
+
 /// The codecs of an array, bound to the dtype and shape of its chunks: turns one chunk into stored
 /// bytes and back. Immutable: one chain serves every chunk and every thread; what a thread needs of
 /// its own lives in a workspace.
@@ -34,7 +59,12 @@ class codec_chain {
   /// a codec that `known` does not hold (one that need not be understood is left out, and the chain
   /// can then only decode); `invalid_argument` for configurations and orders that make no sense.
   static result<codec_chain> resolve(std::span<const codec_spec> codecs, const tensor_spec& chunk,
-                                     const codec_table& known);
+                                     const codec_table& known) {
+    return resolve(codecs, chunk, table_codecs(known), {});
+  }
+  /// The same with codecs of any source, of elements whose fill value is `fill`.
+  static result<codec_chain> resolve(std::span<const codec_spec> codecs, const tensor_spec& chunk,
+                                     const codec_source& known, bytes_view fill);
 
   const tensor_spec& chunk_spec() const noexcept { return chunk_; }
 
@@ -46,6 +76,10 @@ class codec_chain {
   /// is fixed, else with room for encoders less thrifty than ours; UINT64_MAX for variable-length
   /// elements.
   std::uint64_t stored_limit() const noexcept { return sizes_.back().limit(); }
+
+  /// The most bytes that `encode` makes of this chunk, also for variable-length elements. Errors:
+  /// those of the codec that turns them into bytes.
+  result<std::uint64_t> encoded_bound(const host_view& chunk) const;
 
   /// Whether the stored bytes are the elements as they lie in memory: row-major, native byte order
   /// and nothing else. Never so for bool, of which untrusted bytes may hold no value, and strings.
@@ -104,7 +138,7 @@ class codec_chain {
     return *array_bytes_codec_.front().if_array_to_bytes();
   }
 
-  result<void> add(const any_codec& made, tensor_spec& spec);
+  result<void> add(const any_codec& made, tensor_spec& spec, std::vector<std::byte>& fill);
   result<void> check_spec(const tensor_spec& given) const;
   mutable_host_view array_target(mutable_host_view into) const;
 
@@ -145,21 +179,22 @@ class codec_chain {
 };
 
 inline result<codec_chain> codec_chain::resolve(std::span<const codec_spec> codecs,
-                                                const tensor_spec& chunk,
-                                                const codec_table& known) {
+                                                const tensor_spec& chunk, const codec_source& known,
+                                                bytes_view fill) {
   if (codecs.size() > max_codecs)
     return error{errc::unsupported, "a chain of " + std::to_string(codecs.size()) + " codecs"};
   ZARRPOINT_CHECK(byte_count(chunk));
   codec_chain out;
   out.chunk_ = chunk;
   tensor_spec spec = chunk;
+  std::vector<std::byte> encoded_fill(fill.begin(), fill.end());
   for (const codec_spec& one : codecs) {
-    if (!one.must_understand && known.find(one.name) == nullptr) {
+    if (!one.must_understand && !known.knows(one.name)) {
       out.skipped_ = detail::in_quotes(one.name);
       continue;
     }
-    ZARRPOINT_TRY(made, known.make(one));
-    ZARRPOINT_CHECK(out.add(made, spec).at("codec " + detail::in_quotes(one.name)));
+    ZARRPOINT_TRY(made, known.make(one, spec, encoded_fill));
+    ZARRPOINT_CHECK(out.add(made, spec, encoded_fill).at("codec " + detail::in_quotes(one.name)));
   }
   if (out.array_bytes_codec_.empty())
     return error{errc::invalid_argument, "codecs: none of them turns elements into bytes"};
@@ -173,14 +208,20 @@ inline result<codec_chain> codec_chain::resolve(std::span<const codec_spec> code
   return out;
 }
 
-/// Appends one codec; `spec` is what it will encode, and becomes what it makes.
-inline result<void> codec_chain::add(const any_codec& made, tensor_spec& spec) {
+/// Appends one codec; `spec` and `fill` are what it will encode, and become what it makes.
+inline result<void> codec_chain::add(const any_codec& made, tensor_spec& spec,
+                                     std::vector<std::byte>& fill) {
   ZARRPOINT_TRY(bound, made.resolve(spec));
   if (const auto* const array = bound.if_array_to_array()) {
     if (!array_bytes_codec_.empty())
       return error{errc::invalid_argument, "works on elements, but stands after bytes are made"};
     if (!array->has_views() && spec.type.is_variable())
       return error{errc::unsupported, "does not work on strings"};
+    if (!fill.empty()) {
+      // Only shards ask for it, and say so when it is not known.
+      auto encoded = array->encode_fill(fill, spec);
+      fill = encoded ? *std::move(encoded) : std::vector<std::byte>();
+    }
     spec = array->encoded_spec(spec);
     ZARRPOINT_CHECK(byte_count(spec));
     array_specs_.push_back(spec);
@@ -223,6 +264,15 @@ inline result<bytes_view> codec_chain::encode(const host_view& chunk, workspace&
   if (!can_encode()) return error{errc::unsupported, "cannot encode without codec " + skipped_};
   ZARRPOINT_CHECK(check_spec(chunk.spec()));
   return encode_arrays(0, chunk, scratch);
+}
+
+inline result<std::uint64_t> codec_chain::encoded_bound(const host_view& chunk) const {
+  if (encoded_bound() != UINT64_MAX) return encoded_bound();
+  host_view view = chunk;
+  for (const any_codec& one : array_codecs_) view = one.if_array_to_array()->encode_view(view);
+  ZARRPOINT_TRY(bytes, array_bytes().encoded_size(view).at(array_bytes().name()));
+  for (const any_codec& one : byte_codecs_) bytes = one.if_bytes_to_bytes()->encoded_bound(bytes);
+  return bytes;
 }
 
 /// Codec `i` and those after it.

@@ -71,7 +71,9 @@ concept out_of_place_codec = requires(const C& self, bytes_view from, mutable_by
 ///
 /// - `encoded_spec(decoded)`: dtype and shape of what it makes;
 /// - either `encode_view` and `decode_view`, which give the same memory in encoded order (the
-///   second of memory that will be written), or `encode` and `decode`, which fill `to`.
+///   second of memory that will be written), or `encode` and `decode`, which fill `to`;
+/// - optionally `encode_fill(fill, decoded)`: the element that it makes, as a vector of bytes, of
+///   chunks whose elements are all `fill`. Without it an array of one element is encoded.
 template <class C>
 concept array_to_array_codec = codec<C> && requires(const C& self, const tensor_spec& decoded) {
   { self.encoded_spec(decoded) } -> std::same_as<tensor_spec>;

@@ -49,9 +49,19 @@ class codec_workspace {
     return held.bytes().first(bytes);
   }
 
+  /// A workspace for a chain within a codec, whose scratch memory is apart from this one's. It has
+  /// the same memory resource and limits, and ends with this one.
+  codec_workspace& nested() {
+    if (nested_ == nullptr) {
+      nested_ = std::make_unique<codec_workspace>(*resource_, variable_limit_);
+    }
+    nested_->outer_ = this;  // which may have been moved
+    return *nested_;
+  }
+
   /// The bytes of all scratch memory that it holds, in use or not.
   std::size_t held() const noexcept {
-    std::size_t bytes = 0;
+    std::size_t bytes = nested_ != nullptr ? nested_->held() : 0;
     for (const buffer& one : slots_) bytes += one.size();
     return bytes;
   }
@@ -59,6 +69,7 @@ class codec_workspace {
   /// Counts text that strings are about to hold: they allocate it themselves, and few stored bytes
   /// may decode to much of it. Errors: `resource_limit`.
   result<void> charge_text(std::size_t bytes) {
+    if (outer_ != nullptr) return outer_->charge_text(bytes);
     if (text_budget_ == nullptr) return {};
     if (!text_budget_->charge(bytes))
       return error{errc::resource_limit, std::to_string(bytes) + " bytes of text, with " +
@@ -98,6 +109,8 @@ class codec_workspace {
   std::size_t charged_text_ = 0;
   std::vector<buffer> slots_;
   std::vector<kept> states_;
+  std::unique_ptr<codec_workspace> nested_;
+  codec_workspace* outer_ = nullptr;  // of a nested one
 };
 
 }  // namespace zarrpoint::inline v0

@@ -43,6 +43,11 @@ struct array_metadata {
   /// The extents of the chunks along each axis of a rectilinear grid; empty for a regular one.
   std::vector<axis_edges> edges{};
 
+  /// The bytes of the fill value, or the text of one of variable length.
+  bytes_view fill_element() const noexcept {
+    return type.is_variable() ? as_bytes(fill.text()) : fill.bytes();
+  }
+
   tensor_spec spec() const { return {type, shape}; }
   tensor_spec chunk_spec() const { return {type, chunk_shape}; }
 
