@@ -6,6 +6,8 @@
 // apart: <zarrpoint/codec/gzip.hpp>, <zarrpoint/store/zip_inflate.hpp>,
 // <zarrpoint/interop/safetensors.hpp>.
 
+#include <zarrpoint/array/group.hpp>
+#include <zarrpoint/array/migrate.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
