@@ -11,6 +11,7 @@
 #include <zarrpoint/codec/lz4_block.hpp>
 #include <zarrpoint/codec/snappy.hpp>
 #include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/zstd_literals.hpp>
 
 #include <array>
 #include <cstdint>
@@ -48,7 +49,9 @@ struct blosc_streams {
       case blosc_format::blosclz: return blosclz_decode(from, to);
       case blosc_format::lz4: return lz4_decode(from, to);
       case blosc_format::snappy: return snappy_decode(from, to);
-      case blosc_format::zstd: return zstd_codec{}.decode(from, to, scratch);
+      case blosc_format::zstd:
+        if (decode_zstd_literals(from, to, scratch)) return to.size();
+        return zstd_codec{}.decode(from, to, scratch);
       case blosc_format::zlib: break;
     }
     return no_zlib();
