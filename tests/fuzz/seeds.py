@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the first corpora of the fuzz targets from the golden files: seeds.py GOLDEN OUT"""
 
+import bz2
 import gzip
 import hashlib
+import io
 import json
+import lzma
 import pathlib
 import struct
 import sys
+import zipfile
 import zlib
 
 LARGEST = 16 * 1024
@@ -52,14 +56,19 @@ for file in golden.rglob("*"):
     if file.is_file() and file.suffix == "" and not file.name.startswith((".z", "LIC")):
         data = file.read_bytes()
         if len(data) <= LARGEST and not data.startswith(b"{"):
-            for chain in (2, 4, 6, 11, 12):
+            for chain in (2, 4, 6, 26, 27):
                 add("codecs", bytes([chain, 3, 5]) + data)
             for flags in (16, 17, 18, 20):
                 add("shard", bytes([flags, 3]) + data)
 elements = bytes(range(60))
 add("codecs", bytes([4, 3, 5]) + gzip.compress(elements, mtime=0))
 add("codecs", bytes([5, 3, 5]) + zlib.compress(elements))
-add("codecs", bytes([11, 3, 0]) + struct.pack("<I", 15) + b"".join(struct.pack("<I", 3) + b"abc" for _ in range(15)))
+add("codecs", bytes([21, 3, 12]) + bz2.compress(elements, 1))
+add("codecs", bytes([22, 3, 12]) + lzma.compress(elements, preset=0))
+add("codecs", bytes([23, 3, 12]) + lzma.compress(elements, format=lzma.FORMAT_ALONE, preset=0))
+add("codecs", bytes([29, 2, 0]) + b'["a","\\u00e9",null,0,"\\ud83c\\udf88","b","c","|O",[7]]')
+add("codecs", bytes([30, 2, 0]) + bytes.fromhex("99a161a2c3a9c000a0d90162a163a27c4f9107"))
+add("codecs", bytes([26, 3, 0]) + struct.pack("<I", 15) + b"".join(struct.pack("<I", 3) + b"abc" for _ in range(15)))
 chunk = bytes(8)
 add("shard", bytes([16, 1]) + chunk * 2 + struct.pack("<QQQQ", 0, 8, 8, 8) + bytes(4))
 add("shard", bytes([20, 1]) + struct.pack("<QQQQ", 36, 8, 44, 8) + bytes(4) + chunk * 2)
@@ -80,4 +89,20 @@ add("safetensors", safetensors({"__metadata__": {"format": "pt"},
                                 "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
                                 "b": {"dtype": "BOOL", "shape": [3], "data_offsets": [16, 19]},
                                 "c": {"dtype": "BF16", "shape": [0], "data_offsets": [19, 19]}}, bytes(19)))
+
+
+def zipped(compression: int, members: dict, comment: bytes = b"") -> bytes:
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", compression) as to:
+        for name, data in members.items():
+            to.writestr(zipfile.ZipInfo(name), data, compression)
+        to.comment = comment
+    return memory.getvalue()
+
+
+for file in golden.rglob("*.zip"):
+    if file.stat().st_size <= LARGEST:
+        add("zip", file.read_bytes())
+add("zip", zipped(zipfile.ZIP_STORED, {"zarr.json": b"{}", "a/": b"", "a/c/0": bytes(40)}, b"comment"))
+add("zip", zipped(zipfile.ZIP_DEFLATED, {"zarr.json": b"{}", "a/c/0": bytes(4000), "a/c/1": elements}))
 print(*(f"{folder.name}: {len(list(folder.iterdir()))} seeds" for folder in sorted(out.iterdir())), sep="\n")
