@@ -79,22 +79,3 @@ TEST_CASE("filters: what is written as other elements stays valid") {
   CHECK(decode(zp::dtype_kind::int4) == "00010f00");
   CHECK(decode(zp::dtype_kind::int8) == "0001ff80");
 }
-
-TEST_CASE("filters: byte orders of Zarr v2, told by what they are given") {
-  const auto oriented = [](std::string_view configuration, zp::endian order) {
-    zp::node members = json(configuration);
-    zp::detail::orient_filter(members, order);
-    const zp::node* type = members.find("dtype");
-    if (type == nullptr) type = members.find("decode_dtype");
-    return (type == nullptr ? "none" : *type->if_string()) +
-           (order == zp::endian::big ? " big" : " little");
-  };
-  CHECK(oriented(R"({"dtype": "<i4"})", zp::endian::little) == "<i4 little");
-  CHECK(oriented(R"({"dtype": ">i4"})", zp::endian::big) == "<i4 big");
-  CHECK(oriented(R"({"dtype": ">i4"})", zp::endian::little) == ">i4 big");
-  CHECK(oriented(R"({"dtype": "<i4"})", zp::endian::big) == ">i4 little");
-  CHECK(oriented(R"({"dtype": ">f4", "astype": "<i2"})", zp::endian::big) == "<f4 little");
-  CHECK(oriented(R"({"decode_dtype": ">f4", "encode_dtype": ">i2"})", zp::endian::big) ==
-        "<f4 big");
-  CHECK(oriented(R"({"keepbits": 3})", zp::endian::big) == "none big");
-}

@@ -82,3 +82,19 @@ TEST_CASE("reshape: the elements stay in C order, in every layout") {
   CHECK(to_hex(out) == "000204010305");
   CHECK(codec.encode_fill(zp::bytes_view(elements).first(1), spec).value() == from_hex("00"));
 }
+
+TEST_CASE("reshape: a chain moves nothing where the elements are dense") {
+  using codecs = zp::codec_registry<zp::reshape_codec, zp::bytes_codec>;
+  const zp::codec_spec specs[] = {{"reshape", json(R"({"shape": [3, 2]})")},
+                                  {"bytes", json(R"({"endian": "little"})")}};
+  const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
+  const auto chain = zp::codec_chain::resolve(specs, spec, codecs::table()).value();
+  const byte_string elements = from_hex("000102030405");
+  zp::codec_workspace scratch;
+  CHECK(chain.encode(zp::dense_view(elements.data(), spec), scratch).value().data() ==
+        elements.data());
+  byte_string out(6);
+  REQUIRE(chain.decode(elements, zp::dense_view(out.data(), spec), scratch));
+  CHECK(out == elements);
+  CHECK(scratch.held() == 0);
+}

@@ -34,6 +34,8 @@ struct erased_array_codec : erased_codec {
   virtual bool has_views() const = 0;
   virtual host_view encode_view(const host_view& decoded) const = 0;
   virtual mutable_host_view decode_view(const mutable_host_view& into) const = 0;
+  virtual std::optional<host_view> borrow(const host_view& decoded) const = 0;
+  virtual std::optional<mutable_host_view> target(const mutable_host_view& into) const = 0;
   virtual result<void> encode(const host_view& from, const mutable_host_view& to,
                               codec_workspace& scratch) const = 0;
   virtual result<void> decode(const host_view& from, const mutable_host_view& to,
@@ -100,6 +102,14 @@ struct array_codec_model final : codec_model<C, erased_array_codec> {
   mutable_host_view decode_view(const mutable_host_view& into) const override {
     if constexpr (viewing_codec<C>) return this->self.decode_view(into);
     return into;
+  }
+  std::optional<host_view> borrow(const host_view& decoded) const override {
+    if constexpr (requires { this->self.borrow(decoded); }) return this->self.borrow(decoded);
+    return std::nullopt;
+  }
+  std::optional<mutable_host_view> target(const mutable_host_view& into) const override {
+    if constexpr (requires { this->self.target(into); }) return this->self.target(into);
+    return std::nullopt;
   }
   result<void> encode(const host_view& from, const mutable_host_view& to,
                       codec_workspace& scratch) const override {

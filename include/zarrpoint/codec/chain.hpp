@@ -281,6 +281,7 @@ inline result<bytes_view> codec_chain::encode_arrays(std::size_t i, const host_v
   if (i == array_codecs_.size()) return encode_bytes(view, scratch);
   const detail::erased_array_codec& one = *array_codecs_[i].if_array_to_array();
   if (one.has_views()) return encode_arrays(i + 1, one.encode_view(view), scratch);
+  if (const auto same = one.borrow(view)) return encode_arrays(i + 1, *same, scratch);
   ZARRPOINT_TRY(bytes, byte_count(array_specs_[i]));
   ZARRPOINT_TRY(memory, scratch.scratch(first_array_slot + i, bytes));
   const mutable_host_view made = dense_view(memory.data(), array_specs_[i]);
@@ -358,6 +359,7 @@ inline result<void> codec_chain::decode_arrays(std::size_t i, bytes_view stored,
   if (i == array_codecs_.size()) return decode_bytes(stored, into, scratch);
   const detail::erased_array_codec& one = *array_codecs_[i].if_array_to_array();
   if (one.has_views()) return decode_arrays(i + 1, stored, one.decode_view(into), scratch);
+  if (const auto same = one.target(into)) return decode_arrays(i + 1, stored, *same, scratch);
   ZARRPOINT_TRY(bytes, byte_count(array_specs_[i]));
   ZARRPOINT_TRY(memory, scratch.scratch(first_array_slot + i, bytes));
   const mutable_host_view encoded = dense_view(memory.data(), array_specs_[i]);

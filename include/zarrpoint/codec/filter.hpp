@@ -25,8 +25,8 @@ namespace zarrpoint::inline v0::detail {
 struct filter_dtype {
   dtype type;
   /// Whether the bytes of each element are taken in reverse: a chunk comes as little-endian
-  /// elements, whatever the machine's order is, and `>` says otherwise. What maps a Zarr v2 array
-  /// of big-endian elements to a chain puts this right: see `orient_filter`.
+  /// elements, whatever the machine's order is, and `>` says otherwise. The mapping of Zarr v2
+  /// (zarr/v2_filters.hpp) tells types in these words.
   bool swapped = false;
   std::string text;
 
@@ -73,30 +73,6 @@ inline result<std::optional<filter_dtype>> read_filter_dtype(const configuration
   ZARRPOINT_TRY(text, reader.text(key));
   ZARRPOINT_TRY(type, parse_filter_dtype(*text).at(in_quotes(key)));
   return std::optional<filter_dtype>(std::move(type));
-}
-
-/// For the mapping of Zarr v2, where chunks are stored bytes and a filter's types keep their byte
-/// order: rewrites the `dtype` (or `decode_dtype`) of a filter's configuration to say whether it
-/// differs from `order`, that of the elements it is given, and makes `order` that of what it makes.
-template <class = void>
-void orient_filter(node& configuration, endian& order) {
-  const auto order_of = [](const node* member) -> std::optional<endian> {
-    const std::string* const text = member == nullptr ? nullptr : member->if_string();
-    if (text == nullptr || text->empty()) return std::nullopt;
-    return text->front() == '>' ? endian::big : endian::little;
-  };
-  const endian given = order;
-  for (const char* const key : {"dtype", "decode_dtype"}) {
-    node* const member = configuration.find(key);
-    const std::optional<endian> own = order_of(member);
-    if (!own) continue;
-    std::string text = *member->if_string();
-    if (text.front() == '<' || text.front() == '>') text.front() = *own == given ? '<' : '>';
-    *member = node(std::move(text));
-    order = *own;
-  }
-  for (const char* const key : {"astype", "encode_dtype"})
-    order = order_of(configuration.find(key)).value_or(order);
 }
 
 /// The elements of type `as` in the bytes of a chunk: of the same shape when they are as large,
