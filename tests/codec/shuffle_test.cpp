@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace zp = zarrpoint;
@@ -75,6 +77,25 @@ TEST_CASE("shuffle: as defined, and back, for every element size and number of e
         CHECK(through(zp::bit_shuffle<>, original, type_size) == by_bits);
         CHECK(through(zp::bit_unshuffle<>, by_bits, type_size) == original);
       }
+    }
+  }
+}
+
+TEST_CASE("shuffle: much of it, to places that are aligned and that are not") {
+  random_source random(6);
+  for (const std::size_t type_size : {2u, 4u, 8u, 16u}) {
+    const bytes original = random_bytes(random, (std::size_t{300} << 10) + 5);
+    const bytes planes = shuffled_by_definition(original, type_size);
+    std::vector<std::byte> memory(original.size() + 64, std::byte{0xee});
+    for (const std::size_t offset : {0u, 1u, 16u, 24u}) {
+      const auto misplaced = reinterpret_cast<std::uintptr_t>(memory.data()) % 16;
+      const std::size_t at = 16 - misplaced + offset;
+      const zp::mutable_bytes to = zp::mutable_bytes(memory).subspan(at, original.size());
+      zp::byte_unshuffle(to, planes, type_size);
+      CHECK(bytes(to.begin(), to.end()) == original);
+      CHECK(memory[at - 1] == std::byte{0xee});
+      CHECK(memory[at + original.size()] == std::byte{0xee});
+      std::fill(memory.begin(), memory.end(), std::byte{0xee});
     }
   }
 }

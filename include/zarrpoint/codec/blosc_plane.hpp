@@ -43,25 +43,34 @@ double sampled_entropy(bytes_view from) {
   return total == 0 ? 8 : bits / static_cast<double>(total);
 }
 
-/// Whether enough is repeated in the first 32 KiB that a search for matches may be worth its time.
+/// Whether enough is repeated in the first 64 KiB that a search for matches may be worth its time.
 template <class = void>
 bool has_repeats(bytes_view from) {
-  constexpr std::size_t window = 32 << 10;
+  constexpr std::size_t window = 64 << 10;
   constexpr std::size_t length = 16;  // shorter ones are chance where few values are frequent
   constexpr unsigned bits = 12;
+  constexpr std::size_t noted =
+      4;  // every fourth place; four places in turn meet one, if it repeats
+  constexpr std::size_t asked = 64;
   from = from.first(std::min(from.size(), window));
-  if (from.size() < 2 * length) return false;
-  std::array<std::uint16_t, 1 << bits> last{};
-  std::size_t found = 0;
-  const std::size_t end = from.size() - length;
-  for (std::size_t i = 1; i < end; ++i) {
+  if (from.size() < length + asked) return false;
+  const auto entry_of = [&](std::size_t i) {
     constexpr std::uint64_t prime = 0x9e3779b97f4a7c15;
-    const std::byte* const here = from.data() + i;
-    std::uint16_t& entry = last[load_le<std::uint64_t>(here) * prime >> (64 - bits)];
-    if (std::memcmp(from.data() + entry, here, length) == 0) ++found;
-    entry = static_cast<std::uint16_t>(i);
+    return load_le<std::uint64_t>(from.data() + i) * prime >> (64 - bits);
+  };
+  std::array<std::uint16_t, 1 << bits> last{};
+  std::size_t tried = 0;
+  std::size_t found = 0;
+  for (std::size_t at = 0; at + asked + length <= from.size(); at += asked) {
+    for (std::size_t i = at; i < at + noted && at != 0; ++i) {
+      const std::size_t before = last[entry_of(i)];
+      if (std::memcmp(from.data() + before, from.data() + i, length) == 0) ++found;
+    }
+    for (std::size_t i = at; i < at + asked; i += noted)
+      last[entry_of(i)] = static_cast<std::uint16_t>(i);
+    ++tried;
   }
-  return found * 32 > end;
+  return found * 16 > tried;
 }
 
 /// Where the second of two ways to encode a stream is tried.

@@ -62,16 +62,53 @@ void split_planes(shuffle_vector* rows, std::index_sequence<Pair...>) {
   }
 }
 
-template <std::size_t T>
+#if defined(__SSE2__)
+inline constexpr bool has_streaming_stores = true;
+
+/// Past the caches, to an aligned place.
+inline void stream_to(std::byte* to, const shuffle_vector& row) {
+  using words [[gnu::vector_size(16)]] = long long;
+  words value;
+  std::memcpy(&value, &row, sizeof value);
+#if defined(__clang__)
+  __builtin_nontemporal_store(value, reinterpret_cast<words*>(to));
+#else
+  __builtin_ia32_movntdq(reinterpret_cast<words*>(to), value);
+#endif
+}
+/// Before another thread may look at what was streamed.
+inline void end_streaming() { __builtin_ia32_sfence(); }
+#else
+inline constexpr bool has_streaming_stores = false;
+inline void stream_to(std::byte*, const shuffle_vector&) {}
+inline void end_streaming() {}
+#endif
+
+template <std::size_t T, bool Streaming>
 std::size_t unshuffle_vectors(std::byte* to, const std::byte* const* planes, std::size_t count) {
   std::size_t i = 0;
   for (; i + shuffle_lanes <= count; i += shuffle_lanes) {
     shuffle_vector rows[T];
     for (std::size_t j = 0; j < T; ++j) std::memcpy(&rows[j], planes[j] + i, shuffle_lanes);
     join_planes<T>(rows, std::make_index_sequence<T / 2>{});
-    std::memcpy(to + i * T, rows, sizeof rows);
+    if constexpr (Streaming) {
+      for (std::size_t j = 0; j < T; ++j) stream_to(to + i * T + j * shuffle_lanes, rows[j]);
+    } else {
+      std::memcpy(to + i * T, rows, sizeof rows);
+    }
   }
+  if constexpr (Streaming) end_streaming();
   return i;
+}
+
+template <std::size_t T>
+std::size_t unshuffle_vectors(std::byte* to, const std::byte* const* planes, std::size_t count) {
+  // A tensor that is loaded is larger than the caches: its lines need not be fetched to be written.
+  constexpr std::size_t large = std::size_t{256} << 10;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(to) % shuffle_lanes == 0;
+  if (has_streaming_stores && is_aligned && count * T >= large)
+    return unshuffle_vectors<T, true>(to, planes, count);
+  return unshuffle_vectors<T, false>(to, planes, count);
 }
 
 template <std::size_t T>
