@@ -10,12 +10,13 @@ namespace zp = zarrpoint;
 
 TEST_CASE("default_codecs: the names that real files use") {
   const zp::codec_table table = zp::default_codecs::table();
-  CHECK(table.entries().size() == 6);
+  CHECK(table.entries().size() == 7);
   const zp::node order(zp::node::object{{"order", zp::node::array{0}}});
   CHECK(table.make({"bytes"}).value().kind() == zp::codec_kind::array_to_bytes);
   CHECK(table.make({"endian"}).value().name() == "bytes");
   CHECK(table.make({"transpose", order}).value().kind() == zp::codec_kind::array_to_array);
   CHECK(table.make({"vlen-utf8"}).value().kind() == zp::codec_kind::array_to_bytes);
+  CHECK(table.make({"vlen-bytes"}).value().kind() == zp::codec_kind::array_to_bytes);
   CHECK(table.make({"crc32c"}).value().kind() == zp::codec_kind::bytes_to_bytes);
   CHECK(table.make({"zstd"}).value().kind() == zp::codec_kind::bytes_to_bytes);
   CHECK(table.make({"numcodecs.zstd"}).value().name() == "zstd");
