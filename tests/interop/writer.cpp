@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <random>
 #include <string>
@@ -65,10 +66,18 @@ class writer {
     save("v2-core-zstd.zarr", core, {.zarr_format = 2, .rules = {v2_compressed}});
     save("v2-small.zarr", small, {.zarr_format = 2});
     save_blosc();
+    save_weights();
+    save_zip("v3-zip.zarr.zip", core, {.rules = {compressed}});
+    save_zip("v2-zip.zarr.zip", core, {.zarr_format = 2});
+    save_hierarchy("v3-hierarchy.zarr", 3);
+    save_hierarchy("v2-hierarchy.zarr", 2);
+    save_hierarchy("migrated.zarr", 2, true);
     save_safetensors("ours.safetensors", core);
 
     const zp::node index(zp::node::object{{"arrays", std::move(arrays_)},
                                           {"groups", std::move(groups_)},
+                                          {"zips", std::move(zips_)},
+                                          {"hierarchies", std::move(hierarchies_)},
                                           {"safetensors", std::move(files_)}});
     exchange::write_file(folder_ + "/index.json", zp::dump_json(index, zp::json_style::pretty));
   }
@@ -112,6 +121,26 @@ class writer {
     }
   }
 
+  /// Weights, as the chain for them stores them: planes of noise, and of Huffman codes in several
+  /// blocks of zstd; in chunks of 1 MiB and a last one that sticks out.
+  void save_weights() {
+    std::normal_distribution<float> normal(0, 0.03F);
+    std::vector<named_tensor> tensors;
+    for (const zp::dtype_kind kind : {zp::dtype_kind::float32, zp::dtype_kind::uint16}) {
+      zp::tensor values = zp::tensor::make({kind, {700, 1000}}).value();
+      const zp::mutable_host_view view = values.mutable_view();
+      const std::size_t size = values.type().size();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float value = normal(random_);  // its upper half is a bfloat16
+        std::memcpy(view.data + i * size, reinterpret_cast<const std::byte*>(&value) + 4 - size,
+                    size);
+      }
+      tensors.push_back({std::string(to_string(kind)), std::move(values)});
+    }
+    save("v3-weights.zarr", tensors, {.rules = {{.codecs = zp::blosc_codecs()}}});
+    save("v2-weights.zarr", tensors, {.zarr_format = 2, .rules = {{.codecs = zp::blosc_codecs()}}});
+  }
+
   /// A tensor of random bits, so that NaN payloads and subnormal numbers are among the values.
   zp::tensor random_tensor(zp::dtype type, const zp::dims& shape) {
     zp::tensor out = zp::tensor::make({type, shape}).value();
@@ -147,6 +176,55 @@ class writer {
       }
     }
     return out;
+  }
+
+  /// In one file, which the peers open as a store.
+  void save_zip(const std::string& path, const std::vector<named_tensor>& tensors,
+                const zp::save_options& options) {
+    std::vector<zp::leaf> leaves;
+    zp::node::array arrays;
+    for (const named_tensor& each : tensors) {
+      leaves.emplace_back(each.name, each.value.view());
+      arrays.push_back(zp::node::object{{"name", each.name},
+                                        {"dtype", std::string(to_string(each.value.type()))},
+                                        {"expected", expect(each.value)}});
+    }
+    zp::save(folder_ + "/" + path, leaves, options).value();
+    zips_.push_back(zp::node::object{
+        {"path", path}, {"zarr_format", options.zarr_format}, {"arrays", std::move(arrays)}});
+  }
+
+  /// Groups and arrays that were made, renamed, copied, erased, and consolidated in the end.
+  void save_hierarchy(const std::string& path, int zarr_format, bool migrated = false) {
+    const auto store = zp::file_store::open(folder_ + "/" + path, {.create = true}).value();
+    const zp::node attributes(zp::node::object{{"title", "hierarchy"}, {"n", 3}});
+    const auto root =
+        zp::group::create(store, zp::store_key::root(), {zarr_format, attributes}).value();
+    const zp::tensor value = random_tensor(zp::dtype_kind::int32, {4, 6});
+    zp::array_metadata metadata;
+    metadata.zarr_format = zarr_format;
+    metadata.shape = value.shape();
+    metadata.type = value.type();
+    metadata.chunk_shape = {2, 3};
+    metadata.fill = zp::fill_value::zero(metadata.type);
+    metadata.codecs = zp::raw_codecs();
+    if (zarr_format == 2) metadata.keys = {zp::chunk_key_encoding::style::v2, '.'};
+    const auto made = root.create_array("first/a", metadata).value();
+    made.write(zp::box::whole(value.shape()), value.view()).value();
+    root.set_attributes("first/a", zp::node::object{{"unit", "m"}}).value();
+    root.rename("first", "moved/first").value();
+    root.copy("moved/first", root, "copied").value();
+    root.copy("moved", root, "gone").value();
+    root.erase("gone").value();
+    if (migrated) zp::migrate_to_v3(store, zp::store_key::root(), {.remove_v2 = true}).value();
+    zp::group::open(store).value().consolidate().value();
+    hierarchies_.push_back(zp::node::object{
+        {"path", path},
+        {"zarr_format", migrated ? 3 : zarr_format},
+        {"attributes", attributes},
+        {"members", zp::node::array{"copied", "copied/a", "moved", "moved/first", "moved/first/a"}},
+        {"arrays", zp::node::array{"copied/a", "moved/first/a"}},
+        {"expected", expect(value)}});
   }
 
   static zp::node shape_node(const zp::dims& shape) {
@@ -208,6 +286,8 @@ class writer {
   int files_written_ = 0;
   zp::node::array arrays_;
   zp::node::array groups_;
+  zp::node::array zips_;
+  zp::node::array hierarchies_;
   zp::node::array files_;
 };
 

@@ -248,6 +248,25 @@ inline void store_renames(const store_factory& make) {
   CHECK(read_object(store, "new/place/1") == random_bytes(3));
 }
 
+/// All beneath a key at once; for stores that can.
+inline void store_erases_all(const store_factory& make) {
+  const auto store = make();
+  for (const char* name : {"a/b/1", "a/b/c/2", "a/bc", "a/x"})
+    store.put(key(name), random_bytes(3)).value();
+  const auto erased = store.erase_all(key("a/b"));
+  if (!erased && erased.failure().code == zarrpoint::errc::unsupported) return;
+  CHECK(erased.value());
+  CHECK_FALSE(has_object(store, "a/b/1"));
+  CHECK_FALSE(has_object(store, "a/b/c/2"));
+  CHECK(has_object(store, "a/bc"));
+  CHECK_FALSE(store.erase_all(key("a/b")).value());
+  CHECK_FALSE(store.erase_all(key("a/x")).value());
+  CHECK_FALSE(store.erase_all(key("not/there")).value());
+  if (store.can_list()) CHECK(store.list(key("a")).value().size() == 2);
+  store.put(key("a/b/1"), random_bytes(4)).value();
+  CHECK(read_object(store, "a/b/1").size() == 4);
+}
+
 /// A tree that appears in one step, or not at all.
 inline void store_publishes(const store_factory& make) {
   for (const bool sync : {false, true}) {
@@ -300,6 +319,7 @@ inline void store_conformance(const store_factory& make) {
     if (store.can_list()) store_lists(make);
     if (store.can_publish()) store_publishes(make);
     store_renames(make);
+    store_erases_all(make);
   }
 }
 

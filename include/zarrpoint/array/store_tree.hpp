@@ -126,18 +126,13 @@ result<void> copy_tree(const detail::tree_place& from, const detail::tree_place&
   return detail::copy_objects(from, to, last, how);
 }
 
-/// Erases all objects beneath `key`: in one step where the store can publish, else the documents
-/// at the top first, so that what is half gone is no node. False when there were none. Errors:
+/// Erases all objects beneath `key`: in one step where the store can, else the documents at the top
+/// first, so that what is half gone is no node. False when there were none. Errors:
 /// `unsupported`, `io`.
 template <class = void>
 result<bool> erase_tree(const any_store& store, const store_key& key) {
-  if (store.can_publish() && !key.is_root()) {
-    ZARRPOINT_TRY(children, store.list(key));
-    if (children.empty()) return false;
-    ZARRPOINT_TRY(nothing, store.stage(key, {.overwrite = true}));
-    ZARRPOINT_CHECK(nothing->commit());
-    return true;
-  }
+  auto erased = store.erase_all(key);
+  if (erased || erased.failure().code != errc::unsupported) return erased;
   std::vector<std::string> paths;
   ZARRPOINT_CHECK(detail::for_each_object(store, key, [&](std::string path) -> result<void> {
     paths.push_back(std::move(path));

@@ -48,6 +48,10 @@ class any_store {
     return model_->rename(from, to);
   }
 
+  /// Erases all that lies beneath a key, in one step; for stores that have a member of this name,
+  /// else `unsupported`. False when nothing was there.
+  result<bool> erase_all(const store_key& prefix) const { return model_->erase_all(prefix); }
+
   bool can_write() const { return model_->can_write(); }
   bool can_list() const { return model_->can_list(); }
   bool can_publish() const { return model_->can_publish(); }
@@ -67,6 +71,7 @@ class any_store {
     virtual result<std::unique_ptr<publication>> stage(const store_key&,
                                                        const publish_options&) const = 0;
     virtual result<void> rename(const store_key&, const store_key&) const = 0;
+    virtual result<bool> erase_all(const store_key&) const = 0;
     virtual bool can_write() const = 0;
     virtual bool can_list() const = 0;
     virtual bool can_publish() const = 0;
@@ -121,6 +126,13 @@ class any_store {
         return store.rename(from, to);
       } else {
         return refuse("rename", from);
+      }
+    }
+    result<bool> erase_all(const store_key& prefix) const override {
+      if constexpr (requires { store.erase_all(prefix); }) {
+        return store.erase_all(prefix);
+      } else {
+        return refuse("erase", prefix);
       }
     }
     bool can_write() const override {

@@ -70,6 +70,11 @@ class cache_store {
     return base_.rename(from, to);
   }
 
+  result<bool> erase_all(const store_key& prefix) const {
+    const forgetting later(cache_, prefix);
+    return base_.erase_all(prefix);
+  }
+
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }

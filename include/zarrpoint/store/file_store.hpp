@@ -115,6 +115,31 @@ class file_store {
     return failure;
   }
 
+  /// Erases a directory with all in it: it loses its name in one step, its content after that.
+  /// False when there is none. What is left of it after a crash is never listed. Errors: `io`;
+  /// `outcome_unknown` when only the sync afterwards failed.
+  result<bool> erase_all(const store_key& prefix) const {
+    ZARRPOINT_CHECK(check_writable(prefix, "erase"));
+    const detail::unique_fd parent(
+        detail::open_beneath(root_->fd(), prefix.parent(), O_RDONLY | O_DIRECTORY));
+    const std::string name(prefix.name());
+    struct ::stat info {};
+    if (!parent || ::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) return false;
+      return detail::system_error("erase", describe(prefix), errno);
+    }
+    if (!S_ISDIR(info.st_mode)) return false;
+    const std::string aside = detail::temporary_name(name);
+    if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
+      return detail::system_error("erase", describe(prefix), errno);
+    const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
+    detail::remove_tree(parent.get(), aside);
+    if (code == 0) return true;
+    error failure = detail::system_error("sync the directory of", describe(prefix), code);
+    failure.code = errc::outcome_unknown;
+    return failure;
+  }
+
   result<std::vector<list_entry>> list(const store_key& prefix) const {
     const int fd = detail::open_beneath(root_->fd(), prefix, O_RDONLY | O_DIRECTORY);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::vector<list_entry>();

@@ -89,6 +89,16 @@ class memory_store {
     });
   }
 
+  /// Erases all beneath a key, in one step; false when nothing was there.
+  result<bool> erase_all(const store_key& prefix) const {
+    return guarded([&]() -> result<bool> {
+      const std::string start = below(prefix);
+      const std::lock_guard lock(state_->mutex);
+      return std::erase_if(state_->objects,
+                           [&](const auto& one) { return one.first.starts_with(start); }) != 0;
+    });
+  }
+
   result<std::vector<list_entry>> list(const store_key& prefix) const {
     const std::lock_guard lock(state_->mutex);
     return detail::list_children(prefix, [this](std::string_view text) {

@@ -56,6 +56,11 @@ class prefix_store {
     return base_.rename(full_from, full_to);
   }
 
+  result<bool> erase_all(const store_key& prefix) const {
+    ZARRPOINT_TRY(full, prefix_.child(prefix));
+    return base_.erase_all(full);
+  }
+
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }

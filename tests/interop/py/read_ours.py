@@ -11,7 +11,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import peers
+import tensorstore
 import zarr
 from safetensors.numpy import load_file
 
@@ -65,6 +67,63 @@ def check_groups(folder, index):
     return failures
 
 
+def check_zips(folder, index):
+    """Single-file checkpoints, as a store of zarr-python and of tensorstore."""
+    failures, count = [], 0
+    for entry in index["zips"]:
+        path = folder / entry["path"]
+        store = zarr.storage.ZipStore(path, mode="r")
+        group = zarr.open_group(store, mode="r")
+        for array in entry["arrays"]:
+            where = f"{entry['path']}: {array['name']}"
+            kvstore = {"driver": "zip", "base": f"file://{path}", "path": f"{array['name']}/"}
+            driver = "zarr3" if entry["zarr_format"] == 3 else "zarr"
+            try:
+                if not peers.same(np.asarray(group[array["name"]][...]), folder / array["expected"]):
+                    failures.append(f"zarr-python: {where}: other contents")
+                count += 1
+                if array["dtype"] not in peers.KNOWN["tensorstore"]:
+                    continue
+                spec = {"driver": driver, "kvstore": kvstore}
+                opened = tensorstore.open(spec, read=True, open=True).result()
+                if not peers.same(opened.read().result(), folder / array["expected"]):
+                    failures.append(f"tensorstore: {where}: other contents")
+                count += 1
+            except Exception as error:  # noqa: BLE001
+                failures.append(f"{where}: {type(error).__name__}: {error}")
+        store.close()
+    print(f"zarr-python and tensorstore read {count} arrays in {len(index['zips'])} zip files")
+    return failures
+
+
+def check_hierarchies(folder, index):
+    """Groups as zarr-python sees them, by their own documents and by consolidated metadata."""
+    failures = []
+    for entry in index["hierarchies"]:
+        for consolidated in (True, False):
+            where = f"{entry['path']}, consolidated {consolidated}"
+            try:
+                group = zarr.open_group(
+                    str(folder / entry["path"]), mode="r", use_consolidated=consolidated
+                )
+                found = sorted(name for name, _ in group.members(max_depth=None))
+                if found != entry["members"]:
+                    failures.append(f"{where}: members {found}")
+                if group.metadata.zarr_format != entry["zarr_format"]:
+                    failures.append(f"{where}: format {group.metadata.zarr_format}")
+                if dict(group.attrs) != entry["attributes"]:
+                    failures.append(f"{where}: attributes {dict(group.attrs)}")
+                for name in entry["arrays"]:
+                    if not peers.same(group[name][...], folder / entry["expected"]):
+                        failures.append(f"{where}: {name}: other contents")
+                    if dict(group[name].attrs) != {"unit": "m"}:
+                        failures.append(f"{where}: {name}: attributes {dict(group[name].attrs)}")
+            except Exception as error:  # noqa: BLE001
+                failures.append(f"{where}: {type(error).__name__}: {error}")
+    print(f"zarr-python walked {len(index['hierarchies'])} hierarchies")
+    return failures
+
+
 def check_safetensors(folder, index):
     failures = []
     for entry in index["safetensors"]:
@@ -83,6 +142,7 @@ def check_safetensors(folder, index):
 def main(folder):
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     failures = check_arrays(folder, index) + check_groups(folder, index)
+    failures += check_zips(folder, index) + check_hierarchies(folder, index)
     failures += check_safetensors(folder, index)
     print("\n".join(failures))
     return 1 if failures else 0
