@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/zarr/json.hpp>
 
 #include "support/array_cases.hpp"
@@ -8,10 +9,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Arrays that other implementations wrote, read bit for bit.
@@ -30,13 +33,31 @@ context with_all_codecs() {
   return how;
 }
 
+/// Code points of four bytes, with zeros up to `size` bytes.
+std::string as_utf32(std::string_view text, std::size_t size) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence(text);
+    auto point = static_cast<std::uint32_t>(static_cast<unsigned char>(text[0]));
+    if (length > 1) point &= 0x7fU >> length;
+    for (const char c : text.substr(1, length - 1))
+      point = point << 6 | (static_cast<unsigned char>(c) & 63U);
+    out.append(reinterpret_cast<const char*>(&point), sizeof point);
+    text.remove_prefix(length);
+  }
+  out.resize(size);
+  return out;
+}
+
 /// The elements that stand beside an array, in row-major order.
 std::vector<std::string> expected_elements(const fs::path& folder, const std::string& name,
                                            dtype type) {
   std::vector<std::string> out;
-  if (type.is_variable()) {
+  if (type.is_variable() || type.kind() == dtype_kind::fixed_length_utf32) {
     const node document = read_json(folder / (name + ".json"));
-    for (const node& text : *document.if_array()) out.push_back(*text.if_string());
+    for (const node& text : *document.if_array())
+      out.push_back(type.is_variable() ? *text.if_string()
+                                       : as_utf32(*text.if_string(), type.size()));
     return out;
   }
   static_assert(native_endian == endian::little, "the files are little-endian");
@@ -84,8 +105,8 @@ std::size_t read_all(const fs::path& folder) {
 const fs::path golden = ZARRPOINT_TEST_GOLDEN;
 
 TEST_CASE("arrays of tensorstore") { CHECK(read_all(golden / "peers/tensorstore") == 101); }
-TEST_CASE("arrays of zarr-python 3") { CHECK(read_all(golden / "peers/zarr-python") == 32); }
-TEST_CASE("arrays of zarr-python 2") { CHECK(read_all(golden / "peers/zarr-python-2") == 1); }
+TEST_CASE("arrays of zarr-python 3") { CHECK(read_all(golden / "peers/zarr-python") == 61); }
+TEST_CASE("arrays of zarr-python 2") { CHECK(read_all(golden / "peers/zarr-python-2") == 7); }
 TEST_CASE("arrays of zarrita.js") { CHECK(read_all(golden / "zarrita") == 26); }
 
 /// The names of codecs, data types and grids in a metadata document, wherever they stand.
@@ -144,10 +165,13 @@ TEST_CASE("every array of the peers is read, or refused by name") {
     const node index = read_json(folder / "index.json");
     for (const node& entry : *index.find("arrays")->if_array()) {
       if (*entry.find("kind")->if_string() == "zip") continue;
-      ++(read_or_refuse(folder, *entry.find("case")->if_string(), true) ? read : refused);
+      const std::string& name = *entry.find("case")->if_string();
+      // The file beside it has the byte order of each field, which is not that of memory.
+      const bool has_values = name != "v2-nested-struct";
+      ++(read_or_refuse(folder, name, has_values) ? read : refused);
     }
   }
-  CHECK(read >= 120);
+  CHECK(read >= 250);
   MESSAGE("of the peers' arrays " << read << " were read, " << refused << " refused by name");
 }
 

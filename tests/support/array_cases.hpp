@@ -4,8 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/sharding.hpp>
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/all_codecs.hpp>
 
 #include "support/random_layout.hpp"
 
@@ -20,7 +19,7 @@
 
 namespace zarrpoint_test {
 
-using all_codecs = zp::default_codecs::with<zp::gzip_codec, zp::zlib_codec, zp::blosc_zlib_codec>;
+using zp::all_codecs;
 
 inline zp::codec_spec bytes_spec(std::string_view order = "little") {
   return {"bytes", zp::node::object{{"endian", order}}};
