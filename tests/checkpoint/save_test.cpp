@@ -104,6 +104,36 @@ TEST_CASE("every dtype comes back bit for bit, raw and zstd, v2 and v3, in threa
   }
 }
 
+TEST_CASE("blosc_codecs: every dtype comes back, weights take two thirds of their size") {
+  const test::temp_directory dir;
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal(0, 0.02F);
+  std::vector<bfloat16> weights(1'000'000);
+  for (bfloat16& one : weights) one = bfloat16(normal(random));
+  std::vector<tensor> values;
+  std::vector<std::string> names;
+  for (const dtype_kind kind : {dtype_kind::bool_, dtype_kind::int8, dtype_kind::int16,
+                                dtype_kind::float32, dtype_kind::complex128, dtype_kind::string}) {
+    for (const dims& shape : {dims{}, dims{0}, dims{7}, dims{700, 611}})
+      values.push_back(random_tensor({kind, shape}, static_cast<unsigned>(values.size())));
+  }
+  for (const int format : {2, 3}) {
+    std::vector<leaf> leaves{{"weights", weights}};
+    for (std::size_t i = 0; i < values.size(); ++i)
+      leaves.emplace_back("x" + std::to_string(i), values[i]);
+    const save_options options{
+        .zarr_format = format, .rules = {{.codecs = blosc_codecs()}}, .sync = false};
+    const save_report report = save(dir / "m.zarr", leaves, options).value();
+    CHECK(static_cast<double>(report.leaves[0].stored_bytes) < 0.7 * 2e6);
+    const checkpoint opened = open(dir / "m.zarr").value();
+    CHECK(opened.load<std::vector<bfloat16>>("weights").value() == weights);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      CAPTURE(to_string(values[i].view().spec()));
+      CHECK(same_bytes(opened.load<tensor>("x" + std::to_string(i)).value(), values[i]));
+    }
+  }
+}
+
 TEST_CASE("leaves of many C++ types") {
   const test::temp_directory dir;
   const std::vector<double> vector{1.5, -2.5, std::nan("")};
