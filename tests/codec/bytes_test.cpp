@@ -7,7 +7,10 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
@@ -123,11 +126,29 @@ TEST_CASE("bytes: configuration") {
   // Needed exactly where there is an order.
   for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
     const zp::tensor_spec spec{kind, {2}};
-    CHECK(bytes_codec{}.resolve(spec).has_value() == (spec.type.size() == 1));
+    CHECK(bytes_codec{}.resolve(spec).has_value() ==
+          (spec.type.scalar_size() == 1 && !spec.type.is_variable()));
     CHECK(bytes_codec{zp::endian::big}.resolve(spec).has_value() == !spec.type.is_variable());
   }
   CHECK(bytes_codec{}.resolve({zp::dtype_kind::float32, {2}}).failure().message.find("endian") !=
         std::string::npos);
+}
+
+TEST_CASE("bytes: a record without endian is little-endian, as zarr-python 3.1 writes it") {
+  const zp::dtype record =
+      zp::make_record({{"a", zp::dtype_kind::uint16}, {"b", zp::dtype_kind::int8}}).value();
+  const zp::tensor_spec spec{record, {1}};
+  const auto codec = zp::bytes_codec{}.resolve(spec);
+  REQUIRE(codec.has_value());
+  const std::array stored{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::array<std::byte, 3> read{};
+  zp::codec_workspace scratch;
+  REQUIRE(codec->decode(stored, zp::dense_view(read.data(), spec), scratch));
+  std::uint16_t first = 0;
+  std::memcpy(&first, read.data(), 2);
+  CHECK(first == 0x0201);
+  CHECK(encoded(*codec, zp::dense_view(static_cast<const std::byte*>(read.data()), spec)) ==
+        std::vector<std::byte>(stored.begin(), stored.end()));
 }
 
 TEST_CASE("bytes: another length is an error that says both") {

@@ -73,7 +73,8 @@ struct bytes_codec {
   // NOLINTNEXTLINE(google-explicit-constructor): what it is made of is all that it is
   bytes_codec(std::optional<endian> byte_order) : order(byte_order) {}
 
-  /// Needed for scalars of more than one byte.
+  /// Needed for scalars of more than one byte; but zarr-python 3.1 leaves it out for records, whose
+  /// fields it writes little-endian.
   std::optional<endian> order{};
   /// Of a Zarr v2 record whose fields differ in it: the order of each, records in records taken
   /// apart. Zarr v3 has no such thing, and it is not written there.
@@ -182,12 +183,14 @@ inline result<bytes_codec> bytes_codec::resolve(const tensor_spec& decoded) cons
   if (type.is_variable() || !type.valid())
     return error{errc::invalid_argument, "elements of type " + std::string(to_string(type)) +
                                              " have no fixed size (use vlen-utf8 or vlen-bytes)"};
-  if (type.scalar_size() > 1 && !order && field_orders.empty())
+  const bool is_record = type.record() != nullptr;
+  if (type.scalar_size() > 1 && !order && field_orders.empty() && !is_record)
     return error{errc::invalid_argument, "\"endian\" is missing, and elements of type " +
                                              std::string(to_string(type)) + " need it"};
   bytes_codec out = *this;
   out.fixes_.clear();
-  if (type.record() == nullptr) return out;
+  if (!is_record) return out;
+  if (!out.order) out.order = endian::little;
   std::size_t fields = 0;
   ZARRPOINT_CHECK(out.find_fixes(type, 0, fields));
   if (!field_orders.empty() && fields != field_orders.size())
