@@ -26,7 +26,8 @@ constexpr To truncate(From value) noexcept {
   } else {
     // Both bounds are powers of two, or 0, and so exact.
     constexpr From lowest = static_cast<From>(limits::min());
-    constexpr From above = static_cast<From>(limits::max() / 2 + 1) * 2;
+    constexpr To half = limits::max() / 2 + 1;
+    constexpr From above = static_cast<From>(half) * 2;
     if (value >= above) return limits::max();
     if (value <= lowest) return limits::min();
     return value == value ? static_cast<To>(value) : To{};
