@@ -51,7 +51,7 @@ struct header {
   friend bool operator==(const header&, const header&) = default;
 };
 
-/// The format's name of a dtype, e.g. `"BF16"`; nothing for complex128 and strings.
+/// The format's name of a dtype, e.g. `"BF16"`; nothing for those it has no name for.
 constexpr std::optional<std::string_view> dtype_name(dtype type) noexcept {
   switch (type.kind()) {
     case dtype_kind::bool_: return "BOOL";
@@ -70,9 +70,7 @@ constexpr std::optional<std::string_view> dtype_name(dtype type) noexcept {
     case dtype_kind::float32: return "F32";
     case dtype_kind::float64: return "F64";
     case dtype_kind::complex64: return "C64";
-    case dtype_kind::complex128:
-    case dtype_kind::string:
-    case dtype_kind::invalid: break;
+    default: break;
   }
   return std::nullopt;
 }
