@@ -17,3 +17,17 @@ TEST_CASE("keys of chunks") {
   CHECK(chunk_key_encoding{style::v2, '/'}.key({7}) == "7");
   CHECK(chunk_key_encoding{style::v2, '.'}.key({}) == "0");
 }
+
+TEST_CASE("keys read back, and nothing else does") {
+  for (const auto style : {chunk_key_encoding::style::default_, chunk_key_encoding::style::v2}) {
+    for (const char separator : {'/', '.'}) {
+      const chunk_key_encoding keys{style, separator};
+      for (const dims& at : {dims{}, dims{0}, dims{12, 0, 3}})
+        CHECK(keys.parse(keys.key(at), at.rank()) == at);
+      for (const char* other :
+           {"", "c", "c/", "0", "c/0/", "c/00/1", "c/-1/0", "c/0/1/2", "zarr.json", "c/x/0", "c/0",
+            "0.00", "c/99999999999999999999/0", "d/0/1"})
+        CHECK_FALSE(keys.parse(other, 2));
+    }
+  }
+}

@@ -59,6 +59,8 @@ class array {
   tensor_spec spec() const;
   const any_store& store() const noexcept;
   const store_key& key() const noexcept;
+  /// The context that the array was opened with.
+  const context& default_context() const noexcept;
   /// The chunk grid, shards and codecs, resolved.
   const array_layout& layout() const noexcept;
 

@@ -102,6 +102,7 @@ inline const array_metadata& array::metadata() const noexcept { return state_->m
 inline tensor_spec array::spec() const { return state_->metadata.spec(); }
 inline const any_store& array::store() const noexcept { return state_->store; }
 inline const store_key& array::key() const noexcept { return state_->key; }
+inline const context& array::default_context() const noexcept { return state_->how; }
 inline const array_layout& array::layout() const noexcept { return state_->layout; }
 
 }  // namespace zarrpoint::inline v0

@@ -73,8 +73,12 @@ inline result<void> check_array_metadata(const array_metadata& array) {
     if (array.edges.size() != rank)
       return error{errc::corrupt, "chunk extents for " + std::to_string(array.edges.size()) +
                                       " axes of an array of rank " + std::to_string(rank)};
-    for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t i = 0; i < rank; ++i) {
       ZARRPOINT_CHECK(array.edges[i].check(array.shape[i]).at("axis " + std::to_string(i)));
+      if (array.chunk_shape[i] != array.edges[i].largest())
+        return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
+                                        " is not that of the largest chunks"};
+    }
   }
   const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
   ZARRPOINT_CHECK(element_count(array.shape));

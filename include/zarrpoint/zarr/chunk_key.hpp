@@ -4,9 +4,13 @@
 
 #include <zarrpoint/core/dims.hpp>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace zarrpoint::inline v0 {
 
@@ -29,6 +33,30 @@ struct chunk_key_encoding {
       out += std::to_string(index[i]);
     }
     if (out.empty()) out += '0';
+    return out;
+  }
+
+  /// The position that `key` is the key of, if it is one for `rank` axes.
+  std::optional<dims> parse(std::string_view key, std::size_t rank) const {
+    dims out;
+    std::string_view rest = key;
+    if (kind == style::default_) {
+      if (!rest.starts_with('c')) return std::nullopt;
+      rest.remove_prefix(1);
+    }
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (i != 0 || kind == style::default_) {
+        if (!rest.starts_with(separator)) return std::nullopt;
+        rest.remove_prefix(1);
+      }
+      index_t at = -1;
+      const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), at);
+      if (status != std::errc() || at < 0) return std::nullopt;
+      rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+      out.push_back(at);
+    }
+    // No other spelling of the same numbers.
+    if (this->key(out) != key) return std::nullopt;
     return out;
   }
 

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/store_tree.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// The metadata of `of` with another shape.
+inline result<array_metadata> metadata_of_shape(const array& of, const dims& shape) {
+  array_metadata out = of.metadata();
+  if (shape.rank() != out.shape.rank())
+    return error{errc::invalid_argument, "an array of shape " + to_string(out.shape) +
+                                             " cannot become " + to_string(shape)};
+  for (const index_t extent : shape)
+    if (extent < 0) return error{errc::invalid_argument, "a negative extent: " + to_string(shape)};
+  out.shape = shape;
+  for (std::size_t d = 0; d < out.edges.size(); ++d) {
+    axis_edges& edges = out.edges[d];
+    if (edges.repeats || edges.check(shape[d])) continue;
+    index_t end = 0;
+    for (const chunk_run& run : edges.runs) end += run.extent * run.count;
+    // As many more of the last extent as it takes.
+    edges.runs.back().count += ceil_div(shape[d] - end, edges.runs.back().extent);
+    ZARRPOINT_CHECK(edges.check(shape[d]));
+  }
+  return out;
+}
+
+/// Where a chunk of `of` begins along one axis, and how far it reaches.
+inline std::pair<index_t, index_t> chunk_span(const array& of, std::size_t axis, index_t index) {
+  const array_metadata& metadata = of.metadata();
+  if (metadata.edges.empty())
+    return {index * metadata.chunk_shape[axis], metadata.chunk_shape[axis]};
+  index_t start = 0;
+  const axis_edges& edges = metadata.edges[axis];
+  if (edges.repeats) return {index * edges.runs.front().extent, edges.runs.front().extent};
+  for (const chunk_run& run : edges.runs) {
+    if (index < run.count) return {start + index * run.extent, run.extent};
+    index -= run.count;
+    start += run.extent * run.count;
+  }
+  return {start, edges.runs.back().extent};
+}
+
+/// Erases the chunks of `of` that lie wholly beyond its shape; `cut` receives the boxes of those
+/// that lie beyond it in part, as far as they are within.
+inline result<void> erase_beyond(const array& of, std::vector<box>& cut) {
+  const array_metadata& metadata = of.metadata();
+  const std::size_t rank = metadata.shape.rank();
+  return for_each_object(of.store(), of.key(), [&](std::string path) -> result<void> {
+    const std::optional<dims> index = metadata.keys.parse(path, rank);
+    if (!index) return {};
+    box inside(dims(rank, 0), dims(rank, 0));
+    bool beyond = false;
+    bool partly = false;
+    for (std::size_t d = 0; d < rank; ++d) {
+      index_t end = 0;
+      if (__builtin_mul_overflow((*index)[d], metadata.chunk_shape[d], &end)) return {};
+      const auto [start, extent] = chunk_span(of, d, (*index)[d]);
+      inside.offset[d] = start;
+      inside.shape[d] = std::min(extent, metadata.shape[d] - start);
+      beyond = beyond || inside.shape[d] <= 0;
+      partly = partly || inside.shape[d] < extent;
+    }
+    if (beyond) {
+      ZARRPOINT_TRY(key, of.key().child(path));
+      ZARRPOINT_CHECK(of.store().erase(key));
+    } else if (partly) {
+      cut.push_back(inside);
+    }
+    return {};
+  });
+}
+
+inline result<void> write_array_documents(const array& of) {
+  if (of.metadata().zarr_format == 3) {
+    ZARRPOINT_TRY(document, to_v3(of.metadata()));
+    return write_document(of.store(), of.key(), "zarr.json", document);
+  }
+  ZARRPOINT_TRY(documents, to_v2(of.metadata()));
+  return write_document(of.store(), of.key(), ".zarray", documents.document);
+}
+
+}  // namespace detail
+
+/// The same array with another shape, of the same rank: its metadata are replaced in one step.
+/// Elements that are new are the fill value. Chunks that are no longer within the array are erased
+/// and what remains of cut ones is written again, so that a later growth finds no old elements; a
+/// store that cannot be listed is left with them. When that ends early, the array has its new
+/// shape, and the next `resize` clears up. Handles opened before keep the old shape. Errors:
+/// `invalid_argument`, `out_of_range`, `io`.
+inline result<array> resize(const array& of, const dims& shape) {
+  const dims before = of.metadata().shape;
+  ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
+  ZARRPOINT_TRY(resized, array::from_metadata(of.store(), of.key(), std::move(metadata),
+                                              of.default_context()));
+  bool grows = false;
+  bool shrinks = false;
+  for (std::size_t d = 0; d < shape.rank() && d < before.rank(); ++d) {
+    grows = grows || shape[d] > before[d];
+    shrinks = shrinks || shape[d] < before[d];
+  }
+  std::vector<box> cut;
+  // What an earlier one left behind would come back to life.
+  if (grows && of.store().can_list()) ZARRPOINT_CHECK(detail::erase_beyond(of, cut));
+  ZARRPOINT_CHECK(detail::write_array_documents(resized));
+  if (!shrinks || !of.store().can_list()) return std::move(resized);
+  cut.clear();
+  ZARRPOINT_CHECK(detail::erase_beyond(resized, cut));
+  for (const box& part : cut) {
+    ZARRPOINT_TRY(kept, resized.read(part));
+    ZARRPOINT_CHECK(resized.write(part, kept.view()));
+  }
+  return std::move(resized);
+}
+
+/// `of` with `more` after its last elements along `axis`. The elements are written first and the
+/// shape last, so that what ends early leaves the array as it was. Errors: `invalid_argument`,
+/// `shape_mismatch`, and those of `array::write`.
+inline result<array> append(const array& of, std::size_t axis, const host_view& more,
+                            const write_options& options = {}) {
+  dims shape = of.metadata().shape;
+  if (axis >= shape.rank() || more.rank() != shape.rank())
+    return error{errc::invalid_argument, "cannot append " + to_string(more.spec()) +
+                                             " along axis " + std::to_string(axis) + " of " +
+                                             to_string(of.spec())};
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (d != axis && more.shape[d] != shape[d])
+      return error{errc::shape_mismatch, "cannot append " + to_string(more.spec()) +
+                                             " along axis " + std::to_string(axis) + " of " +
+                                             to_string(of.spec())};
+  }
+  box part{dims(shape.rank(), 0), more.shape};
+  part.offset[axis] = shape[axis];
+  ZARRPOINT_TRY(length, checked_add(shape[axis], more.shape[axis]));
+  shape[axis] = length;
+  ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
+  ZARRPOINT_TRY(
+      grown, array::from_metadata(of.store(), of.key(), std::move(metadata), of.default_context()));
+  ZARRPOINT_CHECK(grown.write(part, more, options));
+  ZARRPOINT_CHECK(detail::write_array_documents(grown));
+  return std::move(grown);
+}
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/resize.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "support/array_cases.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+std::int32_t at(const tensor& of, index_t i, index_t j) {
+  return of.data<std::int32_t>()[static_cast<std::size_t>(i * of.shape()[1] + j)];
+}
+
+array_metadata metadata_of(int variant) {
+  array_metadata out = raw_metadata(dtype_kind::int32, {5, 6}, {2, 4});
+  out.fill = fill_value::of(std::int32_t{-7});
+  if (variant == 1) return sharded_metadata(out, {1, 2});
+  if (variant == 2) {
+    out.chunk_shape = {3, 4};
+    out.edges = {{{{2, 1}, {3, 1}}}, {{{4, 1}}, true}};
+  }
+  if (variant == 3) {
+    out.zarr_format = 2;
+    out.keys = {chunk_key_encoding::style::v2, '.'};
+  }
+  return out;
+}
+
+TEST_CASE("what is cut off is gone, also after growing again") {
+  for (int variant = 0; variant < 4; ++variant) {
+    CAPTURE(variant);
+    memory_store store;
+    const array first = array::create(store, key_of("a"), metadata_of(variant)).value();
+    const auto data = counting({5, 6});
+    first.write(box::whole({5, 6}), view_of(data, {5, 6})).value();
+    const array small = resize(first, {3, 5}).value();
+    CHECK(small.metadata().shape == dims{3, 5});
+    CHECK(array::open(store, key_of("a")).value().metadata() == small.metadata());
+    CHECK(at(small.read(box::whole({3, 5})).value(), 2, 4) == 2 * 6 + 4 + 1);
+    const array large = resize(small, {9, 7}).value();
+    const tensor all = large.read(box::whole({9, 7})).value();
+    for (index_t i = 0; i < 9; ++i) {
+      for (index_t j = 0; j < 7; ++j)
+        CHECK(at(all, i, j) == (i < 3 && j < 5 ? static_cast<std::int32_t>(i * 6 + j + 1) : -7));
+    }
+    CHECK(resize(large, {0, 7}).value().read(box::whole({0, 7})).has_value());
+    CHECK(store.list(key_of("a")).value().size() == 1);  // the metadata are all that is left
+  }
+}
+
+TEST_CASE("append writes the elements before the shape") {
+  for (int variant = 0; variant < 4; ++variant) {
+    CAPTURE(variant);
+    memory_store store;
+    array grown = array::create(store, key_of("a"), metadata_of(variant)).value();
+    const auto data = counting({5, 6});
+    grown.write(box::whole({5, 6}), view_of(data, {5, 6})).value();
+    const std::vector<std::int32_t> row{100, 101, 102, 103, 104, 105};
+    for (int i = 0; i < 4; ++i) grown = append(grown, 0, view_of(row, {1, 6})).value();
+    CHECK(grown.metadata().shape == dims{9, 6});
+    const tensor all = array::open(store, key_of("a")).value().read(box::whole({9, 6})).value();
+    CHECK(at(all, 4, 5) == 30);
+    CHECK(at(all, 5, 0) == 100);
+    CHECK(at(all, 8, 5) == 105);
+    const std::vector<std::int32_t> column(9, 1);
+    const array wide = append(grown, 1, view_of(column, {9, 1})).value();
+    CHECK(at(wide.read(box::whole({9, 7})).value(), 8, 6) == 1);
+
+    CHECK(append(grown, 2, view_of(row, {1, 6})).failure().code == errc::invalid_argument);
+    CHECK(append(grown, 0, view_of(row, {6})).failure().code == errc::invalid_argument);
+    CHECK(append(grown, 1, view_of(row, {1, 6})).failure().code == errc::shape_mismatch);
+    CHECK(resize(grown, {1}).failure().code == errc::invalid_argument);
+    CHECK(resize(grown, {1, -1}).failure().code == errc::invalid_argument);
+  }
+}
+
+TEST_CASE("what an interrupted shrinking left behind does not come back") {
+  memory_store store;
+  const array first = array::create(store, key_of("a"), metadata_of(0)).value();
+  const auto data = counting({5, 6});
+  first.write(box::whole({5, 6}), view_of(data, {5, 6})).value();
+  // The metadata are there, and then the process died.
+  array_metadata cut = metadata_of(0);
+  cut.shape = {2, 6};
+  const array small = array::from_metadata(store, key_of("a"), cut).value();
+  REQUIRE(detail::write_array_documents(small));
+  const array large = resize(array::open(store, key_of("a")).value(), {5, 6}).value();
+  const tensor all = large.read(box::whole({5, 6})).value();
+  CHECK(at(all, 1, 0) == 7);
+  CHECK(at(all, 2, 0) == -7);
+  CHECK(at(all, 4, 5) == -7);
+}
+
+}  // namespace
