@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -180,6 +181,10 @@ constexpr std::uint64_t transpose_bits(std::uint64_t x) noexcept {
   return x ^ swap ^ (swap << 28);
 }
 
+/// The bytes of a row that are made together: rows often lie a power of two apart, on few lines of
+/// the cache, which one byte at a time would fetch again and again.
+inline constexpr std::size_t bit_group = 16;
+
 /// What stays in place behind the last whole element.
 inline void copy_tail(mutable_bytes to, bytes_view from, std::size_t done) {
   if (done < from.size()) std::memcpy(to.data() + done, from.data() + done, from.size() - done);
@@ -229,42 +234,52 @@ void byte_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
 template <class = void>
 void bit_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
-  std::size_t count = from.size() / type_size;
-  if (count % 8 != 0) count = 0;
-  const std::size_t row = count / 8;
-  for (std::size_t i = 0; i < row; ++i) {
-    const std::byte* const group = from.data() + 8 * i * type_size;
+  const std::size_t count = from.size() / type_size;
+  const std::size_t row = count % 8 == 0 ? count / 8 : 0;  // bytes
+  for (std::size_t i = 0; i < row; i += detail::bit_group) {
+    const std::size_t width = std::min(detail::bit_group, row - i);
     for (std::size_t j = 0; j < type_size; ++j) {
-      std::uint64_t bits = 0;
+      std::byte rows[8][detail::bit_group];
+      for (std::size_t g = 0; g < width; ++g) {
+        const std::byte* const eight = from.data() + 8 * (i + g) * type_size + j;
+        std::uint64_t bits = 0;
+        for (std::size_t k = 0; k < 8; ++k)
+          bits |= std::to_integer<std::uint64_t>(eight[k * type_size]) << 8 * k;
+        bits = detail::transpose_bits(bits);
+        for (std::size_t k = 0; k < 8; ++k)
+          rows[k][g] = static_cast<std::byte>(bits >> 8 * k & 255);
+      }
       for (std::size_t k = 0; k < 8; ++k)
-        bits |= std::to_integer<std::uint64_t>(group[k * type_size + j]) << 8 * k;
-      bits = detail::transpose_bits(bits);
-      for (std::size_t k = 0; k < 8; ++k)
-        to[(8 * j + k) * row + i] = static_cast<std::byte>(bits >> 8 * k & 255);
+        std::memcpy(to.data() + (8 * j + k) * row + i, rows[k], width);
     }
   }
-  detail::copy_tail(to, from, count * type_size);
+  detail::copy_tail(to, from, 8 * row * type_size);
 }
 
 /// Undoes `bit_shuffle`.
 template <class = void>
 void bit_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
-  std::size_t count = from.size() / type_size;
-  if (count % 8 != 0) count = 0;
-  const std::size_t row = count / 8;
-  for (std::size_t i = 0; i < row; ++i) {
-    std::byte* const group = to.data() + 8 * i * type_size;
+  const std::size_t count = from.size() / type_size;
+  const std::size_t row = count % 8 == 0 ? count / 8 : 0;  // bytes
+  for (std::size_t i = 0; i < row; i += detail::bit_group) {
+    const std::size_t width = std::min(detail::bit_group, row - i);
     for (std::size_t j = 0; j < type_size; ++j) {
-      std::uint64_t bits = 0;
+      std::byte rows[8][detail::bit_group];
       for (std::size_t k = 0; k < 8; ++k)
-        bits |= std::to_integer<std::uint64_t>(from[(8 * j + k) * row + i]) << 8 * k;
-      bits = detail::transpose_bits(bits);
-      for (std::size_t k = 0; k < 8; ++k)
-        group[k * type_size + j] = static_cast<std::byte>(bits >> 8 * k & 255);
+        std::memcpy(rows[k], from.data() + (8 * j + k) * row + i, width);
+      for (std::size_t g = 0; g < width; ++g) {
+        std::uint64_t bits = 0;
+        for (std::size_t k = 0; k < 8; ++k)
+          bits |= std::to_integer<std::uint64_t>(rows[k][g]) << 8 * k;
+        bits = detail::transpose_bits(bits);
+        std::byte* const eight = to.data() + 8 * (i + g) * type_size + j;
+        for (std::size_t k = 0; k < 8; ++k)
+          eight[k * type_size] = static_cast<std::byte>(bits >> 8 * k & 255);
+      }
     }
   }
-  detail::copy_tail(to, from, count * type_size);
+  detail::copy_tail(to, from, 8 * row * type_size);
 }
 
 }  // namespace zarrpoint::inline v0
