@@ -15,11 +15,17 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace zarrpoint;
@@ -200,4 +206,31 @@ TEST_CASE("zip: files that a zip program made, deflated and with the directory a
   REQUIRE_FALSE(without);
   CHECK(without.failure().code == errc::unsupported);
   CHECK(without.failure().message.find("zip_inflate.hpp") != std::string::npos);
+}
+
+TEST_CASE(
+    "zip: a writer that is killed leaves the file that was there, and nothing that is listed") {
+  const test::temp_directory dir;
+  const std::string path = dir / "m.zip";
+  const std::vector<float> w = ramp(200'000);
+  save(path, {{"w", w}, {"n", 0}}).value();
+  for (int round = 1; round <= 8; ++round) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      for (int n = 1;; ++n)
+        if (!save(path, {{"w", w}, {"n", n}}, {.sync = false}, context{})) ::_exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * round));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    REQUIRE(WIFSIGNALED(status));
+    const auto opened = open(path);
+    REQUIRE(opened);
+    CHECK(opened->load<std::vector<float>>("w").value() == w);
+    CHECK(opened->load<int>("n").value() >= 0);
+  }
+  const auto files = file_store::open(dir.path().string()).value();
+  CHECK(files.list(store_key::root()).value() == std::vector<list_entry>{{"m.zip", false}});
 }

@@ -270,6 +270,8 @@ TEST_CASE("publish: what killed writers left is removed, what others work on is 
   make(".m.tmp.tmp." + id);
   make(".m.tmp.short");
   test::write_file(fs::path(dir.path()) / (".m.tmp." + std::string(32, 'b')), "a file");
+  const auto file_at_work = store.create(test::key("m")).value();
+  file_at_work->write(0, as_bytes("x")).value();
   auto at_work = store.stage(test::key("m"), {.overwrite = true, .sync = false}).value();
   at_work->store().put(test::key("x"), as_bytes("x")).value();
   const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -279,8 +281,9 @@ TEST_CASE("publish: what killed writers left is removed, what others work on is 
   CHECK(names_in(dir.path()).size() == before);  // all of them are young
   detail::remove_abandoned(parent.get(), "m", 0);
   const auto left = names_in(dir.path());
-  CHECK(left.size() == before - 1);
+  CHECK(left.size() == before - 2);
   CHECK(std::find(left.begin(), left.end(), ".m.tmp." + id) == left.end());
+  CHECK(std::find(left.begin(), left.end(), ".m.tmp." + std::string(32, 'b')) == left.end());
   CHECK(at_work->commit());
   CHECK(test::read_file(fs::path(dir.path()) / "m/x") == "x");
 }

@@ -6,6 +6,7 @@
 #include <zarrpoint/store/direct_writes.hpp>
 #include <zarrpoint/store/file_root.hpp>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -31,6 +32,8 @@ class file_writer final : public blob_writer {
     if (!out->root_->options().atomic && out->create_file(std::string(key.name()))) return out;
     if (!out->create_file(temporary_name(key.name())))
       return system_error("create", out->name(), errno);
+    // As long as this process lives, so that nobody takes it for abandoned.
+    static_cast<void>(::flock(out->fd_.get(), LOCK_EX | LOCK_NB));
     out->renames_ = true;
     return out;
   }

@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/store/posix.hpp>
+#include <zarrpoint/store/publish_directory.hpp>
 #include <zarrpoint/store/zip_file.hpp>
 #include <zarrpoint/store/zip_store.hpp>
 
@@ -37,20 +38,30 @@ struct place_use {
 
 namespace detail {
 
-/// The parent of what `path` names, as a store that can be written, and the name in it.
-template <class = void>
-result<stored_place> parent_place(std::string_view path, const file_store_options& how) {
-  const std::string_view whole = path;
+/// A path in two: the directory, and the name in it.
+inline std::pair<std::string, std::string> split_path(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
-  const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
-  const std::string parent(slash == path.npos ? "."
-                                              : path.substr(0, std::max<std::size_t>(slash, 1)));
+  if (slash == path.npos) return {".", std::string(path)};
+  return {std::string(path.substr(0, std::max<std::size_t>(slash, 1))),
+          std::string(path.substr(slash + 1))};
+}
+
+/// The parent of what `path` names, as a store that can be written, and the name in it.
+template <class = void>
+result<stored_place> parent_place(const std::string& path, const file_store_options& how) {
+  const auto [parent, name] = split_path(path);
   ZARRPOINT_TRY(key, store_key::parse(name));
-  if (key.is_root())
-    return error{errc::invalid_argument, "\"" + std::string(whole) + "\" names no checkpoint"};
+  if (key.is_root()) return error{errc::invalid_argument, "\"" + path + "\" names no checkpoint"};
   ZARRPOINT_TRY(store, file_store::open(parent, how));
   return stored_place{std::move(store), std::move(key)};
+}
+
+/// Removes what killed writers of the file at `path` left beside it.
+inline void remove_abandoned_beside(const std::string& path) {
+  const auto [parent, name] = split_path(path);
+  const unique_fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) remove_abandoned(directory.get(), name);
 }
 
 /// A regular file whose path is the caller's own: a link is followed, as for a directory.
@@ -124,6 +135,7 @@ result<stored_place> zip_place(const std::string& path, const place_use& use,
                                const zip_store_options& how = {}) {
   if (use.write) {
     ZARRPOINT_TRY(at, detail::parent_place(path, {.sync = use.sync}));
+    detail::remove_abandoned_beside(path);
     return stored_place{zip_file(std::move(at.store), std::move(at.key), how), store_key::root()};
   }
   ZARRPOINT_TRY(file, detail::open_file(path));

@@ -92,9 +92,10 @@ inline int exchange_names(int parent, const char* one, const char* other) noexce
 #endif
 }
 
-/// Removes the temporary trees that killed writers of `target` left in `parent`: those of which
-/// nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may not
-/// have locked them yet, or may have exchanged them with the target and not made that durable yet.
+/// Removes the temporary trees and files that killed writers of `target` left in `parent`: those of
+/// which nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may
+/// not have locked them yet, or may have exchanged them with the target and not made that durable
+/// yet.
 inline void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600) {
   directory_stream entries(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!entries) return;
@@ -107,9 +108,10 @@ inline void remove_abandoned(int parent, const std::string& target, std::time_t 
   }
   for (const std::string& name : found) {
     const unique_fd tree(
-        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        ::openat(parent, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     struct ::stat info {};
     if (!tree || ::fstat(tree.get(), &info) != 0) continue;
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
     if (std::time(nullptr) - info.st_ctim.tv_sec < age) continue;
     if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
   }
