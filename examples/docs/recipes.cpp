@@ -114,7 +114,7 @@ bool choose_threads(const std::string& path) {
 bool compress(const std::string& path) {
   const std::vector<float> w = numbers(500'000);
 
-  const zp::leaf_rule small{.glob = "optimizer/**", .codecs = zp::zstd_codecs(1)};
+  const zp::leaf_rule small{.glob = "optimizer/**", .codecs = zp::blosc_codecs(1)};
   const auto report = zp::save(path, {{"optimizer/m", w}, {"w", w}}, {.rules = {small}}).value();
   for (const zp::leaf_report& leaf : report.leaves)
     std::printf("%s: %llu of %llu bytes\n", leaf.name.c_str(),
