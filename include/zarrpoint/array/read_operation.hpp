@@ -3,12 +3,14 @@
 #pragma once
 
 #include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/coalescing_blob.hpp>
 #include <zarrpoint/array/object_table.hpp>
 #include <zarrpoint/array/options.hpp>
 #include <zarrpoint/array/plan.hpp>
 #include <zarrpoint/array/raw_rows.hpp>
 #include <zarrpoint/array/scratch_tensor.hpp>
 #include <zarrpoint/array/stored_object.hpp>
+#include <zarrpoint/array/window_store.hpp>
 #include <zarrpoint/codec/crc32c.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -24,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint::inline v0::detail {
 
@@ -45,6 +48,7 @@ class read_operation {
     if (can_read_slabs(part)) grid_.inner_shape = slab_shape(chunk_spec_);
     ZARRPOINT_TRY(plan, box_plan::make(grid_, part));
     plan_ = plan;
+    if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(resolve_within());
     ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
     return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read(i); },
                         {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
@@ -55,6 +59,20 @@ class read_operation {
   struct opened {
     std::unique_ptr<stored_object> object;
     const object_digest* expected = nullptr;
+  };
+
+  /// An inner chunk that is there, and where its elements go.
+  struct source {
+    const plan_item& item;
+    const mutable_host_view& to;
+    const blob& bytes;
+    shard_entry entry;
+  };
+
+  /// The metadata of inner chunks that are shards.
+  struct within {
+    array_metadata metadata;
+    array_layout layout;
   };
 
   result<void> read(std::size_t i) {
@@ -76,6 +94,7 @@ class read_operation {
     scratch_pool::lease scratch = pool_->borrow(&text_);
     const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
       ZARRPOINT_TRY(made, open(key, *scratch));
+      if (made.object != nullptr) coalesce(item, *made.object);
       return std::make_shared<const opened>(std::move(made));
     };
     if (item.object_items == 1) {
@@ -94,6 +113,50 @@ class read_operation {
     out.object = std::move(object);
     if (options_.expected != nullptr) out.expected = options_.expected->find(key);
     return out;
+  }
+
+  /// Joins the reads of small inner chunks that lie next to each other.
+  void coalesce(const plan_item& item, stored_object& shard) const {
+    constexpr std::uint64_t small = 64 * 1024;
+    if (shard.index.size() == 0) return;
+    std::vector<byte_range> ranges;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < item.object_items; ++i) {
+      const shard_entry entry = shard.entry(of_.layout.slot(plan_.at(item.object_first + i).inner));
+      if (entry.absent()) continue;
+      bytes += entry.size;
+      ranges.push_back({entry.offset, entry.size});
+    }
+    if (ranges.size() < 2 || bytes / ranges.size() > small) return;
+    shard.bytes = std::make_unique<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
+                                                    pool_->resource());
+  }
+
+  /// What an inner chunk is that is a shard itself: an array of one chunk.
+  result<void> resolve_within() {
+    array_metadata metadata;
+    metadata.type = of_.metadata.type;
+    metadata.fill = of_.metadata.fill;
+    metadata.shape = metadata.chunk_shape = chunk_spec_.shape;
+    metadata.codecs = of_.layout.shard()->codecs;
+    ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
+    if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
+    within_ = std::make_unique<within>(within{std::move(metadata), std::move(layout)});
+    alone_ = how_;
+    alone_.executor = {};
+    alone_.scratch = pool_;
+    return {};
+  }
+
+  /// Reads the part of a shard within a shard that is wanted, and no more of it.
+  result<void> read_within(const source& from) {
+    const array_state inner{window_store(from.bytes, from.entry), of_.key, within_->metadata,
+                            within_->layout, alone_};
+    read_options options = options_;
+    options.expected = nullptr;
+    progress_meter silent({}, "read", 0);
+    read_operation operation(inner, alone_, from.to, options);
+    return operation.run(from.item.within, silent);
   }
 
   /// Whether chunks may be read in pieces: uncompressed ones of which no digest is to be compared.
@@ -152,18 +215,12 @@ class read_operation {
         to, {of_.fill().data(), chunk_spec_.type, to.shape, dims(to.rank(), 0), {}, {}});
   }
 
-  /// An inner chunk that is there, and where its elements go.
-  struct source {
-    const plan_item& item;
-    const mutable_host_view& to;
-    const blob& bytes;
-    shard_entry entry;
-  };
-
   result<void> read_stored(const source& from, const std::uint32_t* digest,
                            scratch_pool::lease& scratch) {
     const codec_chain& chain = of_.layout.chain();
     ZARRPOINT_CHECK(check_stored_size(chain, from.entry.size));
+    if (within_ != nullptr && !digest && from.item.within.shape != chunk_spec_.shape)
+      return read_within(from);
     if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
     if (chain.is_raw() && !digest) return read_raw(from, scratch);
     if (const auto target = chain.direct_target(from.to)) {
@@ -260,6 +317,8 @@ class read_operation {
   chunk_grid grid_;
   box_plan plan_;
   object_table<const opened> objects_;
+  std::unique_ptr<const within> within_;  // null unless inner chunks are shards
+  context alone_;                         // of one worker: what is within is read by it alone
 };
 
 }  // namespace zarrpoint::inline v0::detail

@@ -12,6 +12,7 @@
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,11 +27,17 @@ namespace zarrpoint::inline v0 {
 /// How the inner chunks of one shard are stored: what an array with shards, and a shard within a
 /// shard, have in common.
 struct shard_parts {
-  codec_chain chain;         ///< of an inner chunk
-  codec_chain index_chain;   ///< of the index as uint64[inner chunks, 2]
-  std::uint64_t index_size;  ///< stored bytes of the index
+  std::vector<codec_spec> codecs;  ///< of an inner chunk, as the metadata say
+  codec_chain chain;               ///< of an inner chunk
+  codec_chain index_chain;         ///< of the index as uint64[inner chunks, 2]
+  std::uint64_t index_size;        ///< stored bytes of the index
   index_location location;
 
+  /// Whether inner chunks are shards themselves.
+  bool is_nested() const {
+    return std::any_of(codecs.begin(), codecs.end(),
+                       [](const codec_spec& one) { return one.name == sharding_config::name; });
+  }
   /// Where the index stands in a shard of `object_size` bytes, which is not less than `index_size`.
   std::uint64_t index_offset(std::uint64_t object_size) const noexcept {
     return location == index_location::end ? object_size - index_size : 0;
@@ -140,7 +147,8 @@ inline result<shard_parts> array_codecs::make_parts(const sharding_config& confi
   if (!index_chain.fixed_size() || !index_chain.can_encode())
     return error{errc::unsupported, "sharding_indexed: index_codecs of variable size"};
   const std::uint64_t index_size = index_chain.encoded_bound();
-  return shard_parts{std::move(chain), std::move(index_chain), index_size, config.location};
+  return shard_parts{config.codecs, std::move(chain), std::move(index_chain), index_size,
+                     config.location};
 }
 
 namespace detail {

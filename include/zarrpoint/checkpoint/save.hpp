@@ -177,8 +177,9 @@ result<save_report> write_checkpoint(const any_store& store, const save_plan& pl
   save_options of_root = options;
   of_root.consolidated_metadata =
       options.consolidated_metadata &&
-      std::all_of(plan.leaves.begin(), plan.leaves.end(),
-                  [](const planned_leaf& leaf) { return leaf.metadata.type.is_core(); });
+      std::all_of(plan.leaves.begin(), plan.leaves.end(), [](const planned_leaf& leaf) {
+        return all_scalars(leaf.metadata.type, [](const dtype& type) { return type.is_core(); });
+      });
   ZARRPOINT_TRY(as_asked, put_root_document(
                               store, {document, plan.groups, of_root, how.limit.metadata_bytes}));
   if (!as_asked)

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/coalescing_blob.hpp>
+
+#include "support/array_cases.hpp"
+#include "support/recording_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+std::vector<std::byte> numbered(std::size_t size) {
+  std::vector<std::byte> out(size);
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<std::byte>(i * 7 + i / 256);
+  return out;
+}
+
+TEST_CASE("neighbours are read at a time, once, and what is asked for again still comes") {
+  recording_store store;
+  const auto data = numbered(std::size_t{3} << 20);
+  store.set("a", data);
+  const std::size_t base = 100000;
+  std::vector<detail::byte_range> ranges;
+  for (std::size_t i = 0; i < 50; ++i) ranges.push_back({base + 1000 * (49 - i), 900});
+  ranges.push_back({2000000, 10});  // far from all others
+  detail::coalescing_blob blob(store.open(key_of("a")).value(), ranges, default_resource());
+  CHECK(blob.runs() == 2);
+  CHECK(blob.size() == data.size());
+  store->reads = 0;
+  std::vector<std::byte> into(1000);
+  const auto check = [&](std::size_t offset, std::size_t size) {
+    REQUIRE(blob.read(offset, mutable_bytes(into).first(size)));
+    CHECK(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size),
+                     data.begin() + static_cast<std::ptrdiff_t>(offset)));
+  };
+  for (const auto& one : ranges) check(one.offset, one.size);
+  CHECK(store->reads == 2);
+  check(ranges[3].offset, ranges[3].size);
+  check(0, 1000);
+  check(2000005, 100);
+  CHECK(store->reads == 5);
+  CHECK(blob.read(data.size(), mutable_bytes(into).first(1)).failure().code == errc::out_of_range);
+}
+
+TEST_CASE("runs end where they would be too long; failures are those of the store") {
+  recording_store store;
+  store.set("a", numbered(std::size_t{3} << 20));
+  std::vector<detail::byte_range> ranges;
+  for (std::size_t i = 0; i < 3 * 64; ++i) ranges.push_back({i * 16384, 16384});
+  detail::coalescing_blob blob(store.open(key_of("a")).value(), ranges, default_resource());
+  CHECK(blob.runs() == 3);
+  store->reads_until_failure = 0;
+  std::vector<std::byte> into(16384);
+  CHECK(blob.read(0, into).failure().code == errc::io);
+  store->reads_until_failure = 100;
+  CHECK(blob.read(0, into));
+}
+
+TEST_CASE("an array of many small inner chunks takes few reads") {
+  recording_store store;
+  auto metadata = sharded_metadata(raw_metadata(dtype_kind::int32, {64, 64}, {64, 64}), {4, 4});
+  const array made = array::create(store, key_of("a"), metadata).value();
+  const auto data = counting({64, 64});
+  made.write(box::whole({64, 64}), view_of(data, {64, 64})).value();
+  store->reads = 0;
+  CHECK(elements_of(made.read(box::whole({64, 64})).value().view()) ==
+        elements_of(view_of(data, {64, 64})));
+  CHECK(store->reads == 2);  // the index, and all 256 inner chunks
+}
+
+}  // namespace
