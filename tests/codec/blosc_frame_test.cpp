@@ -147,4 +147,12 @@ TEST_CASE("blosc_frame: kept memory comes from the resource") {
     CHECK(memory.get(2000).failure().code == zp::errc::resource_limit);
   }
   CHECK(budget.in_use() == 0);
+
+  zp::limited_resource large(std::size_t{16} << 20);
+  zp::detail::blosc_memory memory(large);
+  for (const std::size_t megabytes : {4u, 5u}) {
+    CHECK(memory.get(megabytes << 20));
+    memory.trim();
+    CHECK(large.in_use() == (megabytes == 4 ? std::size_t{4} << 20 : 0));
+  }
 }

@@ -151,7 +151,10 @@ struct blosc_base {
       case blosc_compressor::zlib: how.format = blosc_format::zlib; break;
       case blosc_compressor::zstd: how.format = blosc_format::zstd; break;
     }
-    return blosc_writer<Streams>(how, from, scratch).run(to);
+    result<std::size_t> written = blosc_writer<Streams>(how, from, scratch).run(to);
+    scratch.state<blosc_memory>().trim();
+    scratch.state<plane_memory>().trim();
+    return written;
   }
 
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {

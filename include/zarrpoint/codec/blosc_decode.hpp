@@ -26,6 +26,13 @@ class blosc_reader {
 
   /// All of the frame into `to`, which has room for it.
   result<void> run(mutable_bytes to) {
+    result<void> status = blocks(to);
+    scratch_->template state<blosc_memory>().trim();
+    return status;
+  }
+
+ private:
+  result<void> blocks(mutable_bytes to) {
     for (std::size_t i = 0; i < header_.block_count(); ++i) {
       const mutable_bytes into = to.subspan(i * header_.block_size, header_.block_bytes(i));
       result<void> status = block(i, into);
@@ -34,7 +41,6 @@ class blosc_reader {
     return {};
   }
 
- private:
   result<void> block(std::size_t i, mutable_bytes into) {
     const std::byte* const starts = frame_.data() + blosc_header::size;
     const std::size_t start = load_le<std::uint32_t>(starts + blosc_header::length_size * i);

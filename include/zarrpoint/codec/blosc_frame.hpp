@@ -129,6 +129,11 @@ class blosc_memory {
     }
     return held_.bytes().first(bytes);
   }
+  /// Gives back what is more than the blocks of most frames need.
+  void trim() {
+    constexpr std::size_t kept = std::size_t{4} << 20;
+    if (held_.size() > kept) held_ = {};
+  }
 
  private:
   memory_resource* resource_;
