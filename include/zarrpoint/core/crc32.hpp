@@ -31,8 +31,8 @@ consteval crc32_tables make_crc32_tables() {
   return out;
 }
 
-/// The CRC-32 of what had `crc` with `bytes` after it; 0 is that of nothing. 16 bytes a step: 2 to
-/// 3 GB/s, more than a disk gives.
+/// The CRC-32 of what had `crc` with `bytes` after it; 0 is that of nothing. 16 bytes a step: 1.6
+/// GB/s with -O2, 2.0 with -O3, as zlib.
 inline std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexcept {
   static constexpr crc32_tables tables = make_crc32_tables();
   std::uint32_t state = ~crc;
