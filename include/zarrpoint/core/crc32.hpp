@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The checksum of zip members and of the codec `numcodecs.crc32`: CRC-32 of ISO 3309, reflected, as zlib's `crc32`.
+// The checksum of zip members and of the codec `numcodecs.crc32`: CRC-32 of ISO 3309, reflected, as
+// zlib's `crc32`.
 
 namespace zarrpoint::inline v0::detail {
 
