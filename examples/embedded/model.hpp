@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/store/read_only_store.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <array>
@@ -35,10 +36,14 @@ struct model {
 /// What the model was saved with; files that need another codec are refused.
 using codecs = zp::codec_registry<zp::bytes_codec, zp::crc32c_codec, zp::zstd_decoder>;
 
+/// Directories, to be read: no zip files, and nothing that writes.
+using stores = zp::store_registry<zp::read_only_file_scheme>;
+
 /// No thread is started, whatever the file says costs at most this, and all tensors, staging and
 /// codec states come from `memory`.
 inline zp::context within(zp::memory_resource& memory) {
   return {.codecs = codecs::table(),
+          .stores = stores::table(),
           .limit = {.bytes_in_flight = 256 << 10,
                     .memory = 1 << 20,
                     .metadata_bytes = 64 << 10,

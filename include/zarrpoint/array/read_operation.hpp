@@ -142,20 +142,20 @@ class read_operation {
     ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
     if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
     within_ = std::make_unique<within>(within{std::move(metadata), std::move(layout)});
-    alone_ = how_;
-    alone_.executor = {};
-    alone_.scratch = pool_;
+    alone_.emplace(how_);
+    alone_->executor = {};
+    alone_->scratch = pool_;
     return {};
   }
 
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> read_within(const source& from) {
     const array_state inner{window_store(from.bytes, from.entry), of_.key, within_->metadata,
-                            within_->layout, alone_};
+                            within_->layout, *alone_};
     read_options options = options_;
     options.expected = nullptr;
     progress_meter silent({}, "read", 0);
-    read_operation operation(inner, alone_, from.to, options);
+    read_operation operation(inner, *alone_, from.to, options);
     return operation.run(from.item.within, silent);
   }
 
@@ -318,7 +318,7 @@ class read_operation {
   box_plan plan_;
   object_table<const opened> objects_;
   std::unique_ptr<const within> within_;  // null unless inner chunks are shards
-  context alone_;                         // of one worker: what is within is read by it alone
+  std::optional<context> alone_;          // of one worker: what is within is read by it alone
 };
 
 }  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/concepts.hpp>
+#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/url.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// Another store, of which only what reads is left: what writes is not even compiled, which is what
+/// a small program wants that loads and does nothing else.
+template <listable_store S>
+class read_only_store {
+ public:
+  explicit read_only_store(S base) : base_(std::move(base)) {}
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const { return base_.open(key); }
+  std::string describe(const store_key& key) const { return base_.describe(key); }
+  result<std::vector<list_entry>> list(const store_key& prefix) const { return base_.list(prefix); }
+
+ private:
+  S base_;
+};
+
+/// `file://` and paths, directories only and only to be read: for the table of a small loader,
+/// `context{.stores = store_registry<read_only_file_scheme>::table()}`. Errors: `unsupported` to
+/// write.
+struct read_only_file_scheme {
+  static constexpr std::string_view name = "file";
+  template <class = void>
+  static result<stored_place> open_directory(const url& at) {
+    ZARRPOINT_TRY(path, at.path());
+    ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true}));
+    return stored_place{read_only_store<file_store>(std::move(store)), store_key::root()};
+  }
+  static result<stored_place> open(const url& at, const place_use& use) {
+    if (use.write) return error{errc::unsupported, "the table of stores only reads"};
+    return open_directory(at);
+  }
+};
+
+}  // namespace zarrpoint::inline v0
