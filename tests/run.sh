@@ -92,6 +92,10 @@ aarch64() {
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
+conformance() {
+  python_packages && "$venv/bin/python" tests/conformance/run.py build/conformance &&
+    "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
+}
 cli() {
   python_packages && cmake --preset dev &&
     cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
@@ -106,7 +110,7 @@ fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64" # other compilers and machines: only when named
 
 run_steps() {
