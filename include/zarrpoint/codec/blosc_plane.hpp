@@ -95,7 +95,7 @@ result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
   // The second try goes to memory of its own, and only if it can be better.
   const std::size_t room = (coded ? *coded : to.size()) / 50 * 49;
   ZARRPOINT_TRY(memory, scratch.state<plane_memory>().get(room));
-  const result<std::size_t> matched = zstd_codec{.level = level}.encode(from, memory, scratch);
+  result<std::size_t> matched = zstd_codec{.level = level}.encode(from, memory, scratch);
   if (!matched) return matched.failure().code == errc::out_of_range ? coded : matched;
   std::memcpy(to.data(), memory.data(), *matched);
   return matched;
