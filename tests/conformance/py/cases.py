@@ -65,7 +65,7 @@ def types_and_codecs():
     for kind in KINDS.values():
         if kind.v3 is not None:
             for chain in chains.v3(kind):
-                yield array_v3(kind, chain)
+                yield array_v3(kind, chain, chain.shape)
         if kind.v2 is not None:
             if kind.fill2 is None:
                 kind = replace(kind, fill=bytes(kind.size))

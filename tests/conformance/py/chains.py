@@ -14,6 +14,7 @@ class Chain:
     modest: bool = False  # codecs compute: small whole numbers only
     lossy: bool = False  # what is read is what the peer itself reads back
     chunk: tuple = (4, 6)
+    shape: tuple = (7, 10)
 
 
 def codec(name, **configuration):
@@ -106,8 +107,11 @@ def arrays_v3(kind):
             yield Chain("packbits, first_byte", "packbits", [codec("packbits", padding_encoding="first_byte")])
     if kind.variable:
         return  # nobody reshapes them
-    yield Chain("reshape", "reshape", [codec("reshape", shape=[-1]), one])
-    yield Chain("reshape of axes", "reshape", [codec("reshape", shape=[2, 2, [1]]), one])
+    # Of whole chunks, as zarrs decodes none in part through a reshape.
+    shapes = {"flat": [-1], "axes": [[0], 2, 3], "first axis split": [2, 2, [1]], "merged axes": [[0, 1]]}
+    for name, to in shapes.items():
+        chain = [codec("reshape", shape=to), one]
+        yield Chain(f"reshape, {name}", "reshape", chain, shape=(8, 12))
     if not number(kind):
         return
     yield from computing_v3(kind, one)

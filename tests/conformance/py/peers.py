@@ -16,12 +16,46 @@ import numpy as np
 import tensorstore
 import zarr
 import zarrs  # noqa: F401  registers its codec pipeline with zarr
+from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.metadata.v2 import ArrayV2Metadata
 from zarr.core.metadata.v3 import ArrayV3Metadata
+from zarr.registry import register_codec
 
 warnings.simplefilter("ignore")
 zarr.config.set({"async.concurrency": 1, "threading.max_workers": 1})
+
+
+def name_codec(name, base):
+    """Has zarr-python hand over the metadata of a codec that zarrs may have, though it has not."""
+
+    class Named(base):
+        is_fixed_size = True
+
+        def __init__(self, configuration):
+            self.configuration = configuration
+
+        @classmethod
+        def from_dict(cls, data):
+            return cls(data.get("configuration", {}))
+
+        def to_dict(self):
+            return {"name": name, "configuration": self.configuration}
+
+        def compute_encoded_size(self, size, _spec):
+            return size
+
+        async def _decode_single(self, *_):
+            raise NotImplementedError(name)
+
+        _encode_single = _decode_single
+
+    register_codec(name, Named)
+
+
+for registered in ("reshape", "scale_offset", "bitround", "cast_value"):
+    name_codec(registered, ArrayArrayCodec)
+name_codec("packbits", ArrayBytesCodec)
 
 
 def to_numpy(kind, values):

@@ -59,7 +59,8 @@ def zarr_python():
     rule(PYTHON, {"json2", "msgpack2", "categorize"}, "zarr-python 3 knows object arrays only with vlen-utf8 and "
          "vlen-bytes", message=no_type)  # fmt: skip
     for name in ("reshape", "packbits", "scale_offset", "bitround", "cast_value"):
-        rule(PYTHON, name, f"zarr-python 3.1 has not the registered codec `{name}`", message="Unknown codec: ", also={"v3"})
+        rule("zarr-python", name, f"zarr-python 3.1 has not the registered codec `{name}`",
+             message="NotImplementedError|cannot reshape", also={"v3"})  # fmt: skip
     rule(PYTHON, "transpose, shard of 3 x 2", "zarr-python compares the inner chunks with the shape of the shard "
          "before it is transposed", message="needs to be divisible")  # fmt: skip
     rule(PYTHON, "rectilinear", "rectilinear grids came after zarr-python 3.1",
@@ -108,6 +109,15 @@ def zarrs():
          message="does not support the FixedScaleOffset|UnsupportedMetadataError")  # fmt: skip
 
 
+def zarrs_registered():
+    rule("zarrs", {"bitround", "scale_offset", "cast_value"}, "the Python package of zarrs has not the registered codecs "
+         "bitround, scale_offset and cast_value", message="UnsupportedMetadataError", also={"v3"})  # fmt: skip
+    rule("zarrs", "reshape, first axis split", "zarrs refuses a reshape that names an axis after split ones", message="UnsupportedMetadataError")
+    why = "zarrs leaves out the byte of `padding_encoding` where elements fill their bytes"
+    rule("zarrs", "packbits, first_byte", why, state=DIFFERS, directions=("ours to peer",))
+    rule("zarrs", "packbits, first_byte", why, state=WE_REFUSE, directions=("peer to ours",))
+
+
 def tensorstore():
     peer = "tensorstore"
     no_type = "not one of the supported|Unsupported zarr dtype"
@@ -139,7 +149,7 @@ def unclear():
     rule("numcodecs", "msgpack2", "numcodecs has msgpack2 only where msgpack is installed", message="not available")
 
 
-for define in (zarr_python, zarr_python_values, zarrs, tensorstore, unclear):
+for define in (zarr_python, zarr_python_values, zarrs, zarrs_registered, tensorstore, unclear):
     define()
 
 
