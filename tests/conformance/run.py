@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "py"))
 
+import documents
 import exchange
 import ours
 import report
@@ -38,11 +39,11 @@ def unused(outcomes):
     return [rule for number, rule in enumerate(RULES) if number not in used]
 
 
-def check_page(outcomes, update):
+def check_page(outcomes, rows, update):
     """Whether the page says what came out."""
     old = PAGE.read_text(encoding="utf-8")
     before, rest = old.split(report.BEGIN)
-    new = before + report.page(outcomes) + rest.split(report.END)[1]
+    new = before + report.page(outcomes, rows) + rest.split(report.END)[1]
     if update:
         PAGE.write_text(new, encoding="utf-8")
     elif new != old:
@@ -71,7 +72,9 @@ def main():
     print(f"{len(outcomes)} exchanges, {len(unexplained(outcomes))} without an explanation")
     good = good and not unexplained(outcomes)
     if not arguments.only:
-        good = check_page(outcomes, arguments.update) and good
+        rows, wrong = documents.results(ours.Ours(driver), folder / "arrays")
+        print("\n".join([f"{len(rows)} unusual documents, {len(wrong)} not as expected", *wrong]))
+        good = check_page(outcomes, rows, arguments.update) and good and not wrong
     return 0 if good else 1
 
 

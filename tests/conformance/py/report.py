@@ -79,7 +79,7 @@ def explained(outcomes):
     return lines[1:]
 
 
-def page(outcomes):
+def page(outcomes, documents):
     """The lines between the marks."""
     letters = ", ".join(f"**{letter}** {peer}" for peer, letter in PEERS.items())
     return "\n".join([
@@ -92,6 +92,9 @@ def page(outcomes):
         *matrix(outcomes, 3), "",
         "### Zarr v2", "",
         *matrix(outcomes, 2), "",
+        "### Unusual metadata", "",
+        "Who opens an array whose metadata are not quite as the specification has them; –: refuses it.", "",
+        *table(["", "zarrpoint", "zarr-python", "tensorstore"], documents), "",
         "### What is not the same, and why", "",
         *explained(outcomes), "",
         END,
