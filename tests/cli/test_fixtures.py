@@ -38,6 +38,7 @@ class Fixtures(Case):
                     self.assertEqual(done.stdout, known[0].read_bytes(), path)
                 counts["equal"] += 1
         print(f"\n  known values: {dict(counts)}", flush=True)
+        self.assertEqual(counts["refused as unsupported"], 0)
 
     def test_every_path(self):
         places = set()

@@ -3,6 +3,8 @@
 
 // `zarrpoint cat`: the values of an array, for people and for programs.
 
+#include <zarrpoint/codec/bytes.hpp>
+
 #include "commands.hpp"
 #include "element_text.hpp"
 #include "npy.hpp"
@@ -14,6 +16,9 @@
 #include "terminal.hpp"
 #include "text.hpp"
 #include "utf32_texts.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace cli {
 
@@ -38,9 +43,28 @@ zp::result<void> put_elements(const wanted& of) {
       });
 }
 
+/// Records of Zarr v2 as they are stored: each field has a byte order of its own there.
+zp::result<void> put_stored_records(const wanted& of) {
+  const std::vector<zp::codec_spec>& codecs = of.array().codecs;
+  const auto bytes = std::find_if(codecs.begin(), codecs.end(),
+                                  [](const zp::codec_spec& one) { return one.name == "bytes"; });
+  if (bytes == codecs.end()) return put_elements(of);
+  ZARRPOINT_TRY(codec, zp::bytes_codec::from_configuration(bytes->configuration));
+  zp::codec_workspace scratch;
+  std::vector<std::byte> stored;
+  return for_each_block(of.from, of.index, of.part.part,
+                        [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                          ZARRPOINT_TRY(bound, codec.resolve(block.spec()));
+                          stored.resize(block.size() * block.type().size());
+                          ZARRPOINT_CHECK(bound.encode(block.view(), stored, scratch));
+                          return put(zp::bytes_view(stored));
+                        });
+}
+
 zp::result<void> put_raw(const wanted& of) {
   if (of.type().is_variable())
     return zp::error{zp::errc::unsupported, "strings have no raw form; --json writes them"};
+  if (of.type().record() != nullptr && of.array().zarr_format == 2) return put_stored_records(of);
   return put_elements(of);
 }
 

@@ -73,6 +73,7 @@ class block_comparison {
     if (a.type().is_variable()) return compare_text(a, b, first);
     const std::size_t size = a.type().size();
     if (std::memcmp(a.view().data, b.view().data, a.size() * size) == 0) return;
+    if (!a.type().is_number()) return compare_bytes(a, b, first);
     zp::visit_dtype(a.type(), [&]<class T>() {
       const std::byte* x = a.view().data;
       const std::byte* y = b.view().data;
@@ -105,7 +106,19 @@ class block_comparison {
     }
   }
 
-  void remember(zp::dtype type, std::pair<const std::byte*, const std::byte*> at,
+  /// Of records, text of one length and times: they differ or they do not.
+  void compare_bytes(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
+    to_.comparable = false;
+    const std::size_t size = a.type().size();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::byte* const x = a.view().data + i * size;
+      const std::byte* const y = b.view().data + i * size;
+      if (std::memcmp(x, y, size) == 0 || to_.count++ != 0) continue;
+      remember(a.type(), {x, y}, first + i);
+    }
+  }
+
+  void remember(const zp::dtype& type, std::pair<const std::byte*, const std::byte*> at,
                 std::uint64_t place) {
     to_.first = place;
     append_plain(to_.a, at.first, type);

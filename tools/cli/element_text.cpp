@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "element_text.hpp"
 
+#include <zarrpoint/core/record.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/core/visit.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <cstring>
 
 namespace cli {
@@ -66,15 +68,95 @@ void append_value(std::string& out, T value, bool json) {
   }
 }
 
-void append(std::string& out, const std::byte* at, zp::dtype type, bool json) {
-  if (type.is_variable()) {
-    const auto& text = *reinterpret_cast<const std::string*>(at);
+void append_text(std::string& out, std::string_view text, bool json) {
+  if (json) {
+    append_json_string(out, text);
+  } else {
+    out += '"' + escaped(text) + '"';
+  }
+}
+
+/// Bytes as hexadecimal digits.
+void append_hex(std::string& out, const std::byte* at, std::size_t size) {
+  out += '"';
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto byte = static_cast<unsigned>(at[i]);
+    out += "0123456789abcdef"[byte >> 4];
+    out += "0123456789abcdef"[byte & 15];
+  }
+  out += '"';
+}
+
+/// Code points up to the zeros at the end; what is none becomes U+FFFD.
+std::string text_of_utf32(const std::byte* at, std::size_t size) {
+  std::u32string points(size / 4, U'\0');
+  std::memcpy(points.data(), at, size);
+  while (!points.empty() && points.back() == U'\0') points.pop_back();
+  std::string out;
+  for (const char32_t point : points)
+    if (!zp::append_code_point(out, point)) zp::append_code_point(out, U'\uFFFD');
+  return out;
+}
+
+void append(std::string& out, const std::byte* at, const zp::dtype& type, bool json);
+
+/// The elements of a field, in lists of lists when it has a shape.
+void append_field(std::string& out, const std::byte* at, const zp::record_field& field,
+                  std::size_t axis, bool json) {
+  if (axis == field.shape.rank()) return append(out, at, field.type, json);
+  std::size_t step = field.type.size();
+  for (std::size_t d = axis + 1; d < field.shape.rank(); ++d)
+    step *= static_cast<std::size_t>(field.shape[d]);
+  out += '[';
+  for (zp::index_t i = 0; i < field.shape[axis]; ++i) {
+    if (i != 0) out += json ? "," : ", ";
+    append_field(out, at + static_cast<std::size_t>(i) * step, field, axis + 1, json);
+  }
+  out += ']';
+}
+
+void append_record(std::string& out, const std::byte* at, const zp::dtype& type, bool json) {
+  out += json ? '{' : '(';
+  bool first = true;
+  for (const zp::record_field& field : fields_of(type)) {
+    if (!first) out += json ? "," : ", ";
+    first = false;
     if (json) {
-      append_json_string(out, text);
-    } else {
-      out += '"' + escaped(text) + '"';
+      append_json_string(out, field.name);
+      out += ':';
     }
-    return;
+    append_field(out, at + field.offset, field, 0, json);
+  }
+  out += json ? '}' : ')';
+}
+
+void append_time(std::string& out, const std::byte* at, bool json) {
+  std::int64_t count = 0;
+  std::memcpy(&count, at, sizeof count);
+  if (count == INT64_MIN) {
+    out += json ? "\"NaT\"" : "NaT";
+  } else {
+    out += std::to_string(count);
+  }
+}
+
+void append(std::string& out, const std::byte* at, const zp::dtype& type, bool json) {
+  switch (type.kind()) {
+    case zp::dtype_kind::string:
+    case zp::dtype_kind::bytes:
+      return append_text(out, *reinterpret_cast<const std::string*>(at), json);
+    case zp::dtype_kind::fixed_length_utf32:
+      return append_text(out, text_of_utf32(at, type.size()), json);
+    case zp::dtype_kind::null_terminated_bytes: {
+      std::string_view text(reinterpret_cast<const char*>(at), type.size());
+      while (text.ends_with('\0')) text.remove_suffix(1);
+      return append_text(out, text, json);
+    }
+    case zp::dtype_kind::raw: return append_hex(out, at, type.size());
+    case zp::dtype_kind::datetime64:
+    case zp::dtype_kind::timedelta64: return append_time(out, at, json);
+    case zp::dtype_kind::record: return append_record(out, at, type, json);
+    default: break;
   }
   zp::visit_dtype(type, [&]<class T>() {
     if constexpr (std::same_as<T, bool>) {
@@ -89,11 +171,11 @@ void append(std::string& out, const std::byte* at, zp::dtype type, bool json) {
 
 }  // namespace
 
-void append_plain(std::string& out, const std::byte* at, zp::dtype type) {
+void append_plain(std::string& out, const std::byte* at, const zp::dtype& type) {
   append(out, at, type, false);
 }
 
-void append_json(std::string& out, const std::byte* at, zp::dtype type) {
+void append_json(std::string& out, const std::byte* at, const zp::dtype& type) {
   append(out, at, type, true);
 }
 

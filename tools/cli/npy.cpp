@@ -164,11 +164,12 @@ zp::result<void> parse_dictionary(literal from, npy_header& out) {
   return {};
 }
 
-char kind_letter(zp::dtype type) {
+char kind_letter(const zp::dtype& type) {
   if (type == zp::dtype_kind::bool_) return 'b';
+  if (type.is_below_byte()) return '\0';
+  if (type == zp::dtype_kind::complex64 || type == zp::dtype_kind::complex128) return 'c';
   if (type.is_signed_integer()) return 'i';
   if (type.is_unsigned_integer()) return 'u';
-  if (type.is_complex()) return 'c';
   const bool known = type == zp::dtype_kind::float16 || type == zp::dtype_kind::float32 ||
                      type == zp::dtype_kind::float64;
   return known ? 'f' : '\0';

@@ -110,6 +110,13 @@ class measurement {
       ZARRPOINT_CHECK(read([&](const zp::tensor& block) { look_at_text(block); }));
       return out_;
     }
+    if (!array_.spec->type.is_number()) {
+      ZARRPOINT_CHECK(read([&](const zp::tensor& block) {
+        count_empty(block);
+        sample(block);
+      }));
+      return out_;
+    }
     ZARRPOINT_CHECK(read([&](const zp::tensor& block) {
       first_pass(block);
       sample(block);
@@ -132,6 +139,17 @@ class measurement {
       if (text.empty()) ++out_.zero;
       ++out_.count;
     }
+  }
+
+  /// Of records, text of one length and times: which are all zero.
+  void count_empty(const zp::tensor& block) {
+    const std::size_t size = block.type().size();
+    const std::byte* const data = block.view().data;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const std::byte* const at = data + i * size;
+      if (std::all_of(at, at + size, [](std::byte b) { return b == std::byte{0}; })) ++out_.zero;
+    }
+    out_.count += block.size();
   }
 
   void first_pass(const zp::tensor& block) {
@@ -199,7 +217,7 @@ class measurement {
   void sample(const zp::tensor& block) {
     const std::size_t size = block.type().size();
     const std::size_t bytes = block.size() * size;
-    const std::size_t step = piece_bytes / size * size;
+    const std::size_t step = std::max<std::size_t>(piece_bytes / size, 1) * size;
     std::vector<std::byte> room(ZSTD_compressBound(step));
     std::vector<std::byte> shuffled(step);
     for (std::size_t at = 0; at < bytes && out_.sampled < sample_limit; at += step) {

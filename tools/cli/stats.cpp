@@ -69,25 +69,8 @@ std::string histogram_text(const statistics& found) {
   return out;
 }
 
-std::string number_text(const statistics& of, const entry& array) {
-  std::string out = "  values " + std::to_string(of.count);
-  if (array.spec->type.is_variable()) {
-    out += "  empty " + std::to_string(of.zero) + "  bytes " + std::to_string(of.text_bytes);
-    if (of.count != 0)
-      out +=
-          "  shortest " + std::to_string(of.shortest) + "  longest " + std::to_string(of.longest);
-    return out + '\n';
-  }
-  out += "  NaN " + std::to_string(of.nan) + "  Inf " + std::to_string(of.infinite) + "  zero " +
-         std::to_string(of.zero) + '\n';
-  if (of.finite != 0) {
-    const std::string what = array.spec->type.is_complex() ? "  of magnitudes: " : "  ";
-    out += what + "min " + of.min_text + "  max " + of.max_text + "  mean " + shortest(of.mean) +
-           "  deviation " + shortest(of.deviation) + '\n';
-  }
-  if (of.exponent_bits != 0 && of.count != 0)
-    out += "  exponent entropy " + fixed(of.exponent_entropy, 2) + " of " +
-           std::to_string(of.exponent_bits) + " bits\n";
+std::string compression_text(const statistics& of, const entry& array) {
+  std::string out;
   if (of.sampled != 0) {
     out += "  compression: zstd:1 " + fixed(ratio(of.sampled, of.zstd), 2) +
            "x, bytes apart and zstd:1 " + fixed(ratio(of.sampled, of.shuffled_zstd), 2) + "x";
@@ -99,10 +82,42 @@ std::string number_text(const statistics& of, const entry& array) {
   return out;
 }
 
+std::string number_text(const statistics& of, const entry& array) {
+  std::string out = "  values " + std::to_string(of.count);
+  if (array.spec->type.is_variable()) {
+    out += "  empty " + std::to_string(of.zero) + "  bytes " + std::to_string(of.text_bytes);
+    if (of.count != 0)
+      out +=
+          "  shortest " + std::to_string(of.shortest) + "  longest " + std::to_string(of.longest);
+    return out + '\n';
+  }
+  if (!array.spec->type.is_number()) {
+    out += "  zero " + std::to_string(of.zero) + '\n';
+    return out + compression_text(of, array);
+  }
+  out += "  NaN " + std::to_string(of.nan) + "  Inf " + std::to_string(of.infinite) + "  zero " +
+         std::to_string(of.zero) + '\n';
+  if (of.finite != 0) {
+    const std::string what = array.spec->type.is_complex() ? "  of magnitudes: " : "  ";
+    out += what + "min " + of.min_text + "  max " + of.max_text + "  mean " + shortest(of.mean) +
+           "  deviation " + shortest(of.deviation) + '\n';
+  }
+  if (of.exponent_bits != 0 && of.count != 0)
+    out += "  exponent entropy " + fixed(of.exponent_entropy, 2) + " of " +
+           std::to_string(of.exponent_bits) + " bits\n";
+  return out + compression_text(of, array);
+}
+
 zp::node extreme_node(const std::string& text, double value, zp::dtype type) {
   if (!type.is_integer()) return number_node(value);
   auto exact = zp::parse_json(zp::as_bytes(text));
   return exact ? *std::move(exact) : number_node(value);
+}
+
+zp::node compression_node(const statistics& of) {
+  return zp::node::object{{"sampled_bytes", of.sampled},
+                          {"zstd_bytes", of.zstd},
+                          {"shuffled_zstd_bytes", of.shuffled_zstd}};
 }
 
 zp::node json_of(const statistics& of, const entry& array) {
@@ -116,6 +131,11 @@ zp::node json_of(const statistics& of, const entry& array) {
     out.set("text_bytes", of.text_bytes);
     out.set("shortest", of.shortest);
     out.set("longest", of.longest);
+    return out;
+  }
+  if (!type.is_number()) {
+    out.set("zero", of.zero);
+    out.set("compression", compression_node(of));
     return out;
   }
   out.set("nan", of.nan);
@@ -138,9 +158,7 @@ zp::node json_of(const statistics& of, const entry& array) {
     out.set("exponent_entropy", number_node(of.exponent_entropy));
   }
   out.set("byte_entropy", number_node(of.byte_entropy));
-  out.set("compression", zp::node::object{{"sampled_bytes", of.sampled},
-                                          {"zstd_bytes", of.zstd},
-                                          {"shuffled_zstd_bytes", of.shuffled_zstd}});
+  out.set("compression", compression_node(of));
   return out;
 }
 
