@@ -78,6 +78,8 @@ def with_fill(random, kind, peer, version):
         for given, element in FILLS.get(kind.name, [])
         if "0x" not in str(given) and not (peer == "numcodecs" and given == "NaT")
     ]
+    if peer == "zarr-python":  # which takes any NaN for the fill value, and leaves such chunks out
+        options = [option for option in options if "NaN" not in str(option[0])]
     if kind.name == "null_terminated_bytes":
         options = [(b64encode(element).decode(), element) for _, element in options]
     if not options or random.random() < 0.5:
