@@ -344,4 +344,36 @@ TEST_CASE("strings in shards") {
   CHECK(w.read(box{{0}, {2}}).value().data<std::string>()[1] == texts[3]);
 }
 
+TEST_CASE("inner chunks begin at multiples of the alignment, unless they are small or packed") {
+  // 64 KiB of noise an inner chunk, which zstd stores in a little more.
+  auto metadata = raw_metadata(dtype_kind::uint8, {4, 65521}, {4, 65521});
+  metadata.codecs.push_back(zstd_spec());
+  metadata = sharded_metadata(metadata, {1, 65521});
+  std::vector<std::uint8_t> data(4 * 65521);
+  random_source random(3);
+  for (std::uint8_t& one : data) one = static_cast<std::uint8_t>(random());
+  const auto offsets = [&](std::uint32_t alignment) {
+    recording_store store;
+    const array made = array::create(store, key_of("w"), metadata).value();
+    made.write(box::whole(metadata.shape), view_of(std::as_const(data), metadata.shape),
+               write_options{.alignment = alignment})
+        .value();
+    CHECK(elements_of(made.read(box::whole(metadata.shape)).value().view()) ==
+          elements_of(view_of(std::as_const(data), metadata.shape)));
+    const recording_store::bytes shard = store.at("w/c/0/0");
+    codec_workspace scratch;
+    const shard_parts& parts = *made.layout().shard();
+    const shard_index index =
+        detail::decode_index(parts, bytes_view(shard).last(parts.index_size), shard.size(), scratch)
+            .value();
+    std::vector<std::uint64_t> out;
+    for (std::size_t i = 0; i < index.size(); ++i) out.push_back(index[i].offset);
+    return out;
+  };
+  for (const std::uint64_t at : offsets(64)) CHECK(at % 64 == 0);
+  for (const std::uint64_t at : offsets(4096)) CHECK(at % 4096 == 0);
+  const auto packed = offsets(1);
+  CHECK(std::any_of(packed.begin(), packed.end(), [](std::uint64_t at) { return at % 64 != 0; }));
+}
+
 }  // namespace

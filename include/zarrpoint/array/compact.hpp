@@ -25,8 +25,9 @@ struct compaction {
 
 namespace detail {
 
-/// Rewrites one shard without gaps, its inner chunks as they are stored; the new object replaces
-/// the old one in one step. The bytes that this frees; 0 when there was nothing to free.
+/// Rewrites one shard without gaps but those of alignment, its inner chunks as they are stored; the
+/// new object replaces the old one in one step. The bytes that this frees; 0 when there was nothing
+/// to free.
 inline result<std::uint64_t> compact_shard(const array_state& of, const std::string& key,
                                            scratch_pool& pool) {
   const scratch_pool::lease scratch = pool.borrow();
@@ -35,9 +36,14 @@ inline result<std::uint64_t> compact_shard(const array_state& of, const std::str
   const shard_parts& parts = *of.layout.shard();
   const bool at_start = parts.location == index_location::start;
   const std::uint64_t first = at_start ? (parts.index_size + 63) / 64 * 64 : 0;
+  const std::uint32_t alignment = parts.chain.is_raw() ? 1 : write_options().alignment;
   std::uint64_t end = first;
-  for (std::size_t i = 0; i < shard->index.size(); ++i)
-    if (!shard->index[i].absent()) end += shard->index[i].size;
+  for (std::size_t i = 0; i < shard->index.size(); ++i) {
+    const shard_entry entry = shard->index[i];
+    if (entry.absent()) continue;
+    ZARRPOINT_TRY(place, shard_place(end, entry.size, alignment));
+    end = place + entry.size;
+  }
   const std::uint64_t size = at_start ? end : end + parts.index_size;
   if (size >= shard->bytes->size()) return std::uint64_t{0};
 
@@ -51,9 +57,10 @@ inline result<std::uint64_t> compact_shard(const array_state& of, const std::str
     if (entry.absent()) continue;
     ZARRPOINT_TRY(bytes, scratch->scratch(stored_slot, entry.size));
     ZARRPOINT_CHECK(shard->bytes->read(entry.offset, bytes));
-    ZARRPOINT_CHECK(writer->write(end, bytes));
-    index.set(i, {end, entry.size});
-    end += entry.size;
+    ZARRPOINT_TRY(place, shard_place(end, entry.size, alignment));
+    ZARRPOINT_CHECK(writer->write(place, bytes));
+    index.set(i, {place, entry.size});
+    end = place + entry.size;
   }
   const host_view words =
       dense_view(std::as_const(index).words().data(), parts.index_chain.chunk_spec());

@@ -38,6 +38,10 @@ struct write_options {
   bool cast = false;                   ///< as `read_options::cast`
   const context* how = nullptr;        ///< null: the context the array was opened with
   progress_meter* meter = nullptr;     ///< told of encoded bytes; null: the context's callback is
+  /// Inner chunks of 4 KiB or more begin at multiples of this in their shard, so that what is read
+  /// of them is aligned; 1 packs them. Uncompressed ones are not taken apart: the first of them
+  /// begins at a multiple.
+  std::uint32_t alignment = 64;
 };
 
 }  // namespace zarrpoint::inline v0

@@ -30,6 +30,15 @@ struct shard_entry {
   friend bool operator==(const shard_entry&, const shard_entry&) = default;
 };
 
+/// Where an inner chunk of `size` bytes goes in a shard whose last one ends at `end`: small ones
+/// are not worth the gap (see `write_options::alignment`). Errors: `out_of_range`.
+inline result<std::uint64_t> shard_place(std::uint64_t end, std::uint64_t size,
+                                         std::uint32_t alignment) {
+  constexpr std::uint64_t worth_aligning = 4096;
+  if (alignment <= 1 || size < worth_aligning) return end;
+  return checked_round_up(end, std::uint64_t{alignment});
+}
+
 /// The index of a shard: one entry per inner chunk, in row-major order of the shard's grid.
 class shard_index {
  public:

@@ -27,8 +27,13 @@ namespace zarrpoint::inline v0::detail {
 /// is ready before its turn is parked, and written by the worker that gives it its place.
 class shard_writer {
  public:
-  shard_writer(const array_state& of, store_key key, std::unique_ptr<stored_object> before)
-      : of_(of), shard_(*of.layout.shard()), key_(std::move(key)), before_(std::move(before)) {}
+  shard_writer(const array_state& of, store_key key, std::unique_ptr<stored_object> before,
+               std::uint32_t alignment = 1)
+      : of_(of),
+        shard_(*of.layout.shard()),
+        key_(std::move(key)),
+        before_(std::move(before)),
+        alignment_(alignment) {}
 
   /// The shard that is replaced, when some of it is kept; else null.
   const stored_object* before() const noexcept { return before_.get(); }
@@ -36,6 +41,7 @@ class shard_writer {
   /// For `items` inner chunks. `dense`: each will be stored.
   result<void> begin(std::size_t items, bool dense, scratch_pool& pool) {
     unwritten_ = items;
+    if (of_.layout.chain().is_raw()) alignment_ = 1;  // those form one array
     ZARRPOINT_TRY(index, shard_index::make(of_.layout.inner_count(), pool.resource()));
     index_ = std::move(index);
     digest_.crc32c.resize(index_.size());
@@ -122,6 +128,8 @@ class shard_writer {
       writer_ = std::move(created);
       if (expected_ != 0) ZARRPOINT_CHECK(writer_->reserve(expected_));
     }
+    ZARRPOINT_TRY(place, shard_place(end_, chunk.bytes.size(), alignment_));
+    end_ = place;
     const std::uint64_t offset = end_;
     index_.set(chunk.slot, {offset, chunk.bytes.size()});
     digest_.crc32c[chunk.slot] = chunk.digest;
@@ -133,6 +141,7 @@ class shard_writer {
   const shard_parts& shard_;
   const store_key key_;
   const std::unique_ptr<stored_object> before_;
+  std::uint32_t alignment_;     // of inner chunks
   std::uint64_t expected_ = 0;  // size of the shard, where it is known beforehand
 
   std::mutex mutex_;

@@ -105,7 +105,8 @@ class write_operation {
     const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
       ZARRPOINT_TRY(full_key, of_.key.child(key));
       ZARRPOINT_TRY(before, open_before(item, key));
-      auto made = std::make_shared<shard_writer>(of_, full_key, std::move(before));
+      auto made =
+          std::make_shared<shard_writer>(of_, full_key, std::move(before), options_.alignment);
       ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
       return made;
     };
