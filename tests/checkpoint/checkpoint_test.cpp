@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/core/record.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -323,6 +324,32 @@ TEST_CASE("hierarchies without a commit document open, consolidated or not") {
   // A single array is a checkpoint of one leaf, which has no name.
   CHECK(open((m.dir.path() / "m.zarr/step").string()).value().load<std::int64_t>("").value() ==
         1200);
+}
+
+TEST_CASE("records and bytes of any length are leaves as others; records are not consolidated") {
+  const dtype pair = make_record({{"id", dtype_kind::uint16}, {"at", dtype_kind::float32}}).value();
+  tensor rows = tensor::make({pair, {3}}).value();
+  std::memset(rows.mutable_view().data, 1, 3 * pair.size());
+  tensor blobs = tensor::make({dtype_kind::bytes, {2}}).value();
+  blobs.data<std::string>()[1] = "\xff";
+  for (const int format : {2, 3}) {
+    CAPTURE(format);
+    const memory_store store;
+    save(store, {{"blobs", blobs}}, {.zarr_format = format}).value();
+    CHECK(open(store).value().load<tensor>("blobs").value().data<std::string>()[1] == "\xff");
+    const std::string name = format == 3 ? "zarr.json" : ".zmetadata";
+    const store_key root_document = store_key::parse(name).value();
+    const auto is_consolidated = [&] {
+      const auto text = get(store, root_document, 1 << 20).value();
+      return text && as_text(bytes_view(*text)).find("consolidated") != std::string_view::npos;
+    };
+    CHECK(is_consolidated());
+    save(store, {{"rows", rows}}, {.zarr_format = format}).value();
+    CHECK_FALSE(is_consolidated());
+    const tensor loaded = open(store).value().load<tensor>("rows").value();
+    CHECK(loaded.type() == pair);
+    CHECK(std::memcmp(loaded.view().data, rows.view().data, 3 * pair.size()) == 0);
+  }
 }
 
 TEST_CASE("absent chunks of foreign checkpoints read as zero, unless that is forbidden") {

@@ -57,13 +57,14 @@ inline void add_type_size(codec_spec& blosc, dtype type) {
   blosc.configuration.set("typesize", static_cast<std::int64_t>(size > 255 ? 1 : size));
 }
 
-/// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which strings
-/// do not have (theirs is `vlen-utf8`), leaves out the size of elements, and may end in `crc32c`,
-/// which Zarr v2 does not have.
+/// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which
+/// elements of variable length do not have (theirs is `vlen-utf8` or `vlen-bytes`), leaves out the
+/// size of elements, and may end in `crc32c`, which Zarr v2 does not have.
 inline std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
                                           std::vector<codec_spec> chain) {
   for (codec_spec& codec : chain) {
-    if (type.is_variable() && codec.name == "bytes") codec = {"vlen-utf8", node::object{}};
+    if (type.is_variable() && codec.name == "bytes")
+      codec = {type.kind() == dtype_kind::string ? "vlen-utf8" : "vlen-bytes", node::object{}};
     if (codec.name == "blosc") add_type_size(codec, type);
   }
   if (zarr_format == 2 && !chain.empty() && chain.back().name == "crc32c") chain.pop_back();
