@@ -82,3 +82,51 @@ TEST_CASE("zip_writer: beyond 4 GiB, where the file system has holes") {
   CHECK(members[0].header_offset > 0xffffffff);
   CHECK(archive.open(test::key("small")).value()->map().value().bytes().size() == 5);
 }
+
+TEST_CASE("zip_writer: the file ends with its directory, whatever stood at its end before") {
+  const auto large = test::random_bytes(4 << 20);
+  const auto small = test::random_bytes(100);
+  const auto check = [&](std::string_view what, auto&& leave) {
+    CAPTURE(what);
+    const memory_store store;
+    const auto writer = zip_writer::begin(store, test::key("x.zip")).value();
+    writer.put(test::key("kept"), small).value();
+    leave(writer);
+    writer.finish().value();
+    const auto archive = zip_store::open(store, test::key("x.zip"));
+    REQUIRE(archive);
+    CHECK(test::read_object(*archive, "kept") == small);
+    CHECK(archive->list(store_key::root()).value().size() == 1);
+  };
+  check("erased", [&](const zip_writer& writer) {
+    writer.put(test::key("gone"), large).value();
+    CHECK(writer.erase(test::key("gone")).value());
+  });
+  check("abandoned", [&](const zip_writer& writer) {
+    const auto gone = writer.create(test::key("gone")).value();
+    gone->reserve(large.size()).value();
+    gone->write(0, large).value();
+  });
+  check("replaced by what fits a gap before it", [&](const zip_writer& writer) {
+    writer.put(test::key("gap"), large).value();
+    writer.put(test::key("kept"), large).value();
+    CHECK(writer.erase(test::key("gap")).value());
+    writer.put(test::key("kept"), small).value();
+  });
+}
+
+TEST_CASE("zip_writer: room that was never written takes no place in the file") {
+  const memory_store store;
+  const auto writer = zip_writer::begin(store, test::key("x.zip")).value();
+  const auto data = test::random_bytes(3 << 20);
+  {
+    const auto member = writer.create(test::key("a")).value();
+    for (std::size_t at = 0; at < data.size(); at += 1 << 18)
+      member->write(at, bytes_view(data).subspan(at, 1 << 18)).value();
+    member->finish().value();
+  }
+  writer.finish().value();
+  CHECK(store.open(test::key("x.zip")).value()->size() < data.size() + 8192);
+  const auto archive = zip_store::open(store, test::key("x.zip")).value();
+  CHECK(test::read_object(archive, "a") == data);
+}

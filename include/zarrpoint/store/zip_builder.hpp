@@ -11,6 +11,7 @@
 #include <zarrpoint/store/zip_records.hpp>
 #include <zarrpoint/store/zip_space.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,21 @@ class zip_builder {
 
   const std::string& name() const noexcept { return name_; }
   zip_space& space() noexcept { return space_; }
-  blob_writer& file() noexcept { return *to_; }
+
+  /// Writes a piece of the archive. What was once written stays in the file, whoever has its place
+  /// later: the directory comes behind it.
+  result<void> write(std::uint64_t offset, bytes_view bytes) {
+    // Before it is done: one that fails may have written a part.
+    const std::uint64_t end = offset + bytes.size();
+    std::uint64_t seen = written_.load(std::memory_order_relaxed);
+    while (seen < end && !written_.compare_exchange_weak(seen, end, std::memory_order_relaxed)) {
+    }
+    return to_->write(offset, bytes);
+  }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const {
+    return to_->read(offset, into);
+  }
+
   void writer_opened() noexcept { writers_.fetch_add(1, std::memory_order_relaxed); }
   void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_relaxed); }
 
@@ -74,7 +89,8 @@ class zip_builder {
     });
   }
 
-  /// Writes the central directory behind the members, and puts the file in its place.
+  /// Writes the central directory behind all that was ever written, so that the file ends with it,
+  /// and puts the file in its place.
   result<void> finish() {
     const std::lock_guard lock(mutex_);
     if (finished_ || writers_.load(std::memory_order_relaxed) != 0)
@@ -84,7 +100,8 @@ class zip_builder {
     finished_ = true;
     std::string directory;
     for (const auto& [key, one] : members_) append_zip_entry(directory, describe_member(key, *one));
-    const zip_directory_place place{members_.size(), directory.size(), space_.tail()};
+    const zip_directory_place place{members_.size(), directory.size(),
+                                    std::max(space_.tail(), written_.load())};
     append_zip_end(directory, place);
     ZARRPOINT_CHECK(to_->write(place.offset, as_bytes(directory)));
     return to_->finish();
@@ -107,6 +124,7 @@ class zip_builder {
   mutable std::mutex mutex_;
   member_map members_;
   std::atomic<unsigned> writers_{0};
+  std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
   bool finished_ = false;
 };
 

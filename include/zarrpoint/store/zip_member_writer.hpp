@@ -66,7 +66,7 @@ class zip_member_writer final : public blob_writer {
     const std::shared_lock lock(mutex_);
     if (offset > size_ || into.size() > size_ - offset)
       return error{errc::out_of_range, "read " + name() + ": it was not written so far"};
-    if (place_ != nullptr) return archive_->file().read(place_->extent.data + offset, into);
+    if (place_ != nullptr) return archive_->read(place_->extent.data + offset, into);
     if (!into.empty()) std::memcpy(into.data(), kept_.data() + offset, into.size());
     return {};
   }
@@ -116,7 +116,7 @@ class zip_member_writer final : public blob_writer {
   }
 
   result<void> put(std::uint64_t offset, bytes_view bytes) {
-    ZARRPOINT_CHECK(archive_->file().write(place_->extent.data + offset, bytes));
+    ZARRPOINT_CHECK(archive_->write(place_->extent.data + offset, bytes));
     return guarded([&]() -> result<void> {
       checksum_.add(offset, bytes);
       return {};
@@ -137,8 +137,8 @@ class zip_member_writer final : public blob_writer {
       for (std::uint64_t at = 0; at < size_; at += piece.size()) {
         const mutable_bytes part = mutable_bytes(piece).first(
             static_cast<std::size_t>(std::min<std::uint64_t>(size_ - at, piece.size())));
-        ZARRPOINT_CHECK(archive_->file().read(place_->extent.data + at, part));
-        ZARRPOINT_CHECK(archive_->file().write(larger->extent.data + at, part));
+        ZARRPOINT_CHECK(archive_->read(place_->extent.data + at, part));
+        ZARRPOINT_CHECK(archive_->write(larger->extent.data + at, part));
       }
       place_ = std::move(larger);
       return {};
@@ -148,7 +148,7 @@ class zip_member_writer final : public blob_writer {
   result<void> place_and_describe() {
     if (place_ == nullptr) {
       place_ = allocate(kept_.size());
-      if (!kept_.empty()) ZARRPOINT_CHECK(archive_->file().write(place_->extent.data, kept_));
+      if (!kept_.empty()) ZARRPOINT_CHECK(archive_->write(place_->extent.data, kept_));
       place_->crc32 = crc32(0, kept_);
     } else {
       ZARRPOINT_CHECK(fill_holes());
@@ -158,10 +158,10 @@ class zip_member_writer final : public blob_writer {
     }
     place_->size = size_;
     const std::uint64_t header = place_->extent.data - place_->extent.header;
-    ZARRPOINT_CHECK(archive_->file().write(
-        place_->extent.header,
-        as_bytes(zip_local_header(zip_builder::describe_member(key_.str(), *place_),
-                                  static_cast<std::size_t>(header)))));
+    ZARRPOINT_CHECK(
+        archive_->write(place_->extent.header,
+                        as_bytes(zip_local_header(zip_builder::describe_member(key_.str(), *place_),
+                                                  static_cast<std::size_t>(header)))));
     archive_->insert(key_, std::exchange(place_, nullptr));
     return {};
   }
@@ -186,7 +186,7 @@ class zip_member_writer final : public blob_writer {
     for (std::uint64_t at = 0; at < size_; at += piece.size()) {
       const mutable_bytes part = mutable_bytes(piece).first(
           static_cast<std::size_t>(std::min<std::uint64_t>(size_ - at, piece.size())));
-      ZARRPOINT_CHECK(archive_->file().read(place_->extent.data + at, part));
+      ZARRPOINT_CHECK(archive_->read(place_->extent.data + at, part));
       crc = crc32(crc, part);
     }
     return crc;

@@ -83,7 +83,7 @@ class zip_writer {
     using blob::read;
     result<void> read(std::uint64_t offset, mutable_bytes into) const override {
       ZARRPOINT_CHECK(check_range(offset, into.size()));
-      return archive_->file().read(member_->extent.data + offset, into);
+      return archive_->read(member_->extent.data + offset, into);
     }
     std::string name() const override { return name_; }
 
