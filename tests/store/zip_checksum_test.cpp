@@ -51,3 +51,25 @@ TEST_CASE("zip_checksum: holes and overlaps are told") {
     CHECK(other.overlaps());
   }
 }
+
+TEST_CASE("zip_checksum: holes are told though pieces overlap, as counting each byte would") {
+  const std::vector<std::byte> zeros(64);
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    detail::zip_checksum checksum;
+    std::vector<int> counts(256);
+    for (int piece = 0; piece < 12; ++piece) {
+      const std::size_t at = random() % 200, size = random() % 50;
+      checksum.add(at, bytes_view(zeros).first(size));
+      for (std::size_t i = at; i < at + size; ++i) ++counts[i];
+      const auto uncovered = std::find(counts.begin(), counts.end(), 0);
+      const auto covered =
+          std::find_if(uncovered, counts.end(), [](int count) { return count != 0; });
+      const auto hole = checksum.hole(counts.size());
+      CHECK(hole.first == static_cast<std::uint64_t>(uncovered - counts.begin()));
+      CHECK(hole.second == static_cast<std::uint64_t>(covered - counts.begin()));
+      CHECK(checksum.overlaps() ==
+            std::any_of(counts.begin(), counts.end(), [](int count) { return count > 1; }));
+    }
+  }
+}

@@ -116,6 +116,31 @@ TEST_CASE(
   CHECK(made.finished("twice") == expected);
 }
 
+TEST_CASE("zip_member_writer: holes are zero though others wrote there and a byte came twice") {
+  fixture made;
+  const std::size_t size = 4 << 20;
+  {
+    const std::vector<std::byte> foreign(size, std::byte{0x55});
+    auto before = made.writer("before");
+    before->reserve(size).value();
+    before->write(0, foreign).value();
+    before->finish().value();
+    CHECK(made.archive->erase(test::key("before")));
+  }
+  const auto piece = test::random_bytes(100);
+  auto writer = made.writer("a");
+  writer->reserve(size).value();
+  writer->write(0, piece).value();
+  writer->write(0, piece).value();
+  writer->write(size - piece.size(), piece).value();
+  writer->finish().value();
+  writer.reset();
+  std::vector<std::byte> expected(size);
+  std::copy(piece.begin(), piece.end(), expected.begin());
+  std::copy(piece.begin(), piece.end(), expected.end() - 100);
+  CHECK((made.finished("a") == expected));
+}
+
 TEST_CASE("zip_member_writer: offsets beyond all files are refused") {
   fixture made;
   const auto writer = made.writer("a");

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/crc32.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -13,29 +14,31 @@
 
 namespace zarrpoint::inline v0::detail {
 
-/// The checksum of a member whose pieces are written in any order.
+/// The checksum of a member whose pieces are written in any order, and what they leave out.
 class zip_checksum {
  public:
   void add(std::uint64_t offset, bytes_view bytes) {
-    const std::uint32_t crc = crc32(0, bytes);
+    if (bytes.empty()) return;
+    std::uint64_t begin = offset;
+    piece made{offset + bytes.size(), crc32(0, bytes)};
     const std::lock_guard lock(mutex_);
-    auto next = pieces_.lower_bound(offset);
-    if (next != pieces_.begin() && std::prev(next)->second.end > offset) overlaps_ = true;
-    if (next != pieces_.end() && next->first < offset + bytes.size()) overlaps_ = true;
-    if (overlaps_) return;
-    piece made{offset + bytes.size(), crc};
-    if (next != pieces_.end() && next->first == made.end) {
-      made.crc = crc32_combine(made.crc, next->second.crc, next->second.end - next->first);
-      made.end = next->second.end;
+    auto next = pieces_.lower_bound(begin);
+    if (next != pieces_.begin() && std::prev(next)->second.end >= begin) --next;
+    // Those that it overlaps or touches become one with it.
+    while (next != pieces_.end() && next->first <= made.end) {
+      const auto [other_begin, other] = *next;
+      if (other.end == begin) {
+        made.crc = crc32_combine(other.crc, made.crc, made.end - begin);
+      } else if (other_begin == made.end) {
+        made.crc = crc32_combine(made.crc, other.crc, other.end - other_begin);
+      } else {
+        overlaps_ = true;
+      }
+      begin = std::min(begin, other_begin);
+      made.end = std::max(made.end, other.end);
       next = pieces_.erase(next);
     }
-    if (next != pieces_.begin() && std::prev(next)->second.end == offset) {
-      piece& before = std::prev(next)->second;
-      before.crc = crc32_combine(before.crc, made.crc, made.end - offset);
-      before.end = made.end;
-    } else {
-      pieces_.emplace_hint(next, offset, made);
-    }
+    pieces_.emplace_hint(next, begin, made);
   }
 
   /// The first range below `size` that nothing covers: empty if there is none.
@@ -47,7 +50,7 @@ class zip_checksum {
     const auto next = std::next(pieces_.begin());
     return {begin, next == pieces_.end() ? size : next->first};
   }
-  /// Whether a byte was written twice: then the pieces do not tell.
+  /// Whether a byte was written twice: then `value` means nothing, but `hole` is right.
   bool overlaps() const {
     const std::lock_guard lock(mutex_);
     return overlaps_;

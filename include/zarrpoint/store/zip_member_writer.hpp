@@ -168,7 +168,6 @@ class zip_member_writer final : public blob_writer {
 
   /// What no range covers is zero, whatever was there before.
   result<void> fill_holes() {
-    if (checksum_.overlaps()) return {};
     const std::vector<std::byte> zeros(static_cast<std::size_t>(page));
     for (;;) {
       const auto [begin, end] = checksum_.hole(size_);
