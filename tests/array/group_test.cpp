@@ -142,6 +142,19 @@ TEST_CASE("group: erase, rename and copy, with all beneath") {
   }
 }
 
+TEST_CASE("group: a copy goes into another store, but not into itself by another handle") {
+  const memory_store one, two;
+  const group root = small_hierarchy(one, 3);
+  const group other = group::create(two).value();
+  root.copy("g", other, "g/inner").value();
+  CHECK(holds_sequence(other.open_array("g/inner/h/b").value()));
+  CHECK(root.copy("g", group::open(one).value(), "g/inner").failure().code ==
+        errc::invalid_argument);
+  CHECK(root.copy("g", group::open(one, key_of("g")).value(), "inner").failure().code ==
+        errc::invalid_argument);
+  CHECK_FALSE(root.find("g/inner").value().has_value());
+}
+
 TEST_CASE("group: consolidated metadata are written as zarr-python does, and used when asked for") {
   for (const int format : {2, 3}) {
     const memory_store memory;

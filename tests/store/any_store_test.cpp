@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/cache_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/store/zip_writer.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/toy_store.hpp"
@@ -32,6 +35,11 @@ struct constant_store {
   std::string describe(const store_key& key) const { return "constant:" + std::string(key.str()); }
 };
 
+/// One that calls all its objects the same.
+struct nameless_store : constant_store {
+  std::string describe(const store_key&) const { return "nameless"; }
+};
+
 /// Abilities that only the run time knows.
 struct switched_store : test::toy_store {
   bool writable = false;
@@ -60,6 +68,35 @@ TEST_CASE("any_store: copies are the same store") {
   const any_store copy = store;
   store.put(test::key("a"), as_bytes("x")).value();
   CHECK(as_text(test::read_object(copy, "a")) == "x");
+}
+
+TEST_CASE("any_store: a place beneath another is one of the same store, by any handle") {
+  const auto above = [](const any_store& store, const any_store& other) {
+    CHECK_FALSE(store.is_above(test::key("a"), other, test::key("a")));
+    CHECK_FALSE(store.is_above(test::key("a"), other, test::key("ab")));
+    CHECK_FALSE(store.is_above(test::key("a/b"), other, test::key("a")));
+    return store.is_above(test::key("a"), other, test::key("a/b"));
+  };
+  const memory_store memory;
+  CHECK(above(memory, memory));
+  CHECK_FALSE(above(memory, memory_store()));
+  CHECK(above(cache_store(memory), prefix_store(memory, store_key::root())));
+  CHECK_FALSE(above(cache_store(memory), memory_store()));
+  CHECK(any_store(prefix_store(memory, test::key("a")))
+            .is_above(test::key("b"), memory, test::key("a/b/c")));
+  const zip_writer archive = zip_writer::begin(memory, test::key("z")).value();
+  CHECK(above(archive, archive));
+  CHECK_FALSE(above(archive, zip_writer::begin(memory, test::key("z")).value()));
+  // Without an identity the names of the keys decide, but for copies of a handle.
+  CHECK(any_store(memory).identity() != nullptr);
+  CHECK(any_store(constant_store()).identity() == nullptr);
+  CHECK(above(constant_store(), constant_store()));
+  CHECK_FALSE(above(constant_store(), memory));
+  const any_store nameless = nameless_store();
+  const any_store copy = nameless;
+  CHECK(above(nameless, copy));
+  CHECK(nameless.is_above(store_key::root(), copy, test::key("a")));
+  CHECK_FALSE(nameless.is_above(store_key::root(), copy, store_key::root()));
 }
 
 TEST_CASE("any_store: what the store within cannot do is refused by name") {

@@ -219,9 +219,9 @@ class group {
                                                std::to_string(found.zarr_format) +
                                                " to a group of v" +
                                                std::to_string(target.zarr_format())};
-    const std::string source = at_.store.describe(from_key) + '/';
-    if (target.at_.store.describe(to_key).starts_with(source))
-      return error{errc::invalid_argument, "copy " + source + ": it cannot go into itself"};
+    if (at_.store.is_above(from_key, target.at_.store, to_key))
+      return error{errc::invalid_argument,
+                   "copy " + at_.store.describe(from_key) + ": it cannot go into itself"};
     ZARRPOINT_CHECK(target.check_free(to));
     ZARRPOINT_CHECK(target.make_parents(to));
     return copy_tree({at_.store, from_key}, {target.at_.store, to_key}, at_.how);

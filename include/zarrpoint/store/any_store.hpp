@@ -56,6 +56,22 @@ class any_store {
   bool can_list() const { return model_->can_list(); }
   bool can_publish() const { return model_->can_publish(); }
 
+  /// The same address for all handles of one store, another for another store; null for stores that
+  /// have no member of this name, as one whose objects lie elsewhere does not know who shares them.
+  const void* identity() const { return model_->identity(); }
+
+  /// Whether `key` of `other` lies beneath `top` of this store: where neither handle nor identity
+  /// tells, by what the stores call their keys.
+  template <class = void>
+  bool is_above(const store_key& top, const any_store& other, const store_key& key) const {
+    if (model_ == other.model_)
+      return top.is_root() ? !key.is_root() : key.str().starts_with(std::string(top.str()) + '/');
+    const void* const mine = identity();
+    const void* const theirs = other.identity();
+    if (mine != nullptr && theirs != nullptr && mine != theirs) return false;
+    return other.describe(key).starts_with(describe(top) + '/');
+  }
+
  private:
   struct interface {
     interface() = default;
@@ -75,6 +91,7 @@ class any_store {
     virtual bool can_write() const = 0;
     virtual bool can_list() const = 0;
     virtual bool can_publish() const = 0;
+    virtual const void* identity() const = 0;
   };
 
   template <class S>
@@ -154,6 +171,13 @@ class any_store {
         return store.can_publish();
       } else {
         return publishable_store<S>;
+      }
+    }
+    const void* identity() const override {
+      if constexpr (requires { store.identity(); }) {
+        return store.identity();
+      } else {
+        return nullptr;
       }
     }
 

@@ -107,6 +107,8 @@ class memory_store {
     });
   }
 
+  const void* identity() const noexcept { return state_.get(); }
+
   /// A tree in a store of its own, whose objects replace those beneath `key` in one step.
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const {

@@ -64,6 +64,7 @@ class prefix_store {
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }
+  const void* identity() const { return base_.identity(); }
 
  private:
   /// The root of this store may be an object of the other; here it is none.

@@ -72,6 +72,8 @@ class zip_store {
     });
   }
 
+  const void* identity() const noexcept { return state_.get(); }
+
  private:
   struct state {
     std::shared_ptr<const detail::zip_archive> archive;

@@ -63,6 +63,8 @@ class zip_writer {
     return guarded([&] { return result<std::vector<list_entry>>(archive_->list(prefix)); });
   }
 
+  const void* identity() const noexcept { return archive_.get(); }
+
   /// Publishes the archive, with the guarantees of its store's `blob_writer::finish`. Call it once,
   /// when every writer has finished.
   result<void> finish() const {
