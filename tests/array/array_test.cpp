@@ -74,18 +74,20 @@ void random_edges(random_source& random, const dims& inner, array_metadata& out)
   for (std::size_t d = 0; d < inner.rank(); ++d) {
     axis_edges axis;
     if (pick(random, 4) == 0) {
-      axis = {{{out.chunk_shape[d], 1}}, true};
+      axis = axis_edges({{out.chunk_shape[d], 1}}, true);
     } else {
-      for (index_t end = 0; axis.runs.empty() || end < out.shape[d];) {
+      std::vector<chunk_run> runs;
+      for (index_t end = 0; runs.empty() || end < out.shape[d];) {
         const chunk_run run{inner[d] * (1 + static_cast<index_t>(pick(random, 3))),
                             1 + static_cast<index_t>(pick(random, 2))};
         end += run.extent * run.count;
-        if (!axis.runs.empty() && axis.runs.back().extent == run.extent) {
-          axis.runs.back().count += run.count;
+        if (!runs.empty() && runs.back().extent == run.extent) {
+          runs.back().count += run.count;
         } else {
-          axis.runs.push_back(run);
+          runs.push_back(run);
         }
       }
+      axis = axis_edges(std::move(runs));
       out.chunk_shape[d] = axis.largest();
     }
     out.edges.push_back(std::move(axis));

@@ -60,6 +60,10 @@ TEST_CASE("shards lose their gaps and nothing else") {
   const auto failed = compact(made);
   REQUIRE_FALSE(failed);
   CHECK(to_string(failed.failure()).find("chunk c/0/0") != std::string::npos);
+  auto uneven = sharded_metadata(raw_metadata(dtype_kind::int32, {6}, {4}), {2});
+  uneven.edges = {axis_edges({{4, 1}, {2, 1}})};
+  CHECK(compact(array::from_metadata(store, key_of("c"), uneven).value()).failure().code ==
+        errc::unsupported);
   CHECK(compact(array::from_metadata(store, key_of("b"), metadata).value()).value().shards == 0);
 }
 

@@ -34,7 +34,10 @@ std::vector<std::string> one_by_one(const indexed_array& view) {
 array make_array(int variant, const any_executor& executor, const std::vector<std::int32_t>& data) {
   array_metadata metadata = raw_metadata(dtype_kind::int32, {7, 9, 5}, {4, 4, 2});
   if (variant == 1) metadata = sharded_metadata(metadata, {2, 2, 1});
-  if (variant == 2) metadata.edges = {{{{3, 1}, {4, 1}}}, {{{4, 1}}, true}, {{{2, 1}, {3, 1}}}};
+  if (variant == 2) {
+    metadata.chunk_shape = {4, 4, 3};
+    metadata.edges = {{{{3, 1}, {4, 1}}}, {{{4, 1}}, true}, {{{2, 1}, {3, 1}}}};
+  }
   if (variant == 3) metadata.codecs.push_back(zstd_spec());
   context how;
   how.executor = executor;

@@ -99,4 +99,31 @@ TEST_CASE("what an interrupted shrinking left behind does not come back") {
   CHECK(at(all, 4, 5) == -7);
 }
 
+TEST_CASE("the rest of a chunk that an interrupted shrinking cut does not come back either") {
+  memory_store store;
+  auto metadata = raw_metadata(dtype_kind::int32, {8}, {4});
+  const array first = array::create(store, key_of("a"), metadata).value();
+  const auto data = counting({8});
+  first.write(box::whole({8}), view_of(data, {8})).value();
+  metadata.shape = {6};
+  REQUIRE(
+      detail::write_array_documents(array::from_metadata(store, key_of("a"), metadata).value()));
+  const array large = resize(array::open(store, key_of("a")).value(), {8}).value();
+  const tensor all = large.read(box::whole({8})).value();
+  CHECK(all.data<std::int32_t>()[5] == 6);
+  CHECK(all.data<std::int32_t>()[6] == 0);
+  CHECK(all.data<std::int32_t>()[7] == 0);
+}
+
+TEST_CASE("a rectilinear axis of length 0 grows by chunks of its last extent") {
+  memory_store store;
+  auto metadata = raw_metadata(dtype_kind::int32, {0}, {3});
+  metadata.edges = {axis_edges({{2, 1}, {3, 1}})};
+  const array empty = array::create(store, key_of("a"), metadata).value();
+  const array grown = resize(empty, {100}).value();
+  CHECK(grown.metadata().edges[0].find(99).start == 98);
+  metadata.edges = {axis_edges()};
+  CHECK_FALSE(array::create(store, key_of("b"), metadata));
+}
+
 }  // namespace

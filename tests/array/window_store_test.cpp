@@ -55,7 +55,12 @@ TEST_CASE("of a shard within a shard only what is wanted is read, however deep")
     CHECK(elements_of(some.view()) == elements_of(subview(view_of(data, {64, 64}), part)));
     if (part.shape == dims{3, 3}) CHECK(store->bytes_read < 600);  // three indexes, one chunk
   }
-  // A cast, and damage that is named where it lies.
+  // What is not stored within a shard within a shard is the fill value, whatever is read of it.
+  const std::vector<std::int32_t> fill(64, -1);
+  made.write(box{{0, 0}, {8, 8}}, view_of(fill, {8, 8})).value();
+  const read_options strict{.missing = missing_chunks::error};
+  CHECK(made.read(box{{0, 0}, {64, 64}}, strict));
+  CHECK(made.read(box{{1, 1}, {2, 2}}, strict).value().data<std::int32_t>()[0] == -1);
   std::vector<double> wide(9);
   made.read(box{{33, 1}, {3, 3}}, view_of(wide, {3, 3}), read_options{.cast = true}).value();
   CHECK(wide[4] == 34 * 64 + 2 + 1);

@@ -71,6 +71,11 @@ TEST_CASE("record: what cannot be a record is refused") {
   CHECK(code({{"x", {}}}) == zp::errc::invalid_argument);
   CHECK(code({{"x", dtype_kind::int8}, {"x", dtype_kind::int8}}) == zp::errc::invalid_argument);
   CHECK(code({{"x", dtype_kind::int8, {zp::index_t{1} << 62, 2}}}) == zp::errc::out_of_range);
+  std::vector<zp::record_field> many;
+  for (int i = 0; i < 65536; ++i) many.push_back({std::to_string(i), dtype_kind::int8});
+  CHECK(zp::make_record(many).value().size() == 65536);
+  many.push_back({"one more", dtype_kind::int8});
+  CHECK(code(many) == zp::errc::invalid_argument);
   zp::dtype deep = dtype_kind::int8;
   for (std::size_t i = 0; i < zp::detail::max_record_depth; ++i) deep = record_of({{"x", deep}});
   CHECK(code({{"x", deep}}) == zp::errc::invalid_argument);

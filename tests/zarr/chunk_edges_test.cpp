@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 using namespace zarrpoint;
 
@@ -28,4 +30,13 @@ TEST_CASE("chunk extents: each coordinate has its chunk") {
   CHECK(even.find(INT64_MAX - 1).extent == 4);
   CHECK_FALSE(axis_edges{{{INT64_MAX, 2}}}.check(1));
   CHECK_FALSE(axis_edges{{{0, 2}}}.check(0));
+  CHECK_FALSE(axis_edges().check(0));
+  CHECK(edges.at(3).start == 7);
+  CHECK(edges.at(5).extent == 0);
+  CHECK(even.at(3).start == 12);
+  // As fast as it is short: a document may say very many chunks, in a few runs or in many.
+  std::vector<chunk_run> runs;
+  for (index_t i = 0; i < 200000; ++i) runs.push_back({1 + i % 2, 1});
+  const axis_edges many(std::move(runs));
+  for (index_t i = 0; i < 300000; ++i) REQUIRE(many.find(i).index == i / 3 * 2 + (i % 3 + 1) / 2);
 }

@@ -17,7 +17,7 @@ namespace zarrpoint::inline v0 {
 /// The chunks that an array is cut into, for work on an array larger than memory.
 enum class chunk_level : std::uint8_t {
   stored,  ///< objects of the store: with shards, the shards
-  inner,   ///< what is decoded at a time: with shards, inner chunks
+  inner,   ///< what is decoded at a time: with shards, inner chunks (on a regular grid)
 };
 
 /// The boxes of an array's chunks in row-major order, cut at its edges: a range that computes each.
@@ -26,25 +26,14 @@ enum class chunk_level : std::uint8_t {
 class chunk_boxes {
  public:
   explicit chunk_boxes(const array& of, chunk_level level = chunk_level::stored)
-      : shape_(of.metadata().shape) {
+      : shape_(of.metadata().shape), edges_(of.metadata().edges) {
     const chunk_grid& grid = of.layout().grid();
-    const std::vector<axis_edges>& edges = of.metadata().edges;
-    const dims& extents = level == chunk_level::inner ? grid.inner_shape : grid.object_shape;
+    extents_ = level == chunk_level::inner ? grid.inner_shape : grid.object_shape;
     for (std::size_t d = 0; d < shape_.rank(); ++d) {
-      axis one;
-      one.extent = extents[d];
-      if (edges.empty() || level == chunk_level::inner) {
-        one.count = ceil_div(shape_[d], one.extent);
-      } else {
-        for (index_t at = 0; at < shape_[d]; at = one.starts.back() + one.last) {
-          const axis_edges::chunk chunk = edges[d].find(at);
-          one.starts.push_back(chunk.start);
-          one.last = chunk.extent;
-        }
-        one.count = static_cast<index_t>(one.starts.size());
-      }
-      size_ = checked_mul(size_, static_cast<std::size_t>(one.count)).value_or(SIZE_MAX);
-      axes_.push_back(std::move(one));
+      index_t count = ceil_div(shape_[d], extents_[d]);
+      if (!edges_.empty()) count = shape_[d] == 0 ? 0 : edges_[d].find(shape_[d] - 1).index + 1;
+      counts_.push_back(count);
+      size_ = checked_mul(size_, static_cast<std::size_t>(count)).value_or(SIZE_MAX);
     }
   }
 
@@ -56,12 +45,16 @@ class chunk_boxes {
   box operator[](std::size_t i) const {
     box out(dims(shape_.rank(), 0), dims(shape_.rank(), 0));
     for (std::size_t d = shape_.rank(); d-- > 0;) {
-      const axis& one = axes_[d];
-      const auto at = static_cast<index_t>(i % static_cast<std::size_t>(one.count));
-      i /= static_cast<std::size_t>(one.count);
-      out.offset[d] = one.start(at);
-      const index_t end = at + 1 < one.count ? one.start(at + 1) : shape_[d];
-      out.shape[d] = end - out.offset[d];
+      const auto at = static_cast<index_t>(i % static_cast<std::size_t>(counts_[d]));
+      i /= static_cast<std::size_t>(counts_[d]);
+      index_t extent = extents_[d];
+      out.offset[d] = at * extent;
+      if (!edges_.empty()) {
+        const axis_edges::chunk chunk = edges_[d].at(at);
+        out.offset[d] = chunk.start;
+        extent = chunk.extent;
+      }
+      out.shape[d] = std::min(extent, shape_[d] - out.offset[d]);
     }
     return out;
   }
@@ -96,19 +89,10 @@ class chunk_boxes {
   iterator end() const { return {*this, size_}; }
 
  private:
-  struct axis {
-    index_t extent = 1;
-    index_t count = 0;
-    std::vector<index_t> starts{};  // of a rectilinear grid
-    index_t last = 0;
-
-    index_t start(index_t at) const {
-      return starts.empty() ? at * extent : starts[static_cast<std::size_t>(at)];
-    }
-  };
-
   dims shape_;
-  std::vector<axis> axes_;
+  dims extents_;
+  dims counts_;
+  std::vector<axis_edges> edges_;
   std::size_t size_ = 1;
 };
 

@@ -76,11 +76,14 @@ inline result<std::uint64_t> compact_shard(const array_state& of, const std::str
 
 /// Rewrites the shards of an array that have gaps, which writers that append leave behind; what
 /// inner chunks hold is not decoded. Each shard is replaced in one step. Nobody else may write to
-/// the array meanwhile. Errors: `unsupported` for a store that cannot be listed; `corrupt`, `io`,
+/// the array meanwhile. Errors: `unsupported` for a store that cannot be listed, and for
+/// rectilinear grids; `corrupt`, `io`,
 /// naming the shard.
 inline result<compaction> compact(const array& of) {
   compaction out;
   if (of.layout().shard() == nullptr) return out;
+  if (!of.metadata().edges.empty())
+    return error{errc::unsupported, "compact: the shards of a rectilinear grid"};
   const context how = of.default_context();
   array_metadata metadata = of.metadata();
   const dims shape = metadata.shape;

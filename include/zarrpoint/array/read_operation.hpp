@@ -128,6 +128,11 @@ class read_operation {
       ranges.push_back({entry.offset, entry.size});
     }
     if (ranges.size() < 2 || bytes / ranges.size() > small) return;
+    // Out of order, what was read for one may wait for long for the others that it was read for.
+    const bool in_order = std::is_sorted(
+        ranges.begin(), ranges.end(),
+        [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
+    if (!in_order) return;
     shard.bytes = std::make_unique<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
                                                     pool_->resource());
   }
@@ -154,6 +159,7 @@ class read_operation {
                             within_->layout, *alone_};
     read_options options = options_;
     options.expected = nullptr;
+    options.missing = missing_chunks::fill;  // as when the whole of it is decoded
     progress_meter silent({}, "read", 0);
     read_operation operation(inner, *alone_, from.to, options);
     return operation.run(from.item.within, silent);

@@ -143,7 +143,8 @@ class rectilinear_array {
     ZARRPOINT_TRY(made, array_layout::resolve(metadata, how_.codecs, how_.limit));
     const std::lock_guard lock(mutex_);
     // Grids of very many shapes are few; what is kept stays bounded all the same.
-    if (layouts_.size() < 64) layouts_.emplace(name, made);
+    if (layouts_.size() >= 64) layouts_.clear();
+    layouts_.emplace(name, made);
     return std::move(made);
   }
 

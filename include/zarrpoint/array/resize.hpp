@@ -26,13 +26,14 @@ inline result<array_metadata> metadata_of_shape(const array& of, const dims& sha
     if (extent < 0) return error{errc::invalid_argument, "a negative extent: " + to_string(shape)};
   out.shape = shape;
   for (std::size_t d = 0; d < out.edges.size(); ++d) {
-    axis_edges& edges = out.edges[d];
-    if (edges.repeats || edges.check(shape[d])) continue;
-    index_t end = 0;
-    for (const chunk_run& run : edges.runs) end += run.extent * run.count;
+    if (out.edges[d].check(shape[d])) continue;
     // As many more of the last extent as it takes.
-    edges.runs.back().count += ceil_div(shape[d] - end, edges.runs.back().extent);
-    ZARRPOINT_CHECK(edges.check(shape[d]));
+    std::vector<chunk_run> runs = out.edges[d].runs();
+    const index_t missing = ceil_div(shape[d] - out.edges[d].end(), runs.back().extent);
+    ZARRPOINT_TRY(count, checked_add(runs.back().count, missing));
+    runs.back().count = count;
+    out.edges[d] = axis_edges(std::move(runs));
+    ZARRPOINT_CHECK(out.edges[d].check(shape[d]));
   }
   return out;
 }
@@ -42,15 +43,8 @@ inline std::pair<index_t, index_t> chunk_span(const array& of, std::size_t axis,
   const array_metadata& metadata = of.metadata();
   if (metadata.edges.empty())
     return {index * metadata.chunk_shape[axis], metadata.chunk_shape[axis]};
-  index_t start = 0;
-  const axis_edges& edges = metadata.edges[axis];
-  if (edges.repeats) return {index * edges.runs.front().extent, edges.runs.front().extent};
-  for (const chunk_run& run : edges.runs) {
-    if (index < run.count) return {start + index * run.extent, run.extent};
-    index -= run.count;
-    start += run.extent * run.count;
-  }
-  return {start, edges.runs.back().extent};
+  const axis_edges::chunk chunk = metadata.edges[axis].at(index);
+  return {chunk.start, chunk.extent};
 }
 
 /// Erases the chunks of `of` that lie wholly beyond its shape; `cut` receives the boxes of those
@@ -83,6 +77,18 @@ inline result<void> erase_beyond(const array& of, std::vector<box>& cut) {
   });
 }
 
+/// Removes what lies beyond the shape of `of`, in chunks and in parts of them.
+inline result<void> clear_beyond(const array& of) {
+  if (!of.store().can_list()) return {};
+  std::vector<box> cut;
+  ZARRPOINT_CHECK(erase_beyond(of, cut));
+  for (const box& part : cut) {
+    ZARRPOINT_TRY(kept, of.read(part));
+    ZARRPOINT_CHECK(of.write(part, kept.view()));
+  }
+  return {};
+}
+
 inline result<void> write_array_documents(const array& of) {
   if (of.metadata().zarr_format == 3) {
     ZARRPOINT_TRY(document, to_v3(of.metadata()));
@@ -111,17 +117,10 @@ inline result<array> resize(const array& of, const dims& shape) {
     grows = grows || shape[d] > before[d];
     shrinks = shrinks || shape[d] < before[d];
   }
-  std::vector<box> cut;
   // What an earlier one left behind would come back to life.
-  if (grows && of.store().can_list()) ZARRPOINT_CHECK(detail::erase_beyond(of, cut));
+  if (grows) ZARRPOINT_CHECK(detail::clear_beyond(of));
   ZARRPOINT_CHECK(detail::write_array_documents(resized));
-  if (!shrinks || !of.store().can_list()) return std::move(resized);
-  cut.clear();
-  ZARRPOINT_CHECK(detail::erase_beyond(resized, cut));
-  for (const box& part : cut) {
-    ZARRPOINT_TRY(kept, resized.read(part));
-    ZARRPOINT_CHECK(resized.write(part, kept.view()));
-  }
+  if (shrinks) ZARRPOINT_CHECK(detail::clear_beyond(resized));
   return std::move(resized);
 }
 

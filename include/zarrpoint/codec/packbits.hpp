@@ -176,7 +176,7 @@ struct packbits_codec {
           bits(static_cast<int>(type.bits())),
           first(codec.first_bit.value_or(0)),
           width(codec.last_bit.value_or(bits - 1) - first + 1),
-          is_signed(type.is_signed_integer()) {}
+          is_signed(type.is_signed_integer() || type.is_time()) {}
 
     std::uint64_t extended(std::uint64_t cut) const {
       std::uint64_t value = cut << first;

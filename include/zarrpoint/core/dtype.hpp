@@ -265,7 +265,7 @@ class dtype {
     return kind_ == dtype_kind::datetime64 || kind_ == dtype_kind::timedelta64;
   }
   /// Whether zarr-python knows the type (consolidated metadata is written only when all are). Of
-  /// records it is said of no field: see `is_core` in core/record.hpp.
+  /// records it is said of no field.
   constexpr bool is_core() const noexcept { return detail::facts_of(kind_).core; }
 
   /// The type of the real and of the imaginary part of a complex number; else the type itself.

@@ -34,8 +34,9 @@ struct record_layout final : record_base {
   std::vector<record_field> fields;
 };
 
-/// Records in records, as deep as anybody has them; a file may say more.
+/// Records in records, as deep as anybody has them, and fields; a file may say more.
 inline constexpr std::size_t max_record_depth = 16;
+inline constexpr std::size_t max_record_fields = 65536;
 
 inline std::size_t record_depth(const dtype& type) {
   if (type.record() == nullptr) return 0;
@@ -66,6 +67,8 @@ inline const record_field* find_field(const dtype& type, std::string_view name) 
 inline result<dtype> make_record(std::vector<record_field> fields) {
   const auto refuse = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
   if (fields.empty()) return refuse("a record without fields");
+  if (fields.size() > detail::max_record_fields)
+    return refuse("a record of " + std::to_string(fields.size()) + " fields");
   detail::record_layout made;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     record_field& one = fields[i];
@@ -74,8 +77,6 @@ inline result<dtype> make_record(std::vector<record_field> fields) {
                     " has no fixed size");
     if (detail::record_depth(one.type) >= detail::max_record_depth)
       return refuse("records nested deeper than " + std::to_string(detail::max_record_depth));
-    for (std::size_t j = 0; j < i; ++j)
-      if (fields[j].name == one.name) return refuse("two fields named \"" + one.name + "\"");
     one.offset = made.size;
     ZARRPOINT_TRY(bytes, byte_count(one.shape, one.type.size()));
     ZARRPOINT_TRY(end, checked_add(made.size, bytes));
@@ -83,6 +84,12 @@ inline result<dtype> make_record(std::vector<record_field> fields) {
     made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
   }
   if (made.size == 0) return refuse("a record of no bytes");
+  std::vector<std::string_view> names;
+  names.reserve(fields.size());
+  for (const record_field& one : fields) names.push_back(one.name);
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    return refuse("two fields named \"" + std::string(*twice) + "\"");
   auto* const kept = new detail::record_layout;
   kept->size = made.size;
   kept->scalar_size = made.scalar_size;

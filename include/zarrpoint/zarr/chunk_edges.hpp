@@ -27,11 +27,8 @@ struct chunk_run {
 
 /// The extents of the chunks along one axis of a rectilinear grid (zarr-extensions, chunk grid
 /// "rectilinear").
-struct axis_edges {
-  std::vector<chunk_run> runs;
-  /// The one run goes on for as long as the axis does: a bare integer in the metadata.
-  bool repeats = false;
-
+class axis_edges {
+ public:
   /// One chunk of the axis.
   struct chunk {
     index_t index = 0;
@@ -39,58 +36,98 @@ struct axis_edges {
     index_t extent = 0;
   };
 
+  axis_edges() = default;
+  /// `repeats`: the one run goes on for as long as the axis does, a bare integer in the metadata.
+  axis_edges(std::vector<chunk_run> runs, bool repeats = false)
+      : runs_(std::move(runs)), repeats_(repeats) {
+    chunk at;
+    for (const chunk_run& run : runs_) {
+      at.extent = run.extent;
+      firsts_.push_back(at);
+      // What overflows is refused by `check`, before anything is looked for.
+      at.index = add(at.index, run.count);
+      at.start = add(at.start, multiply(run.extent, run.count));
+    }
+    end_ = at.start;
+    count_ = at.index;
+  }
+
+  const std::vector<chunk_run>& runs() const noexcept { return runs_; }
+  bool repeats() const noexcept { return repeats_; }
+  /// Where the last chunk ends; of an axis that repeats, the first.
+  index_t end() const noexcept { return end_; }
+
   /// The chunk that holds coordinate `at`, which is within the axis.
   chunk find(index_t at) const {
-    chunk out;
-    for (const chunk_run& run : runs) {
-      const index_t inside = (at - out.start) / run.extent;
-      if (inside < run.count || repeats)
-        return {out.index + inside, out.start + inside * run.extent, run.extent};
-      out.index += run.count;
-      out.start += run.count * run.extent;
-    }
-    return out;
+    const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), at,
+                                        [](index_t x, const chunk& one) { return x < one.start; });
+    const chunk& first = *(after - 1);
+    const index_t inside = (at - first.start) / first.extent;
+    return {first.index + inside, first.start + inside * first.extent, first.extent};
+  }
+  /// Chunk `index`; one beyond the last has no extent.
+  chunk at(index_t index) const {
+    if (!repeats_ && index >= count_) return {index, end_, 0};
+    const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), index,
+                                        [](index_t x, const chunk& one) { return x < one.index; });
+    const chunk& first = *(after - 1);
+    return {index, first.start + (index - first.index) * first.extent, first.extent};
   }
 
   index_t largest() const {
     index_t out = 1;
-    for (const chunk_run& run : runs) out = std::max(out, run.extent);
+    for (const chunk_run& run : runs_) out = std::max(out, run.extent);
     return out;
   }
 
   /// Whether extents are 1 or more and together reach the end of an axis of `length`. Errors:
   /// `corrupt`, `out_of_range`.
   result<void> check(index_t length) const {
-    if (repeats && runs.size() != 1) return error{errc::corrupt, "more than one repeated extent"};
-    index_t end = 0;
-    for (const chunk_run& run : runs) {
+    if (runs_.empty()) return error{errc::corrupt, "no chunk extents"};
+    if (repeats_ && runs_.size() != 1) return error{errc::corrupt, "more than one repeated extent"};
+    index_t sum = 0;
+    for (const chunk_run& run : runs_) {
       if (run.extent < 1 || run.count < 1)
         return error{errc::corrupt, "chunk extents and their numbers must be 1 or more"};
-      ZARRPOINT_TRY(bytes, checked_mul(run.extent, run.count));
-      ZARRPOINT_TRY(sum, checked_add(end, bytes));
-      end = sum;
+      ZARRPOINT_TRY(extent, checked_mul(run.extent, run.count));
+      ZARRPOINT_TRY(end, checked_add(sum, extent));
+      sum = end;
     }
-    if (end < length && !repeats)
-      return error{errc::corrupt, "chunk extents sum to " + std::to_string(end) +
+    if (sum < length && !repeats_)
+      return error{errc::corrupt, "chunk extents sum to " + std::to_string(sum) +
                                       ", and the axis has " + std::to_string(length)};
     return {};
   }
 
-  friend bool operator==(const axis_edges&, const axis_edges&) = default;
+  friend bool operator==(const axis_edges& a, const axis_edges& b) {
+    return a.runs_ == b.runs_ && a.repeats_ == b.repeats_;
+  }
+
+ private:
+  static index_t add(index_t a, index_t b) {
+    index_t out = 0;
+    return __builtin_add_overflow(a, b, &out) ? INT64_MAX : out;
+  }
+  static index_t multiply(index_t a, index_t b) {
+    index_t out = 0;
+    return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
+  }
+
+  std::vector<chunk_run> runs_;
+  std::vector<chunk> firsts_;  // the first chunk of each run
+  index_t end_ = 0;
+  index_t count_ = 0;
+  bool repeats_ = false;
 };
 
 namespace detail {
 
 /// `4`, or a list of extents and of `[extent, count]`.
 inline result<axis_edges> parse_axis_edges(const node& value) {
-  axis_edges out;
-  if (const auto extent = integral_int64(value)) {
-    out.repeats = true;
-    out.runs.push_back({*extent, 1});
-    return out;
-  }
+  if (const auto extent = integral_int64(value)) return axis_edges({{*extent, 1}}, true);
   const node::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be an integer or a list");
+  std::vector<chunk_run> runs;
   for (const node& one : *list) {
     chunk_run run;
     if (const node::array* pair = one.if_array()) {
@@ -103,20 +140,20 @@ inline result<axis_edges> parse_axis_edges(const node& value) {
       if (!extent) return corrupt("must hold integers and runs");
       run = {*extent, 1};
     }
-    if (!out.runs.empty() && out.runs.back().extent == run.extent) {
-      ZARRPOINT_TRY(count, checked_add(out.runs.back().count, run.count));
-      out.runs.back().count = count;
+    if (!runs.empty() && runs.back().extent == run.extent) {
+      ZARRPOINT_TRY(count, checked_add(runs.back().count, run.count));
+      runs.back().count = count;
     } else {
-      out.runs.push_back(run);
+      runs.push_back(run);
     }
   }
-  return out;
+  return axis_edges(std::move(runs));
 }
 
 inline node axis_edges_to_node(const axis_edges& edges) {
-  if (edges.repeats) return node(edges.runs.front().extent);
+  if (edges.repeats()) return node(edges.runs().front().extent);
   node::array out;
-  for (const chunk_run& run : edges.runs) {
+  for (const chunk_run& run : edges.runs()) {
     if (run.count == 1) {
       out.emplace_back(run.extent);
     } else {

@@ -138,6 +138,12 @@ inline result<void> parse_record_fill(const node& value, const dtype& type, int 
   if (value.if_object() == nullptr && (list == nullptr || list->size() != fields.size())) {
     ZARRPOINT_TRY(bytes, parse_bytes_fill(value, type.size(), false));
     std::memcpy(to, bytes.data(), bytes.size());
+    // As the codec `bytes` reads elements: bools are 0 or 1, bits that hold nothing are 0.
+    for_each_scalar(type, [&](std::size_t at, const dtype& scalar) {
+      if (scalar == dtype_kind::bool_) to[at] = static_cast<std::byte>(to[at] != std::byte{0});
+      for (std::size_t j = 0; scalar.is_below_byte() && j < scalar.size(); ++j)
+        to[at + j] &= static_cast<std::byte>((1U << scalar.bits()) - 1);
+    });
     return {};
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
