@@ -30,8 +30,8 @@ TEST_CASE("block_cache: what was used last is kept, within the bound") {
   CHECK_FALSE(has("b"));
   CHECK(has("a"));
   CHECK(has("d"));
-  CHECK(cache.size_of("a") == 100);
-  CHECK_FALSE(cache.size_of("b").has_value());
+  CHECK(cache.size_of(0, "a") == 100);
+  CHECK_FALSE(cache.size_of(0, "b").has_value());
   cache.insert(0, "large", 301, {0, bytes_of(301)});
   CHECK_FALSE(has("large"));
   CHECK(cache.counts().bytes == 300);
@@ -54,5 +54,28 @@ TEST_CASE("block_cache: what has changed is forgotten, and no old block comes af
   CHECK(cache.find(1, "a", 0) == nullptr);
   cache.forget({});
   CHECK(cache.counts().bytes == 0);
-  CHECK_FALSE(cache.size_of("b").has_value());
+  CHECK_FALSE(cache.size_of(cache.epoch(), "b").has_value());
+  // Where nothing may throw, nothing takes memory.
+  static_assert(noexcept(cache.forget("a"))&& noexcept(cache.begin_change("a"))&& noexcept(
+      cache.end_change()));
+}
+
+TEST_CASE("block_cache: while something changes, nothing is found and nothing added") {
+  detail::block_cache cache({.bytes = 10'000});
+  for (const char* key : {"a", "b"}) cache.insert(0, key, 10, {0, bytes_of(10)});
+  cache.begin_change("a");
+  const std::uint64_t meanwhile = cache.epoch();
+  CHECK_FALSE(cache.size_of(meanwhile, "b").has_value());
+  CHECK(cache.find(meanwhile, "b", 0) == nullptr);
+  cache.insert(meanwhile, "a", 10, {0, bytes_of(10)});
+  cache.begin_change("c");
+  cache.end_change();
+  CHECK(cache.epoch() == meanwhile);  // the other still goes on
+  cache.end_change();
+  const std::uint64_t after = cache.epoch();
+  CHECK(after != meanwhile);
+  CHECK(cache.find(after, "a", 0) == nullptr);
+  CHECK(cache.find(after, "b", 0) != nullptr);
+  cache.insert(meanwhile, "a", 10, {0, bytes_of(10)});
+  CHECK(cache.find(after, "a", 0) == nullptr);
 }

@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <random>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -44,6 +47,72 @@ struct counted_store {
   memory_store memory{};
   std::shared_ptr<std::atomic<int>> opens = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<std::atomic<int>> reads = std::make_shared<std::atomic<int>>(0);
+};
+
+/// A store that calls `hook` just before and just after each change of its objects.
+struct hooked_store {
+  using hook_type = std::shared_ptr<std::function<void()>>;
+
+  template <class F>
+  static auto around(const hook_type& hook, F&& change) {
+    (*hook)();
+    auto done = change();
+    (*hook)();
+    return done;
+  }
+
+  struct writer final : blob_writer {
+    writer(std::unique_ptr<blob_writer> to, hook_type called)
+        : inner(std::move(to)), hook(std::move(called)) {}
+    result<void> write(std::uint64_t offset, bytes_view bytes) override {
+      return inner->write(offset, bytes);
+    }
+    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+      return inner->read(offset, into);
+    }
+    result<void> finish() override {
+      return around(hook, [&] { return inner->finish(); });
+    }
+    std::unique_ptr<blob_writer> inner;
+    hook_type hook;
+  };
+  struct staged final : publication {
+    staged(std::unique_ptr<publication> of, hook_type called)
+        : inner(std::move(of)), hook(std::move(called)) {}
+    any_store store() const override { return inner->store(); }
+    result<void> commit() override {
+      return around(hook, [&] { return inner->commit(); });
+    }
+    std::unique_ptr<publication> inner;
+    hook_type hook;
+  };
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const { return memory.open(key); }
+  std::string describe(const store_key& key) const { return memory.describe(key); }
+  result<void> put(const store_key& key, bytes_view bytes) const {
+    return around(hook, [&] { return memory.put(key, bytes); });
+  }
+  result<bool> erase(const store_key& key) const {
+    return around(hook, [&] { return memory.erase(key); });
+  }
+  result<void> rename(const store_key& from, const store_key& to) const {
+    return around(hook, [&] { return memory.rename(from, to); });
+  }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
+    ZARRPOINT_TRY(made, memory.create(key));
+    return std::unique_ptr<blob_writer>(std::make_unique<writer>(std::move(made), hook));
+  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const {
+    return memory.list(prefix);
+  }
+  result<std::unique_ptr<publication>> stage(const store_key& key,
+                                             const publish_options& how = {}) const {
+    ZARRPOINT_TRY(made, memory.stage(key, how));
+    return std::unique_ptr<publication>(std::make_unique<staged>(std::move(made), hook));
+  }
+
+  memory_store memory{};
+  hook_type hook = std::make_shared<std::function<void()>>([] {});
 };
 
 }  // namespace
@@ -126,6 +195,57 @@ TEST_CASE("cache_store: what is written through it is what it reads") {
   CHECK(text("c") == "mine");
   store.clear();
   CHECK(text("c") == "theirs");
+}
+
+TEST_CASE("cache_store: who reads while an object changes never gets a part of each") {
+  const hooked_store base;
+  const cache_store store(base, {.bytes = 1 << 20, .block_bytes = 4096});
+  const auto key = test::key("a/b");
+  const std::vector<std::byte> one(8192, std::byte{1}), two(8192, std::byte{2});
+  const auto check = [&](std::string_view what, auto&& change) {
+    CAPTURE(what);
+    *base.hook = [] {};
+    store.put(key, one).value();
+    const auto before = store.open(key).value();
+    int hooks = 0;
+    std::vector<std::byte> whole(8192);
+    std::vector<std::byte> half(4096);
+    *base.hook = [&] {
+      before->read(0, half).value();  // as it was, and not to be cached
+      CHECK(half[0] == std::byte{1});
+      const auto object = store.open(key).value();
+      if (hooks++ == 0) {
+        object->read(0, half).value();
+      } else if (object != nullptr) {
+        object->read(0, whole).value();
+        CHECK((whole == two));
+      }
+    };
+    change();
+    CHECK(hooks == 2);
+    *base.hook = [] {};
+    const auto after = store.open(key).value();
+    if (after != nullptr) {
+      after->read(0, whole).value();
+      CHECK((whole == two));
+    }
+  };
+  check("put", [&] { store.put(key, two).value(); });
+  check("erase", [&] {
+    store.erase(key).value();
+    CHECK(store.open(key).value() == nullptr);
+  });
+  check("finish", [&] {
+    const auto writer = store.create(key).value();
+    writer->write(0, two).value();
+    writer->finish().value();
+  });
+  check("commit", [&] {
+    const auto staged = store.stage(test::key("a"), {.overwrite = true}).value();
+    staged->store().put(test::key("b"), two).value();
+    staged->commit().value();
+  });
+  check("rename", [&] { store.rename(test::key("a"), test::key("c")).value(); });
 }
 
 TEST_CASE("cache_store: an object that shrank behind it is an error, not other bytes") {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,9 +34,10 @@ struct cache_counts {
 
 namespace detail {
 
-/// Blocks of objects, those used last kept longest, within a number of bytes. An epoch ends with
-/// each change: who opened an object in an earlier one finds nothing and adds nothing, so that no
-/// block of an old object stands for one of the new.
+/// Blocks of objects, those used last kept longest, within a number of bytes. An epoch ends when a
+/// change begins, and again when it is done: who opened an object in an earlier one, or between the
+/// two, finds nothing and adds nothing, so that no block of an old object stands for one of the
+/// new.
 class block_cache {
  public:
   using block = std::shared_ptr<const std::vector<std::byte>>;
@@ -48,21 +48,23 @@ class block_cache {
   std::size_t limit() const noexcept { return limit_; }
   std::size_t block_bytes() const noexcept { return block_bytes_; }
 
+  /// What an object that is opened now finds and adds blocks by.
   std::uint64_t epoch() const {
     const std::lock_guard lock(mutex_);
-    return epoch_;
+    return changes_ == 0 ? epoch_ : no_epoch;
   }
 
-  /// The size of an object of which there is a block.
-  std::optional<std::uint64_t> size_of(std::string_view key) const {
+  /// The size of an object of which there is a block that `epoch` finds.
+  std::optional<std::uint64_t> size_of(std::uint64_t epoch, std::string_view key) const {
     const std::lock_guard lock(mutex_);
+    if (epoch != epoch_) return std::nullopt;
     const auto at = sizes_.find(key);
     return at == sizes_.end() ? std::nullopt : std::optional(at->second.size);
   }
 
   block find(std::uint64_t epoch, const std::string& key, std::uint64_t index) {
     const std::lock_guard lock(mutex_);
-    const auto at = epoch == epoch_ ? blocks_.find(id{key, index}) : blocks_.end();
+    const auto at = epoch == epoch_ ? blocks_.find(by_id::view{key, index}) : blocks_.end();
     if (at == blocks_.end()) {
       ++counts_.misses;
       return nullptr;
@@ -89,17 +91,23 @@ class block_cache {
     while (counts_.bytes > limit_) drop(blocks_.find(*order_.back()));
   }
 
-  /// Forgets an object and what lies beneath it: they have changed.
-  void forget(std::string_view key) {
+  /// Forgets an object and what lies beneath it. Takes no memory.
+  void forget(std::string_view key) noexcept {
     const std::lock_guard lock(mutex_);
+    drop_beneath(key);
+  }
+
+  /// As `forget`, for what is about to change: until `end_change` nobody knows whether what is read
+  /// is old or new, and who opens an object meanwhile finds nothing and adds nothing either.
+  void begin_change(std::string_view key) noexcept {
+    const std::lock_guard lock(mutex_);
+    ++changes_;
+    drop_beneath(key);
+  }
+  void end_change() noexcept {
+    const std::lock_guard lock(mutex_);
+    --changes_;
     ++epoch_;
-    const std::string beneath = std::string(key) + '/';
-    for (auto at = blocks_.lower_bound(id{std::string(key), 0});
-         at != blocks_.end() && (key.empty() || at->first.key.starts_with(key));) {
-      const bool changed =
-          key.empty() || at->first.key == key || at->first.key.starts_with(beneath);
-      at = changed ? drop(at) : std::next(at);
-    }
   }
 
   cache_counts counts() const {
@@ -111,18 +119,38 @@ class block_cache {
   struct id {
     std::string key;
     std::uint64_t index;
-
-    friend auto operator<=>(const id&, const id&) = default;
   };
   struct entry {
     block bytes;
     std::list<const id*>::iterator place;
   };
+  /// Finds blocks without a key of their own.
+  struct by_id {
+    using is_transparent = void;
+    using view = std::pair<std::string_view, std::uint64_t>;
+
+    bool operator()(const id& a, const id& b) const noexcept { return of(a) < of(b); }
+    bool operator()(const id& a, const view& b) const noexcept { return of(a) < b; }
+    bool operator()(const view& a, const id& b) const noexcept { return a < of(b); }
+    static view of(const id& one) noexcept { return {one.key, one.index}; }
+  };
   struct object {
     std::uint64_t size = 0;
     std::size_t blocks = 0;
   };
-  using entry_map = std::map<id, entry>;
+  using entry_map = std::map<id, entry, by_id>;
+
+  static constexpr std::uint64_t no_epoch = UINT64_MAX;
+
+  void drop_beneath(std::string_view key) noexcept {
+    ++epoch_;
+    for (auto at = blocks_.lower_bound(by_id::view{key, 0});
+         at != blocks_.end() && at->first.key.starts_with(key);) {
+      const std::string_view found = at->first.key;
+      const bool changed = key.empty() || found.size() == key.size() || found[key.size()] == '/';
+      at = changed ? drop(at) : std::next(at);
+    }
+  }
 
   entry_map::iterator drop(entry_map::iterator at) {
     counts_.bytes -= at->second.bytes->size();
@@ -139,6 +167,7 @@ class block_cache {
   std::list<const id*> order_;  ///< the one used last in front
   std::map<std::string, object, std::less<>> sizes_;
   std::uint64_t epoch_ = 0;
+  std::size_t changes_ = 0;  ///< those that have begun and are not done
   cache_counts counts_;
 };
 

@@ -50,11 +50,11 @@ class cache_store {
     return std::unique_ptr<blob_writer>(std::make_unique<writer>(std::move(inner), cache_, key));
   }
   result<void> put(const store_key& key, bytes_view bytes) const {
-    const forgetting later(cache_, key);
+    const change under_way(*cache_, key);
     return base_.put(key, bytes);
   }
   result<bool> erase(const store_key& key) const {
-    const forgetting later(cache_, key);
+    const change under_way(*cache_, key);
     return base_.erase(key);
   }
   result<std::vector<list_entry>> list(const store_key& prefix) const { return base_.list(prefix); }
@@ -65,13 +65,13 @@ class cache_store {
   }
 
   result<void> rename(const store_key& from, const store_key& to) const {
-    const forgetting old_name(cache_, from);
-    const forgetting new_name(cache_, to);
+    const change old_name(*cache_, from);
+    const change new_name(*cache_, to);
     return base_.rename(from, to);
   }
 
   result<bool> erase_all(const store_key& prefix) const {
-    const forgetting later(cache_, prefix);
+    const change under_way(*cache_, prefix);
     return base_.erase_all(prefix);
   }
 
@@ -88,22 +88,24 @@ class cache_store {
  private:
   using shared_cache = std::shared_ptr<detail::block_cache>;
 
-  /// Whatever comes of a change, what was cached before is old.
-  struct forgetting {
-    forgetting(shared_cache from, const store_key& of) : cache(std::move(from)), key(of) {}
-    forgetting(const forgetting&) = delete;
-    forgetting& operator=(const forgetting&) = delete;
-    ~forgetting() { cache->forget(key.str()); }
+  /// A change of an object, or of what lies beneath a key: whatever comes of it, what was cached
+  /// before is old, and nothing is cached while it goes on.
+  struct change {
+    change(detail::block_cache& in, const store_key& key) noexcept : cache(in) {
+      cache.begin_change(key.str());
+    }
+    change(const change&) = delete;
+    change& operator=(const change&) = delete;
+    ~change() { cache.end_change(); }
 
-    shared_cache cache;
-    store_key key;
+    detail::block_cache& cache;
   };
 
   class object final : public blob {
    public:
     object(any_store base, shared_cache cache, const store_key& key)
         : base_(std::move(base)), cache_(std::move(cache)), key_(key), epoch_(cache_->epoch()) {
-      if (const auto size = cache_->size_of(key.str())) {
+      if (const auto size = cache_->size_of(epoch_, key.str())) {
         known_ = true;
         size_ = *size;
       }
@@ -205,7 +207,7 @@ class cache_store {
       return inner_->read(offset, into);
     }
     result<void> finish() override {
-      const forgetting later(cache_, key_);
+      const change under_way(*cache_, key_);
       return inner_->finish();
     }
 
@@ -221,7 +223,7 @@ class cache_store {
         : inner_(std::move(inner)), cache_(std::move(cache)), key_(key) {}
     any_store store() const override { return inner_->store(); }
     result<void> commit() override {
-      const forgetting later(cache_, key_);
+      const change under_way(*cache_, key_);
       return inner_->commit();
     }
 
