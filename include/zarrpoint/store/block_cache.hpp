@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <list>
 #include <map>
@@ -58,8 +57,9 @@ class block_cache {
   std::optional<std::uint64_t> size_of(std::uint64_t epoch, std::string_view key) const {
     const std::lock_guard lock(mutex_);
     if (epoch != epoch_) return std::nullopt;
-    const auto at = sizes_.find(key);
-    return at == sizes_.end() ? std::nullopt : std::optional(at->second.size);
+    const auto at = blocks_.lower_bound(by_id::view{key, 0});
+    if (at == blocks_.end() || at->first.key != key) return std::nullopt;
+    return at->second.object_size;
   }
 
   block find(std::uint64_t epoch, const std::string& key, std::uint64_t index) {
@@ -80,13 +80,12 @@ class block_cache {
     const std::lock_guard lock(mutex_);
     const std::size_t bytes = indexed.second->size();
     if (epoch != epoch_ || bytes > limit_) return;
+    std::list<const id*> place(1);  // what takes memory comes before what is then noted
     const auto [at, fresh] = blocks_.try_emplace(id{key, indexed.first});
     if (!fresh) return;  // another thread was faster
-    order_.push_front(&at->first);
-    at->second = {std::move(indexed.second), order_.begin()};
-    object& known = sizes_[key];
-    known.size = size;
-    ++known.blocks;
+    place.front() = &at->first;
+    order_.splice(order_.begin(), place);
+    at->second = {std::move(indexed.second), order_.begin(), size};
     counts_.bytes += bytes;
     while (counts_.bytes > limit_) drop(blocks_.find(*order_.back()));
   }
@@ -123,6 +122,7 @@ class block_cache {
   struct entry {
     block bytes;
     std::list<const id*>::iterator place;
+    std::uint64_t object_size;
   };
   /// Finds blocks without a key of their own.
   struct by_id {
@@ -133,10 +133,6 @@ class block_cache {
     bool operator()(const id& a, const view& b) const noexcept { return of(a) < b; }
     bool operator()(const view& a, const id& b) const noexcept { return a < of(b); }
     static view of(const id& one) noexcept { return {one.key, one.index}; }
-  };
-  struct object {
-    std::uint64_t size = 0;
-    std::size_t blocks = 0;
   };
   using entry_map = std::map<id, entry, by_id>;
 
@@ -155,8 +151,6 @@ class block_cache {
   entry_map::iterator drop(entry_map::iterator at) {
     counts_.bytes -= at->second.bytes->size();
     order_.erase(at->second.place);
-    if (const auto known = sizes_.find(at->first.key); --known->second.blocks == 0)
-      sizes_.erase(known);
     return blocks_.erase(at);
   }
 
@@ -165,7 +159,6 @@ class block_cache {
   mutable std::mutex mutex_;
   entry_map blocks_;
   std::list<const id*> order_;  ///< the one used last in front
-  std::map<std::string, object, std::less<>> sizes_;
   std::uint64_t epoch_ = 0;
   std::size_t changes_ = 0;  ///< those that have begun and are not done
   cache_counts counts_;
