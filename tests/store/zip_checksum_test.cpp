@@ -36,12 +36,15 @@ TEST_CASE("zip_checksum: holes and overlaps are told") {
   const auto data = test::random_bytes(100);
   const bytes_view all(data);
   detail::zip_checksum checksum;
+  CHECK(checksum.end() == 0);
   checksum.add(10, all.first(10));
+  CHECK(checksum.end() == 20);
   CHECK(checksum.hole(50) == std::pair<std::uint64_t, std::uint64_t>{0, 10});
   checksum.add(0, all.first(10));
   CHECK(checksum.hole(50) == std::pair<std::uint64_t, std::uint64_t>{20, 50});
   checksum.add(30, all.first(20));
   CHECK(checksum.hole(50) == std::pair<std::uint64_t, std::uint64_t>{20, 30});
+  CHECK(checksum.end() == 50);
   CHECK_FALSE(checksum.overlaps());
   for (const std::size_t at : {19U, 25U, 49U}) {
     detail::zip_checksum other;

@@ -9,6 +9,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -139,6 +141,29 @@ TEST_CASE("zip_member_writer: holes are zero though others wrote there and a byt
   std::copy(piece.begin(), piece.end(), expected.begin());
   std::copy(piece.begin(), piece.end(), expected.end() - 100);
   CHECK((made.finished("a") == expected));
+}
+
+TEST_CASE("zip_member_writer: threads write without a reservation while the place moves") {
+  fixture made;
+  const auto data = test::random_bytes(6 << 20);
+  std::vector<std::unique_ptr<detail::zip_member_writer>> writers;
+  // Two that grow in turns: neither is the last, so that each has to move.
+  for (const char* name : {"a", "b"}) writers.push_back(made.writer(name));
+  std::atomic<int> failed{0};
+  std::vector<std::thread> crew;
+  for (std::size_t t = 0; t < 8; ++t) {
+    crew.emplace_back([&, t] {
+      const std::size_t size = 32 << 10;
+      for (std::size_t at = (t / 2) * size; at < data.size(); at += 4 * size)
+        if (!writers[t % 2]->write(at, bytes_view(data).subspan(at, size))) ++failed;
+    });
+  }
+  for (std::thread& one : crew) one.join();
+  CHECK(failed == 0);
+  for (auto& writer : writers) writer->finish().value();
+  writers.clear();
+  CHECK((made.finished("a") == data));
+  CHECK((made.finished("b") == data));
 }
 
 TEST_CASE("zip_member_writer: offsets beyond all files are refused") {

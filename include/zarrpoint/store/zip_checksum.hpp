@@ -50,6 +50,11 @@ class zip_checksum {
     const auto next = std::next(pieces_.begin());
     return {begin, next == pieces_.end() ? size : next->first};
   }
+  /// Where the last piece ends.
+  std::uint64_t end() const {
+    const std::lock_guard lock(mutex_);
+    return pieces_.empty() ? 0 : pieces_.rbegin()->second.end;
+  }
   /// Whether a byte was written twice: then `value` means nothing, but `hole` is right.
   bool overlaps() const {
     const std::lock_guard lock(mutex_);

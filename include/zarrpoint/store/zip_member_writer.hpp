@@ -134,9 +134,11 @@ class zip_member_writer final : public blob_writer {
       if (archive_->space().resize(place_->extent, place_->extent.data + 2 * end)) return {};
       auto larger = allocate(2 * end);
       std::vector<std::byte> piece(kept_bytes);
-      for (std::uint64_t at = 0; at < size_; at += piece.size()) {
+      // Not up to `size_`: another thread may be about to write there, and finds the new place.
+      const std::uint64_t written = checksum_.end();
+      for (std::uint64_t at = 0; at < written; at += piece.size()) {
         const mutable_bytes part = mutable_bytes(piece).first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(size_ - at, piece.size())));
+            static_cast<std::size_t>(std::min<std::uint64_t>(written - at, piece.size())));
         ZARRPOINT_CHECK(archive_->read(place_->extent.data + at, part));
         ZARRPOINT_CHECK(archive_->write(larger->extent.data + at, part));
       }
