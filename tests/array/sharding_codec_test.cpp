@@ -41,7 +41,7 @@ struct successor_codec {
   }
 };
 
-using codecs_here = all_codecs::with<successor_codec>;
+using codecs_here = default_codecs::with<successor_codec>;
 
 codec_spec sharding(const dims& inner, std::vector<codec_spec> codecs,
                     index_location at = index_location::end) {
