@@ -103,7 +103,7 @@ cli() {
     "$venv/bin/python" tests/cli/run.py build/dev/tools/cli/zarrpoint build/cli
 }
 single_header() {
-  preset single_header "core zarr array checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
+  preset single_header "zarr checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
 }
 consumers() { bash tests/consumers/run.sh; }
 size() { "$python" tests/tools/check_size.py build/size; }
