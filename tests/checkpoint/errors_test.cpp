@@ -137,7 +137,7 @@ TEST_CASE("errors: unsupported") {
   put("a/zarr.json", R"({"zarr_format":3,"node_type":"array","shape":[1],"data_type":"uint8",
       "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},"fill_value":0,
       "chunk_key_encoding":{"name":"default"},"codecs":["bytes",{"name":"gzip"}]})");
-  put("b/zarr.json", R"({"zarr_format":3,"node_type":"array","shape":[1],"data_type":"int2",
+  put("b/zarr.json", R"({"zarr_format":3,"node_type":"array","shape":[1],"data_type":"float128",
       "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},"fill_value":0,
       "chunk_key_encoding":{"name":"default"},"codecs":["bytes"]})");
   put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");

@@ -38,8 +38,10 @@ tensor random_tensor(const tensor_spec& spec, unsigned seed) {
   const std::size_t bytes = byte_count(spec).value();
   std::byte* data = out.mutable_view().data;
   for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(random());
-  if (spec.type == dtype_kind::bool_) {
-    for (std::size_t i = 0; i < bytes; ++i) data[i] &= std::byte{1};
+  // What a reader gives: a bool is 0 or 1, bits that hold nothing are 0.
+  if (spec.type == dtype_kind::bool_ || spec.type.is_below_byte()) {
+    for (std::size_t i = 0; i < bytes; ++i)
+      data[i] &= static_cast<std::byte>((1U << spec.type.bits()) - 1);
   }
   return out;
 }
@@ -70,7 +72,7 @@ TEST_CASE("every dtype comes back bit for bit, raw and zstd, v2 and v3, in threa
         std::vector<tensor> values;
         std::vector<leaf> leaves;
         for (const dtype_kind kind : all_dtype_kinds) {
-          if (kind == dtype_kind::string) continue;
+          if (dtype(kind).is_variable()) continue;
           for (const dims& shape :
                {dims{}, dims{0}, dims{3, 0, 2}, dims{7}, dims{5, 4, 3}, dims{700, 611}}) {
             values.push_back(random_tensor({kind, shape}, ++seed));

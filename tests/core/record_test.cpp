@@ -57,7 +57,8 @@ TEST_CASE("record: equal when the fields are, and a value like any dtype") {
   copy = moved;
   moved = dtype_kind::int8;
   CHECK(copy == b);
-  copy = copy;
+  const zp::dtype& same = copy;
+  copy = same;
   CHECK(copy == b);
 }
 

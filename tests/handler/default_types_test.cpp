@@ -34,7 +34,13 @@ TEST_CASE("every dtype is restored: as a scalar at rank 0, as a tensor above") {
     const auto scalar = make<default_types>(text ? "string" : "scalar", {kind, {}});
     REQUIRE(scalar);
     CHECK(!std::holds_alternative<std::monostate>(*scalar));
-    CHECK(!std::holds_alternative<tensor>(*scalar));
+    // The rarer numbers have no place in the variant.
+    const bool rare = dtype(kind).is_below_byte() ||
+                      (dtype(kind).is_complex() && dtype(kind).size() < 8) ||
+                      (dtype(kind).is_floating() && dtype(kind).size() == 1 &&
+                       kind != dtype_kind::float8_e4m3fn && kind != dtype_kind::float8_e5m2) ||
+                      kind == dtype_kind::bytes;
+    CHECK(std::holds_alternative<tensor>(*scalar) == rare);
     const auto unnamed = make<default_types>("", {kind, {}});
     CHECK(unnamed.value().index() == scalar->index());
     for (const char* name : {"array", "np.ndarray", ""}) {
