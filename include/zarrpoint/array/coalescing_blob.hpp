@@ -63,7 +63,7 @@ class coalescing_blob final : public blob {
     run* const found = find(offset, into.size());
     if (found == nullptr) return base_->read(offset, into);
     const std::lock_guard lock(found->mutex);
-    if (found->memory.size() == 0) {
+    if (found->memory.empty()) {
       // One alone goes straight to its place, and so does what is asked for a second time.
       if (found->wanted <= 1) return base_->read(offset, into);
       result<buffer> made = buffer::allocate(static_cast<std::size_t>(found->size), resource_);

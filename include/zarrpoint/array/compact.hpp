@@ -84,7 +84,7 @@ inline result<compaction> compact(const array& of) {
   if (of.layout().shard() == nullptr) return out;
   if (!of.metadata().edges.empty())
     return error{errc::unsupported, "compact: the shards of a rectilinear grid"};
-  const context how = of.default_context();
+  const context& how = of.default_context();
   array_metadata metadata = of.metadata();
   const dims shape = metadata.shape;
   const detail::array_state state{of.store(), of.key(), std::move(metadata), of.layout(), how};

@@ -228,6 +228,7 @@ inline result<void> read_points(const array& of, std::span<const dims> points,
     by_chunk[std::move(chunk)].push_back(i);
   }
   std::vector<const std::vector<std::size_t>*> groups;
+  groups.reserve(by_chunk.size());
   for (const auto& [chunk, members] : by_chunk) groups.push_back(&members);
   const context how = options.how != nullptr ? *options.how : of.default_context();
   const context alone = detail::of_one_worker(how);

@@ -66,6 +66,7 @@ result<std::vector<std::string>> migrate_to_v3(const any_store& store, const sto
     documents.push_back(std::move(document));
   }
   std::vector<std::string> paths;
+  paths.reserve(all.size());
   for (const stored_node& one : all) paths.push_back(one.path);
   if (options.dry_run) return paths;
   for (std::size_t i = all.size(); i-- > 0;) {

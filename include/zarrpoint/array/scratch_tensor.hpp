@@ -48,7 +48,7 @@ class scratch_tensor {
   }
 
   scratch_tensor(scratch_tensor&& other) noexcept
-      : view_(other.view_), strings_(std::exchange(other.strings_, 0)) {}
+      : view_(std::move(other.view_)), strings_(std::exchange(other.strings_, 0)) {}
   scratch_tensor& operator=(scratch_tensor&&) = delete;
   ~scratch_tensor() { std::destroy_n(first(), strings_); }
 

@@ -49,7 +49,7 @@ struct lz4_codec {
     if (*size > to.size())
       return error{errc::out_of_range, std::to_string(*size) + " bytes where " +
                                            std::to_string(to.size()) + " are expected"};
-    const result<std::size_t> written =
+    result<std::size_t> written =
         lz4_decode(from.subspan(header), to.first(static_cast<std::size_t>(*size)));
     if (written && *written == *size) return *written;
     if (!written && written.failure().code != errc::out_of_range) return written;
