@@ -109,7 +109,9 @@ class rows_writer {
 
  private:
   result<void> items(const host_view& from, std::size_t axis, const std::byte* at) {
-    for (index_t i = 0; i < from.shape[axis]; ++i, at += from.strides[axis]) {
+    // Memory of no elements may have no address to count from.
+    const index_t step = at == nullptr ? 0 : from.strides[axis];
+    for (index_t i = 0; i < from.shape[axis]; ++i, at += step) {
       to_.next(i);
       if (axis + 1 == from.rank()) {
         ZARRPOINT_CHECK(element(at));
