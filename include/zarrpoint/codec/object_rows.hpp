@@ -54,7 +54,9 @@ class rows_reader {
  private:
   /// The items of a list along `axis`: as deep as the rank.
   result<void> items(const mutable_host_view& into, std::size_t axis, std::byte* at) {
-    for (index_t i = 0; i < into.shape[axis]; ++i, at += into.strides[axis]) {
+    // Memory of no elements may have no address to count from.
+    const index_t step = at == nullptr ? 0 : into.strides[axis];
+    for (index_t i = 0; i < into.shape[axis]; ++i, at += step) {
       ZARRPOINT_CHECK(from_.next(i));
       if (axis + 1 == into.rank()) {
         ZARRPOINT_CHECK(element(at));
