@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "single_header.py"
+OURS = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 BANNER = re.compile(r"^// -{8,} zarrpoint/(\S+)$", re.MULTILINE)
 
@@ -31,11 +32,19 @@ def macros(source, folder):
     return set(done.stdout.split("\n"))
 
 
+def with_included(name, texts):
+    """The text of a file and of those that it includes."""
+    names = ["zarrpoint.hpp", name]  # the first is included by all others
+    for one in names:
+        names += [n for n in OURS.findall(texts[one]) if n in texts and n not in names]
+    return "".join(texts[one] for one in dict.fromkeys(names))
+
+
 def macro_errors(folder):
     """What the files of `folder` change in a program's macros and should not."""
     errors, texts = [], {path.name: path.read_text() for path in sorted(folder.glob("*.hpp"))}
-    for name, text in texts.items():
-        text = texts["zarrpoint.hpp"] + text  # which the others include
+    for name in texts:
+        text = with_included(name, texts)
         foreign = [f"#include <{header}>\n" for header in dict.fromkeys(INCLUDE.findall(text))]
         # zstd.h has more macros when it is asked for its static section, as we ask it.
         theirs = ["#define ZSTD_STATIC_LINKING_ONLY\n", *foreign, "#undef ZSTD_STATIC_LINKING_ONLY\n"]
