@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
 
 #include "support/array_cases.hpp"
@@ -69,6 +70,17 @@ TEST_CASE("the parts of a selection in the chunks of an axis") {
   CHECK(parts[2].chunk.extent == 4);
   CHECK(parts[2].first == 3);
   CHECK(detail::edge_parts(edges, selection(box{{0}, {0}}), 0).empty());
+}
+
+TEST_CASE("nothing of an array without elements takes no time, whatever its other axes say") {
+  auto metadata = raw_metadata(dtype_kind::int8, {index_t{1} << 40, 0}, {1, 1});
+  metadata.edges = {axis_edges({{1, index_t{1} << 40}}), axis_edges({{1, 1}})};
+  const array made = array::create(recording_store(), key_of("a"), metadata).value();
+  CHECK(made.read(box::whole(metadata.shape)).value().size() == 0);
+  CHECK(made.write(box::whole(metadata.shape),
+                   dense_view(static_cast<const std::byte*>(nullptr), metadata.spec())));
+  const indexed_array none = indexed_array(made).taken(1, {}).value();
+  CHECK(none.read().value().size() == 0);
 }
 
 }  // namespace

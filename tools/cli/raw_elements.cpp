@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "raw_elements.hpp"
 
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
@@ -17,25 +18,6 @@ namespace {
 
 zp::error bad_bool() { return {zp::errc::corrupt, "a bool is neither 0 nor 1"}; }
 
-void append_utf8(std::string& out, std::uint32_t c) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0 | c >> 6);
-    put(0x80 | (c & 0x3f));
-  } else if (c < 0x10000) {
-    put(0xe0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3f));
-    put(0x80 | (c & 0x3f));
-  } else {
-    put(0xf0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3f));
-    put(0x80 | (c >> 6 & 0x3f));
-    put(0x80 | (c & 0x3f));
-  }
-}
-
 /// One element of numpy's U type: UTF-32, padded with zeros.
 zp::result<void> read_text(const std::byte* from, const raw_elements& of, std::string& to) {
   to.clear();
@@ -45,16 +27,15 @@ zp::result<void> read_text(const std::byte* from, const raw_elements& of, std::s
     std::memcpy(bytes.data(), from + 4 * i, 4);
     if (of.swapped) std::reverse(bytes.begin(), bytes.end());
     const auto c = zp::load_le<std::uint32_t>(bytes.data());
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-      return zp::error{zp::errc::corrupt,
-                       "a string holds " + std::to_string(c) + ", which is no Unicode character"};
     if (c == 0) {
       ++zeros;
       continue;
     }
     to.append(zeros, '\0');  // zeros inside belong to the text, those at its end do not
     zeros = 0;
-    append_utf8(to, c);
+    if (!zp::append_code_point(to, c))
+      return zp::error{zp::errc::corrupt,
+                       "a string holds " + std::to_string(c) + ", which is no Unicode character"};
   }
   return {};
 }

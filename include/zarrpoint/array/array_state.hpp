@@ -57,6 +57,15 @@ inline std::shared_ptr<scratch_pool> scratch_of(const context& how) {
                                 : std::make_shared<scratch_pool>(how.limit, resource_of(how));
 }
 
+/// A context for what one worker does, among others that `how` runs; all share one scratch memory.
+inline context of_one_worker(const context& how) {
+  context out = how;
+  out.executor = {};
+  out.progress = {};
+  out.scratch = scratch_of(how);
+  return out;
+}
+
 /// Operations on fewer bytes are done by the calling thread alone: waking another costs as much.
 inline constexpr std::size_t parallel_threshold = std::size_t{256} << 10;
 

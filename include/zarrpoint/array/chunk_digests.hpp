@@ -39,6 +39,10 @@ class chunk_digests {
   void set(std::string key, object_digest digest) {
     objects_.insert_or_assign(std::move(key), std::move(digest));
   }
+  /// Takes over those of `other`, in place of its own of the same keys.
+  void merge(const chunk_digests& other) {
+    for (const auto& [key, digest] : other.objects_) set(key, digest);
+  }
   const map_type& objects() const noexcept { return objects_; }
   bool empty() const noexcept { return objects_.empty(); }
 

@@ -135,6 +135,10 @@ struct gather_plan {
   static result<gather_plan> make(const array& of, const std::vector<axis_index>& indices,
                                   bool whole_objects) {
     gather_plan out;
+    // Of an empty selection the other axes may be of any length.
+    for (const axis_index& one : indices)
+      if (one.size() == 0) out.size = 0;
+    if (out.size == 0) return out;
     for (std::size_t d = 0; d < indices.size(); ++d) {
       out.axes.push_back(group_axis(of, d, indices[d], whole_objects));
       ZARRPOINT_TRY(size, checked_mul(out.size, out.axes.back().size()));
@@ -143,14 +147,6 @@ struct gather_plan {
     return out;
   }
 };
-
-/// A context for what one worker does, among others that `how` runs.
-inline context of_one_worker(const context& how) {
-  context out = how;
-  out.executor = {};
-  out.progress = {};
-  return out;
-}
 
 /// Reads the elements that `indices` select to `into`, whose axes are those of the array.
 inline result<void> gather(const array& of, const std::vector<axis_index>& indices,
@@ -208,7 +204,7 @@ inline result<void> scatter(const array& to, const std::vector<axis_index>& indi
         if (options.collected != nullptr) own.collected = &digests;
         ZARRPOINT_CHECK(to.write(bounds, chunk.view(), own));
         const std::lock_guard lock(merging);
-        for (const auto& [key, digest] : digests.objects()) options.collected->set(key, digest);
+        if (options.collected != nullptr) options.collected->merge(digests);
         return {};
       },
       {.stop = how.stop});

@@ -147,8 +147,7 @@ class read_operation {
     ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
     if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
     within_ = std::make_unique<within>(within{std::move(metadata), std::move(layout)});
-    alone_.emplace(how_);
-    alone_->executor = {};
+    alone_.emplace(of_one_worker(how_));
     alone_->scratch = pool_;
     return {};
   }

@@ -50,9 +50,9 @@ inline std::vector<edge_part> edge_parts(const axis_edges& edges, const selectio
 class rectilinear_array {
  public:
   rectilinear_array(const array_state& of, const context& how, const selection& part)
-      : of_(of), how_(how), part_(part), alone_(how) {
-    alone_.executor = {};  // the chunks are what is done at a time
-    if (alone_.scratch == nullptr) alone_.scratch = scratch_of(how);
+      : of_(of), how_(how), part_(part), alone_(of_one_worker(how)) {
+    // Of an empty selection the other axes may say as many chunks as they like.
+    if (box::whole(part.shape).empty()) return;
     for (std::size_t d = 0; d < part.rank(); ++d)
       axes_.push_back(edge_parts(of.metadata.edges[d], part, d));
   }
@@ -77,7 +77,7 @@ class rectilinear_array {
           write_operation operation(chunk, alone_, source, own);
           ZARRPOINT_CHECK(operation.run(within, meter));
           const std::lock_guard lock(merging);
-          for (const auto& [key, digest] : digests.objects()) options.collected->set(key, digest);
+          if (options.collected != nullptr) options.collected->merge(digests);
           return {};
         });
   }
@@ -85,6 +85,7 @@ class rectilinear_array {
  private:
   template <class F>
   result<void> for_each_chunk(const F& f) {
+    if (axes_.empty() && part_.rank() != 0) return {};
     std::size_t count = 1;
     for (const std::vector<edge_part>& axis : axes_) {
       ZARRPOINT_TRY(product, checked_mul(count, axis.size()));

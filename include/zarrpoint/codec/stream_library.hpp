@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/library_memory.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
@@ -14,28 +15,6 @@
 
 // What the codecs of zlib, bzip2 and liblzma have in common.
 namespace zarrpoint::inline v0::detail {
-
-/// Memory for a C library from a memory resource, which counts it. Those libraries do not say the
-/// size when they give memory back: it stands in front.
-struct library_memory {
-  static constexpr std::size_t header = 64;
-
-  static void* allocate(void* resource, std::size_t bytes) {
-    if (bytes > SIZE_MAX - header) return nullptr;
-    const std::size_t whole = bytes + header;
-    void* const memory = static_cast<memory_resource*>(resource)->allocate(whole, header);
-    if (memory == nullptr) return nullptr;
-    std::memcpy(memory, &whole, sizeof whole);
-    return static_cast<std::byte*>(memory) + header;
-  }
-  static void deallocate(void* resource, void* address) {
-    if (address == nullptr) return;
-    std::byte* const memory = static_cast<std::byte*>(address) - header;
-    std::size_t whole = 0;
-    std::memcpy(&whole, memory, sizeof whole);
-    static_cast<memory_resource*>(resource)->deallocate(memory, whole, header);
-  }
-};
 
 /// Hands buffers over piece by piece to a library that counts them in 32 bits.
 template <class Stream>

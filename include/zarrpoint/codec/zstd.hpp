@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
+#include <zarrpoint/codec/library_memory.hpp>
 
 // Contexts that allocate from a memory resource are in the static section of the interface.
 #if !defined(ZSTD_STATIC_LINKING_ONLY)
@@ -47,7 +48,7 @@ class zstd_state {
   /// Null when the resource refuses.
   Context* context() {
     if (context_ != nullptr) return context_;
-    const ZSTD_customMem memory{allocate, deallocate, resource_};
+    const ZSTD_customMem memory{library_memory::allocate, library_memory::deallocate, resource_};
     if constexpr (encodes) {
       context_ = ZSTD_createCCtx_advanced(memory);
     } else {
@@ -57,25 +58,6 @@ class zstd_state {
   }
 
  private:
-  /// zstd does not say the size when it gives memory back: it stands in front.
-  static constexpr std::size_t header = 64;
-
-  static void* allocate(void* resource, std::size_t bytes) {
-    if (bytes > SIZE_MAX - header) return nullptr;
-    const std::size_t whole = bytes + header;
-    void* const memory = static_cast<memory_resource*>(resource)->allocate(whole, header);
-    if (memory == nullptr) return nullptr;
-    std::memcpy(memory, &whole, sizeof whole);
-    return static_cast<std::byte*>(memory) + header;
-  }
-  static void deallocate(void* resource, void* address) {
-    if (address == nullptr) return;
-    std::byte* const memory = static_cast<std::byte*>(address) - header;
-    std::size_t whole = 0;
-    std::memcpy(&whole, memory, sizeof whole);
-    static_cast<memory_resource*>(resource)->deallocate(memory, whole, header);
-  }
-
   memory_resource* resource_;
   Context* context_ = nullptr;
 };

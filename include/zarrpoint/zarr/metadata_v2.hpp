@@ -72,7 +72,8 @@ inline result<array_metadata> parse_array_v2(const node& zarray, const node* att
   if (out.type.record() != nullptr && fill->if_string() != nullptr) {
     // All bytes of the record as it is stored.
     ZARRPOINT_TRY(stored, parse_v2_dtype(*zarray.find("dtype")));
-    parsed_fill = detail::reorder_record(parsed_fill, stored);
+    ZARRPOINT_TRY(native, detail::reorder_record(parsed_fill, stored, false).at("fill_value"));
+    parsed_fill = std::move(native);
   }
   out.fill = std::move(parsed_fill);
   ZARRPOINT_TRY(
@@ -101,7 +102,8 @@ inline result<v2_documents> to_v2(const array_metadata& array) {
   fill_value stored_fill = array.fill;
   if (array.type.record() != nullptr) {
     ZARRPOINT_TRY(stored, parse_v2_dtype(codecs.dtype));
-    stored_fill = detail::reorder_record(array.fill, stored);
+    ZARRPOINT_TRY(reordered, detail::reorder_record(array.fill, stored, true).at("fill_value"));
+    stored_fill = std::move(reordered);
   }
   ZARRPOINT_TRY(fill, fill_value_to_node(stored_fill, array.type, 2).at("fill_value"));
   v2_documents out;

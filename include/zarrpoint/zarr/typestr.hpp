@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/spec.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/dtype.hpp>
@@ -274,37 +275,24 @@ inline v2_dtype v2_dtype_of(const dtype& type, const node& bytes_configuration) 
   return out;
 }
 
-/// Reverses the scalars of a record in native order that are not stored so, or back.
-inline fill_value reorder_record(const fill_value& fill, const v2_dtype& stored) {
-  if (stored.type.record() == nullptr || fill.bytes().empty()) return fill;
-  std::string bytes(as_text(fill.bytes()));
-  std::size_t field = 0;
-  const auto visit = [&](const auto& self, const dtype& type, std::size_t at) -> void {
-    for (const record_field& one : fields_of(type)) {
-      const std::size_t first = field;
-      const std::size_t size = one.type.size();
-      all_scalars(one.type, [&](const dtype&) { return ++field != 0; });
-      const std::size_t end = field;
-      for (std::size_t i = at + one.offset;
-           i < at + one.offset + size * static_cast<std::size_t>(*element_count(one.shape));
-           i += size) {
-        field = first;
-        if (one.type.record() != nullptr) {
-          self(self, one.type, i);
-          continue;
-        }
-        const endian order =
-            first < stored.field_orders.size() ? stored.field_orders[first] : stored.order;
-        const std::size_t unit = one.type.scalar_size();
-        if (order == native_endian || unit == 1) continue;
-        for (std::size_t done = 0; done < size; done += unit)
-          std::reverse(bytes.data() + i + done, bytes.data() + i + done + unit);
-      }
-      field = end;
-    }
-  };
-  visit(visit, stored.type, 0);
-  return fill.is_null() ? fill : fill_value::of_bytes(as_bytes(std::string_view(bytes)));
+/// The fill value of a record whose bytes are as `stored` says, as memory has it; or with
+/// `to_stored` the other way round. What the codec of the elements does.
+inline result<fill_value> reorder_record(const fill_value& fill, const v2_dtype& stored,
+                                         bool to_stored) {
+  if (fill.is_null() || fill.bytes().empty()) return fill;
+  const tensor_spec one{stored.type, {}};
+  ZARRPOINT_TRY(codec, bytes_codec::from_configuration(v2_bytes_codec(stored).configuration));
+  ZARRPOINT_TRY(bound, codec.resolve(one));
+  std::string bytes(fill.bytes().size(), '\0');
+  auto* const to = reinterpret_cast<std::byte*>(bytes.data());
+  codec_workspace scratch;
+  if (to_stored) {
+    ZARRPOINT_CHECK(bound.encode(dense_view(fill.bytes().data(), one),
+                                 mutable_bytes(to, bytes.size()), scratch));
+  } else {
+    ZARRPOINT_CHECK(bound.decode(fill.bytes(), dense_view(to, one), scratch));
+  }
+  return fill_value::of_bytes(as_bytes(std::string_view(bytes)));
 }
 
 }  // namespace detail
