@@ -28,6 +28,7 @@ LAYERS = {
     "handler": {"core", "memory"},
     "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
 }
+LAYERS["distributed"] = set(LAYERS)
 LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp"}
 LAYERS["cuda"] = {"core", "memory", "exec", "handler"}
 UMBRELLA = "zarrpoint.hpp"  # includes only, of the layers up to checkpoint
@@ -45,6 +46,7 @@ CONFINED = [
     (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/"}),  # how many processors may run us
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
     (r"cuda.*\.h", {"cuda/"}),
+    (r"mpi\.h", {"interop/mpi.hpp"}),
 ]
 STANDARD = re.compile(r"[a-z0-9_]+")  # a header of the standard library has no extension
 HEAVY_IN_CORE = {"iostream", "regex", "filesystem", "functional", "complex", "memory"}

@@ -23,6 +23,7 @@ enum class errc : std::uint8_t {
   cancelled,         ///< the caller's stop token was triggered
   device,            ///< an accelerator reported an error
   outcome_unknown,   ///< the commit may or may not have happened; re-open to find out
+  unavailable,       ///< another process of the group is gone, or did not answer in time
 };
 
 /// The enumerator's name, e.g. `"corrupt"`.
@@ -41,6 +42,7 @@ constexpr std::string_view to_string(errc code) noexcept {
     case errc::cancelled: return "cancelled";
     case errc::device: return "device";
     case errc::outcome_unknown: return "outcome_unknown";
+    case errc::unavailable: return "unavailable";
   }
   return "unknown";
 }

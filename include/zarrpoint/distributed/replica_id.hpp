@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/dims.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// Which copy of a shard this is, where several processes hold the same: one number, or one for
+/// each way in which the processes are arranged. Only the main replica, all of whose numbers are 0,
+/// is stored.
+class replica_id {
+ public:
+  replica_id(index_t number = 0) : parts_{number} {}  // NOLINT(google-explicit-constructor)
+  replica_id(std::initializer_list<index_t> parts) : parts_(parts) {}
+  explicit replica_id(std::vector<index_t> parts) : parts_(std::move(parts)) {}
+
+  const std::vector<index_t>& parts() const noexcept { return parts_; }
+  /// Whether all numbers are 0; also where there is none, since then there is nothing to tell
+  /// copies apart by.
+  bool is_main() const noexcept {
+    return std::all_of(parts_.begin(), parts_.end(), [](index_t part) { return part == 0; });
+  }
+
+  friend bool operator==(const replica_id&, const replica_id&) = default;
+
+ private:
+  std::vector<index_t> parts_;
+};
+
+/// `"0"`, or `"(0, 1)"`.
+inline std::string to_string(const replica_id& replica) {
+  const std::vector<index_t>& parts = replica.parts();
+  if (parts.size() == 1) return std::to_string(parts.front());
+  std::string text = "(";
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(parts[i]);
+  }
+  return text += ')';
+}
+
+}  // namespace zarrpoint::inline v0
