@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/rank_offsets.hpp>
+#include <zarrpoint/distributed/shard_metadata.hpp>
+#include <zarrpoint/handler/diagnose.hpp>
+#include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// Puts elements into memory that the host can write.
+using fill_function = std::function<result<void>(const mutable_host_view&)>;
+
+namespace detail {
+
+/// The shard's own shape for a value that has no shape, such as a span; that of the value else.
+template <class Handler, class T>
+result<tensor_spec> spec_of_local(const T& value, const shard_metadata& shard) {
+  ZARRPOINT_TRY(spec, result<tensor_spec>(Handler::spec(value)));
+  if constexpr (handler_is_flat<Handler>()) {
+    const dims shape = shard.data_shape();
+    if (element_count(shape).value_or(-1) == element_count(spec.shape).value_or(-2))
+      spec.shape = shape;
+  }
+  return spec;
+}
+
+/// A local tensor of some type behind one constant table of functions.
+struct sharded_table {
+  bool writable;
+  result<tensor_spec> (*spec)(const void* value, const shard_metadata& shard);
+  result<staged> (*stage)(const void* value, const shard_metadata& shard, memory_resource& into);
+  result<void> (*fill)(void* value, const shard_metadata& shard, const fill_function& read,
+                       memory_resource& staging);
+};
+
+template <class T>
+struct sharded_functions {
+  using handler = handler_of<T>;
+
+  static result<tensor_spec> spec(const void* value, const shard_metadata& shard) {
+    return spec_of_local<handler>(*static_cast<const T*>(value), shard);
+  }
+
+  static result<staged> stage(const void* value, const shard_metadata& shard,
+                              memory_resource& into) {
+    ZARRPOINT_TRY(shape, spec(value, shard));
+    auto view = handler::view(*static_cast<const T*>(value));
+    if (view.shape != shape.shape) {
+      view.shape = shape.shape;
+      view.strides = row_major_strides(view.shape, memory_size(view.type));
+    }
+    return stage_to_host(view, into);
+  }
+
+  static result<void> fill(void* value, const shard_metadata& shard, const fill_function& read,
+                           memory_resource& staging) {
+    if constexpr (fillable<T&>) {
+      ZARRPOINT_TRY(into, (target_view<handler, T>(*static_cast<T*>(value), shard.data_spec())));
+      ZARRPOINT_CHECK(into.space.wait(into.ready));
+      if constexpr (handler::space::host_accessible) {
+        return read({into.data, into.type, into.shape, into.strides, {}, {}});
+      } else {
+        ZARRPOINT_TRY(host, tensor::make(into.spec(), staging));
+        ZARRPOINT_CHECK(read(host.mutable_view()));
+        return place_from_host(into, host.view(), staging);
+      }
+    } else {
+      static_cast<void>(value), static_cast<void>(read), static_cast<void>(staging);
+      return bad_shard(shard, "its local value is read-only");
+    }
+  }
+
+  static constexpr sharded_table table{fillable<T&>, &spec, &stage, &fill};
+};
+
+template <class T>
+consteval void require_sharded() {
+  require_leaf<std::remove_const_t<T>>();
+  static_assert(savable<T>,
+                "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
+                "bytes (text, JSON) is a sharded_object");
+}
+
+}  // namespace detail
+
+/// The local part of a global tensor: where it lies, and its value, which may be missing in what a
+/// load asks for. A handle: copies share the value.
+///
+/// `T` is any type with a handler of tensors; `const T` is never loaded into.
+template <class T>
+class sharded {
+ public:
+  /// Of a value that is kept. Errors: those of `shard_metadata::check` and `check_value`.
+  static result<sharded> make(shard_metadata metadata, T value) {
+    return checked(std::move(metadata), std::make_shared<T>(std::move(value)));
+  }
+  /// Of a value of the caller's, which must outlive all handles. Errors: the same.
+  static result<sharded> borrow(shard_metadata metadata, T& value) {
+    return checked(std::move(metadata), std::shared_ptr<T>(std::shared_ptr<void>(), &value));
+  }
+  /// Without a value: what to load. Errors: those of `shard_metadata::check`.
+  static result<sharded> request(shard_metadata metadata) {
+    return checked(std::move(metadata), nullptr);
+  }
+
+  const std::string& key() const noexcept { return metadata_.key; }
+  const replica_id& replica() const noexcept { return metadata_.replica; }
+  const shard_metadata& metadata() const noexcept { return metadata_; }
+  bool has_data() const noexcept { return value_ != nullptr; }
+  /// The local value; `has_data()` is required.
+  T& value() const noexcept {
+    ZARRPOINT_ASSERT(has_data());
+    return *value_;
+  }
+
+  /// The same shard without its value.
+  sharded without_data() const { return sharded(metadata_, nullptr); }
+
+  /// Makes a value of the local shape where there is none, and hands it to `init`. Errors:
+  /// `resource_limit`, and the handler's.
+  template <class F>
+  result<void> init_data(F&& init, const place<space_of_t<T>>& where = {}) {
+    detail::require_loadable<T>();
+    if (has_data()) return {};
+    ZARRPOINT_TRY(made, handler_of<T>::make(metadata_.data_spec(), where));
+    init(made);
+    value_ = std::make_shared<T>(std::move(made));
+    return {};
+  }
+  result<void> init_data() {
+    return init_data([](const T&) {});
+  }
+
+  /// Errors: `invalid_argument`, `out_of_range`, `dtype_mismatch`, `shape_mismatch`.
+  result<void> validate() const {
+    ZARRPOINT_CHECK(metadata_.check());
+    if (!has_data()) return {};
+    ZARRPOINT_TRY(spec, detail::spec_of_local<handler_of<T>>(value(), metadata_));
+    return metadata_.check_value(spec);
+  }
+
+ private:
+  friend class sharded_tensor;
+
+  sharded(shard_metadata metadata, std::shared_ptr<T> value)
+      : metadata_(std::move(metadata)), value_(std::move(value)) {
+    detail::require_sharded<T>();
+  }
+
+  static result<sharded> checked(shard_metadata metadata, std::shared_ptr<T> value) {
+    sharded out(std::move(metadata), std::move(value));
+    ZARRPOINT_CHECK(out.validate());
+    return out;
+  }
+
+  shard_metadata metadata_;
+  std::shared_ptr<T> value_;
+};
+
+namespace detail {
+
+/// An lvalue is borrowed, an rvalue kept.
+template <class T>
+result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, T&& value) {
+  using held = sharded<std::remove_reference_t<T>>;
+  if constexpr (std::is_lvalue_reference_v<T>) {
+    return held::borrow(std::move(metadata), value);
+  } else {
+    return held::make(std::move(metadata), std::forward<T>(value));
+  }
+}
+
+}  // namespace detail
+
+/// A local tensor as one of equal shards of a global one: `shard("w", w, {.offsets = {{0, rank,
+/// ranks}}})`. An lvalue is borrowed and must outlive the result, an rvalue is kept. Errors: those
+/// of `from_rank_offsets`.
+template <class T>
+auto shard(std::string key, T&& value, const sharding& where = {})
+    -> result<sharded<std::remove_reference_t<T>>> {
+  detail::require_sharded<std::remove_reference_t<T>>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+  ZARRPOINT_TRY(metadata, from_rank_offsets(std::move(key), spec, where));
+  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+}
+
+/// A local tensor of rank 1 as a range of the elements of a shard. Errors: those of
+/// `from_rank_offsets_flat`.
+template <class T>
+auto shard_flat(std::string key, T&& value, const flat_shard& of, const sharding& where = {})
+    -> result<sharded<std::remove_reference_t<T>>> {
+  detail::require_sharded<std::remove_reference_t<T>>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+  ZARRPOINT_TRY(metadata, from_rank_offsets_flat(std::move(key), spec, of, where));
+  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+}
+
+/// A sharded tensor whatever the type of its value. A handle: copies share the value.
+class sharded_tensor {
+ public:
+  template <class T>
+  sharded_tensor(const sharded<T>& from)  // NOLINT(google-explicit-constructor)
+      : metadata_(from.metadata_) {
+    if (from.value_ == nullptr) return;
+    table_ = &detail::sharded_functions<T>::table;
+    value_ = std::const_pointer_cast<std::remove_const_t<T>>(from.value_);
+  }
+  /// Without a value: a load makes a `tensor`.
+  explicit sharded_tensor(shard_metadata metadata) : metadata_(std::move(metadata)) {}
+
+  const std::string& key() const noexcept { return metadata_.key; }
+  const replica_id& replica() const noexcept { return metadata_.replica; }
+  const shard_metadata& metadata() const noexcept { return metadata_; }
+  bool has_data() const noexcept { return value_ != nullptr; }
+  bool is_writable() const noexcept { return table_ != nullptr && table_->writable; }
+
+  /// The value, if it is a `T`; null otherwise. After a load of what had no value it is a `tensor`.
+  template <class T>
+  T* get() const noexcept {
+    const bool is_one = has_data() && table_ == &detail::sharded_functions<T>::table;
+    return is_one ? static_cast<T*>(value_.get()) : nullptr;
+  }
+
+  sharded_tensor without_data() const { return sharded_tensor(metadata_); }
+  /// The same value under another description: another key, another replica. What must hold of it
+  /// is for `validate` to say.
+  sharded_tensor with(shard_metadata metadata) const {
+    sharded_tensor out = *this;
+    out.metadata_ = std::move(metadata);
+    return out;
+  }
+
+  /// Errors: those of `shard_metadata::check` and `check_value`.
+  result<void> validate() const {
+    ZARRPOINT_CHECK(metadata_.check());
+    if (!has_data()) return {};
+    ZARRPOINT_TRY(spec, table_->spec(value_.get(), metadata_));
+    return metadata_.check_value(spec);
+  }
+
+  /// The elements where the host can read them; a value that passed `validate` is required. Errors:
+  /// those of the memory space, `resource_limit`.
+  result<staged> stage(memory_resource& resource) const {
+    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to save");
+    return table_->stage(value_.get(), metadata_, resource);
+  }
+
+  /// Has `read` put the elements into the value, by way of memory of `staging` where the host
+  /// cannot write. Errors: `invalid_argument` for a value that is read-only, those of `read`.
+  result<void> fill(const fill_function& read, memory_resource& staging) const {
+    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to load into");
+    return table_->fill(value_.get(), metadata_, read, staging);
+  }
+
+  /// Makes a `tensor` of the local shape, of zeros, where there is no value. Errors:
+  /// `resource_limit`.
+  template <class = void>
+  result<void> init_data(memory_resource& resource) {
+    if (has_data()) return {};
+    ZARRPOINT_TRY(made, tensor::make(metadata_.data_spec(), resource));
+    if (!metadata_.type.is_variable())
+      std::fill_n(made.mutable_view().data, made.size() * memory_size(made.type()), std::byte{0});
+    *this = sharded_tensor(detail::sharded_functions<tensor>::table, metadata_,
+                           std::make_shared<tensor>(std::move(made)));
+    return {};
+  }
+
+ private:
+  sharded_tensor(const detail::sharded_table& table, shard_metadata metadata,
+                 std::shared_ptr<void> value)
+      : metadata_(std::move(metadata)), table_(&table), value_(std::move(value)) {}
+
+  shard_metadata metadata_;
+  const detail::sharded_table* table_ = nullptr;
+  std::shared_ptr<void> value_;
+};
+
+}  // namespace zarrpoint::inline v0
