@@ -38,11 +38,11 @@ inline std::string to_string(const flat_range& range) {
 /// is a piece of the shard, flattened: what one process keeps of it when an optimizer's state is
 /// spread over several.
 struct shard_metadata {
-  std::string key;  ///< names the global tensor; all its shards share it
-  dtype type;
-  dims local_shape;    ///< of the shard, not of a flat piece of it; without the prepended axes
-  dims global_shape;   ///< with the prepended axes
-  dims global_offset;  ///< in elements, with the prepended axes
+  std::string key{};  ///< names the global tensor; all its shards share it
+  dtype type{};
+  dims local_shape{};    ///< of the shard, not of a flat piece of it; without the prepended axes
+  dims global_shape{};   ///< with the prepended axes
+  dims global_offset{};  ///< in elements, with the prepended axes
   /// How many shards there are along each axis of the global tensor, all of one shape; nothing: the
   /// shards differ, and together they tile the global tensor in some other way.
   std::optional<dims> fragmentation{};
@@ -120,7 +120,7 @@ inline result<void> shard_metadata::check() const {
     return detail::bad_shard(*this, "global offset " + to_string(global_offset) +
                                         " has not the rank of global shape " +
                                         to_string(global_shape));
-  if (local_shape.rank() + prepended_axes != rank)
+  if (prepended_axes > rank || local_shape.rank() != rank - prepended_axes)
     return detail::bad_shard(
         *this, "local shape " + to_string(local_shape) + " and " + std::to_string(prepended_axes) +
                    " prepended axes have not the rank of global shape " + to_string(global_shape));
