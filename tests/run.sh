@@ -63,7 +63,7 @@ preset() {
     targets=(--target $(printf '%s_tests ' $part))
     filter=(-R "^(${part// /|})\$")
   fi
-  cmake --preset "$name" &&
+  cmake --preset "$name" -DZARRPOINT_TEST_UNITY=ON &&
     cmake --build --preset "$name" -j "$jobs" "${targets[@]}" &&
     fixed_addresses ctest --preset "$name" "${filter[@]}"
 }

@@ -6,6 +6,8 @@
 
 #include <type_traits>
 
+namespace array_class_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -20,3 +22,5 @@ TEST_CASE("an array is a value that can be copied, and is never empty") {
 }
 
 }  // namespace
+
+}  // namespace array_class_test

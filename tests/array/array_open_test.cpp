@@ -9,6 +9,8 @@
 
 #include <string>
 
+namespace array_open_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -115,3 +117,5 @@ TEST_CASE("a fill value of another type is refused") {
 }
 
 }  // namespace
+
+}  // namespace array_open_test

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+namespace array_state_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -60,3 +62,5 @@ TEST_CASE("the digest of stored bytes is their crc32c, or the one they end with"
 }
 
 }  // namespace
+
+}  // namespace array_state_test

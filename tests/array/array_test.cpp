@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace array_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -320,3 +322,5 @@ TEST_CASE("an array is a handle") {
 }
 
 }  // namespace
+
+}  // namespace array_test

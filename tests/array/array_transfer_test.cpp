@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace array_transfer_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -119,3 +121,5 @@ TEST_CASE("selections of nothing touch nothing") {
 }
 
 }  // namespace
+
+}  // namespace array_transfer_test

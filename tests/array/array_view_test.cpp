@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace array_view_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -149,3 +151,5 @@ TEST_CASE("a mapped view is verified when digests are given") {
 }
 
 }  // namespace
+
+}  // namespace array_view_test

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+namespace axis_index_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("extremes and mistakes") {
   CHECK(base.taken(std::vector<index_t>{}).value().size() == 0);
   CHECK(axis_index(INT64_MAX).sliced({-2, {}, 1}).value()[1] == INT64_MAX - 1);
 }
+
+}  // namespace axis_index_test

@@ -11,6 +11,8 @@
 #include <set>
 #include <vector>
 
+namespace chunk_boxes_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -53,3 +55,5 @@ TEST_CASE("chunks, shards and inner chunks cover an array, each element once") {
 }
 
 }  // namespace
+
+}  // namespace chunk_boxes_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace chunk_digests_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -28,3 +30,5 @@ TEST_CASE("digests are found by key and sorted") {
 }
 
 }  // namespace
+
+}  // namespace chunk_digests_test

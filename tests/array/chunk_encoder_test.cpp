@@ -9,6 +9,8 @@
 
 #include <vector>
 
+namespace chunk_encoder_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -84,3 +86,5 @@ TEST_CASE("an inner chunk that a write does not touch and that was not there sta
 }
 
 }  // namespace
+
+}  // namespace chunk_encoder_test

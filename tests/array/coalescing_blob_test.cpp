@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <vector>
 
+namespace coalescing_blob_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -75,3 +77,5 @@ TEST_CASE("an array of many small inner chunks takes few reads") {
 }
 
 }  // namespace
+
+}  // namespace coalescing_blob_test

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <vector>
 
+namespace compact_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -68,3 +70,5 @@ TEST_CASE("shards lose their gaps and nothing else") {
 }
 
 }  // namespace
+
+}  // namespace compact_test

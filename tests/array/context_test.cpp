@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace context_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -25,3 +27,5 @@ TEST_CASE("a context names its memory resource") {
 }
 
 }  // namespace
+
+}  // namespace context_test

@@ -10,6 +10,8 @@
 
 #include <vector>
 
+namespace gather_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -36,3 +38,5 @@ TEST_CASE("coordinates are grouped by the chunk that holds them") {
   CHECK(detail::group_copy(axes, 0).fill_bounds());
   CHECK(detail::group_copy(axes, 2).bounds() == box{{8}, {2}});
 }
+
+}  // namespace gather_test

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+namespace golden_test {
+
 // Arrays that other implementations wrote, read bit for bit.
 
 namespace {
@@ -200,3 +202,5 @@ TEST_CASE("every other array of the fixtures is read, or refused by name") {
 }
 
 }  // namespace
+
+}  // namespace golden_test

@@ -11,6 +11,8 @@
 
 #include <string>
 
+namespace group_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -203,3 +205,5 @@ TEST_CASE("group: consolidated metadata are written as zarr-python does, and use
     CHECK(opened.open_array("x").failure().code == errc::not_found);
   }
 }
+
+}  // namespace group_test

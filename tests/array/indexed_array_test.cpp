@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+namespace indexed_array_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -214,3 +216,5 @@ TEST_CASE("strings, casts and mistakes") {
 }
 
 }  // namespace
+
+}  // namespace indexed_array_test

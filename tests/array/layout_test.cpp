@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace layout_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -149,3 +151,5 @@ TEST_CASE("chunks of 0 on an axis of length 0 do no harm") {
 }
 
 }  // namespace
+
+}  // namespace layout_test

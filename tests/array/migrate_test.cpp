@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace migrate_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -72,3 +74,5 @@ TEST_CASE("migrate: what v3 cannot say is named, and then nothing is written") {
   CHECK(one == std::vector<std::string>{""});
   CHECK(is_there(store, "a/zarr.json"));
 }
+
+}  // namespace migrate_test

@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace node_walk_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -73,3 +75,5 @@ TEST_CASE("node_walk: consolidated metadata of both formats") {
     CHECK(read().failure().code == errc::corrupt);
   }
 }
+
+}  // namespace node_walk_test

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+namespace object_table_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -74,3 +76,5 @@ TEST_CASE("many workers share one object") {
 }
 
 }  // namespace
+
+}  // namespace object_table_test

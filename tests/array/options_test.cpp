@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace options_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -17,3 +19,5 @@ TEST_CASE("by default an array is what the specification says it is") {
 }
 
 }  // namespace
+
+}  // namespace options_test

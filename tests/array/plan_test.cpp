@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+namespace plan_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -207,3 +209,5 @@ TEST_CASE("extents next to 2^63 do not overflow") {
 }
 
 }  // namespace
+
+}  // namespace plan_test

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+namespace raw_rows_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -82,3 +84,5 @@ TEST_CASE("runs bring every element to its place, as a walk over the elements do
 }
 
 }  // namespace
+
+}  // namespace raw_rows_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace read_operation_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -310,3 +312,5 @@ TEST_CASE("a small budget makes readers wait for each other, not fail") {
 }
 
 }  // namespace
+
+}  // namespace read_operation_test

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+namespace rectilinear_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -84,3 +86,5 @@ TEST_CASE("nothing of an array without elements takes no time, whatever its othe
 }
 
 }  // namespace
+
+}  // namespace rectilinear_test

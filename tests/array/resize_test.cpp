@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace resize_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -127,3 +129,5 @@ TEST_CASE("a rectilinear axis of length 0 grows by chunks of its last extent") {
 }
 
 }  // namespace
+
+}  // namespace resize_test

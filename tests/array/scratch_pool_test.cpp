@@ -6,6 +6,8 @@
 
 #include <utility>
 
+namespace scratch_pool_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -119,3 +121,5 @@ TEST_CASE("operations share the scratch memory of a context that has some") {
 }
 
 }  // namespace
+
+}  // namespace scratch_pool_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+namespace scratch_tensor_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -45,3 +47,5 @@ TEST_CASE("a shape that no memory holds is an error") {
 }
 
 }  // namespace
+
+}  // namespace scratch_tensor_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace shard_index_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -118,3 +120,5 @@ TEST_CASE("an index keeps to the memory it may take") {
 }
 
 }  // namespace
+
+}  // namespace shard_index_test

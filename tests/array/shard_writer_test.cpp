@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+namespace shard_writer_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -106,3 +108,5 @@ TEST_CASE("those behind a failure are let go, those before it are not") {
 }
 
 }  // namespace
+
+}  // namespace shard_writer_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace sharding_codec_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -167,3 +169,5 @@ TEST_CASE("an inner chunk that fails is named, as deep as it lies") {
 }
 
 }  // namespace
+
+}  // namespace sharding_codec_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace sharding_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -79,3 +81,5 @@ TEST_CASE("configurations that break the specification are refused, naming the m
 }
 
 }  // namespace
+
+}  // namespace sharding_test

@@ -10,6 +10,8 @@
 
 #include <string>
 
+namespace store_tree_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -83,3 +85,5 @@ TEST_CASE("store_tree: of a store that cannot list or write, unsupported") {
         errc::unsupported);
   CHECK(erase_tree(reader, key_of("a")).failure().code == errc::unsupported);
 }
+
+}  // namespace store_tree_test

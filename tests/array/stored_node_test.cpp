@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stored_node_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -64,3 +66,5 @@ TEST_CASE("stored_node: groups are written, attributes of v2 taken away with the
   detail::put_group(store, key_of("h"), {3, node(), {}}).value();
   CHECK(detail::read_stored_node(store, key_of("h"), limits{}).value()->zarr_format == 3);
 }
+
+}  // namespace stored_node_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace stored_object_test {
+
 // Shards that are truncated, bent, or made to lie.
 
 namespace {
@@ -256,3 +258,5 @@ TEST_CASE("a shard that decodes to more than shards can have is refused") {
 }
 
 }  // namespace
+
+}  // namespace stored_object_test

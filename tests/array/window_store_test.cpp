@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <vector>
 
+namespace window_store_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -67,3 +69,5 @@ TEST_CASE("of a shard within a shard only what is wanted is read, however deep")
 }
 
 }  // namespace
+
+}  // namespace window_store_test

@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+namespace write_operation_test {
+
 namespace {
 
 using namespace zarrpoint;
@@ -377,3 +379,5 @@ TEST_CASE("inner chunks begin at multiples of the alignment, unless they are sma
 }
 
 }  // namespace
+
+}  // namespace write_operation_test

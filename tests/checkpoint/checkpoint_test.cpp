@@ -18,6 +18,8 @@
 #include <numeric>
 #include <vector>
 
+namespace checkpoint_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -392,3 +394,5 @@ TEST_CASE("symbolic links are not followed") {
   const error failure = failure_of(m.opened().load<std::int64_t>("step"));
   CHECK(mentions(failure, "symbolic link"));
 }
+
+}  // namespace checkpoint_test

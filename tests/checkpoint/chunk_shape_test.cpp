@@ -6,6 +6,8 @@
 
 #include <random>
 
+namespace chunk_shape_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("a target below one element is refused") {
   CHECK(refused.failure().message.find("below one element of 4 bytes") != std::string::npos);
   CHECK_FALSE(greedy_chunk_shape(f32({4}), {4, 1}, 64));
 }
+
+}  // namespace chunk_shape_test

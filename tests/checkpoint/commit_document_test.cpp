@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace commit_document_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -88,3 +90,5 @@ TEST_CASE("what is no commit document is refused with the reason") {
   document.set("leaves", 3);
   CHECK(refusal(document).message.find("no list of leaves") != std::string::npos);
 }
+
+}  // namespace commit_document_test

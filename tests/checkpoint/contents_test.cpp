@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace contents_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("a hierarchy deeper than any model is refused") {
   REQUIRE_FALSE(found);
   CHECK(found.failure().code == errc::resource_limit);
 }
+
+}  // namespace contents_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace default_context_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("the default context has the machine's threads; one of the caller's own has none") {
@@ -11,3 +13,5 @@ TEST_CASE("the default context has the machine's threads; one of the caller's ow
   CHECK(&default_context() == &default_context());
   CHECK(context{}.executor.concurrency() == 1);
 }
+
+}  // namespace default_context_test

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+namespace errors_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -226,3 +228,5 @@ TEST_CASE("errors: every code has its section") {
     CHECK(page().find("\n## `" + std::string(name) + "`\n") != std::string::npos);
   }
 }
+
+}  // namespace errors_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace glob_test {
+
 using zarrpoint::glob_match;
 
 TEST_CASE("a single star stays within one segment") {
@@ -49,3 +51,5 @@ TEST_CASE("a pattern made to be slow is not") {
   CHECK_FALSE(glob_match("*a*a*a*a*a*a*a*a*b", name));
   CHECK_FALSE(glob_match("**a**a**a**a**a**a**b", name));
 }
+
+}  // namespace glob_test

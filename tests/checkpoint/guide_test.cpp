@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace guide_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("the guide: safetensors") {
             .value()
             .data<float>()[5] == w[5]);
 }
+
+}  // namespace guide_test

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+namespace load_all_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("an empty checkpoint is an empty map") {
   save(store, std::span<const leaf>()).value();
   CHECK(load_all(open(store).value()).value().empty());
 }
+
+}  // namespace load_all_test

@@ -9,6 +9,8 @@
 
 #include <filesystem>
 
+namespace location_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("a path is written through its parent, and read as a store of its own") {
@@ -38,3 +40,5 @@ TEST_CASE("a key of a store is itself") {
   CHECK(location_access::to_read(where).value().key == key);
   CHECK(where.name().find("runs/7") != std::string::npos);
 }
+
+}  // namespace location_test

@@ -7,6 +7,8 @@
 #include <memory>
 #include <numeric>
 
+namespace mapped_tensor_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("over a tensor of its own") {
@@ -36,3 +38,5 @@ TEST_CASE("over a mapping, which lives as long as the last copy") {
   CHECK((*copy)[3] == 4);
   CHECK_FALSE(watched.expired());
 }
+
+}  // namespace mapped_tensor_test

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace names_test {
+
 using namespace zarrpoint;
 using names = std::vector<std::string_view>;
 
@@ -31,3 +33,5 @@ TEST_CASE("names that cannot be told apart or written are refused, by name") {
     CHECK_FALSE(groups_of(names{bad}));
   }
 }
+
+}  // namespace names_test

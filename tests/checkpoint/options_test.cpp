@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace options_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("the last rule that matches and sets a thing wins") {
@@ -32,3 +34,5 @@ TEST_CASE("chains have a name") {
   CHECK(*blosc_codecs(7)[1].configuration.find("clevel") == node(7));
   CHECK(blosc_codecs().back().name == "crc32c");
 }
+
+}  // namespace options_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace plan_layout_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -144,3 +146,5 @@ TEST_CASE("Zarr v2 has one chunk a leaf") {
   CHECK(metadata.chunk_shape == dims{1024, 1024});
   CHECK(metadata.keys.key({0, 0}) == "0.0");
 }
+
+}  // namespace plan_layout_test

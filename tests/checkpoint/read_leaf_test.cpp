@@ -9,6 +9,8 @@
 #include <numeric>
 #include <vector>
 
+namespace read_leaf_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("strings are padded with empty ones") {
   CHECK(into.data<std::string>()[1] == "b");
   CHECK(into.data<std::string>()[2].empty());
 }
+
+}  // namespace read_leaf_test

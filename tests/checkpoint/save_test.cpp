@@ -21,6 +21,8 @@
 #include <random>
 #include <vector>
 
+namespace save_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -390,3 +392,5 @@ TEST_CASE("a store of any kind takes a checkpoint") {
   REQUIRE_FALSE(missing);
   CHECK(missing.failure().code == errc::not_found);
 }
+
+}  // namespace save_test

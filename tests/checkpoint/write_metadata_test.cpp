@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace write_metadata_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE(
     CHECK(refused.failure().message.find("1 leaves takes") != std::string::npos);
   }
 }
+
+}  // namespace write_metadata_test

@@ -28,6 +28,8 @@
 #include <thread>
 #include <vector>
 
+namespace zip_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -234,3 +236,5 @@ TEST_CASE(
   const auto files = file_store::open(dir.path().string()).value();
   CHECK(files.list(store_key::root()).value() == std::vector<list_entry>{{"m.zip", false}});
 }
+
+}  // namespace zip_test

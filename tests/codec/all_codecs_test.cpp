@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace all_codecs_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("all_codecs: every codec that an error may name") {
@@ -17,3 +19,5 @@ TEST_CASE("all_codecs: every codec that an error may name") {
   }
   for (const auto& one : zp::detail::refused_codecs) CHECK(table.find(one.name) == nullptr);
 }
+
+}  // namespace all_codecs_test

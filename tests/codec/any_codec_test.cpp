@@ -11,6 +11,8 @@
 #include <array>
 #include <vector>
 
+namespace any_codec_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("any_codec: says what the codec says") {
@@ -60,3 +62,5 @@ TEST_CASE("any_codec: parts that a codec does not have") {
   CHECK(bytes.if_array_to_bytes()->encoded_size(zp::as_const(view)).value() == 4);
   CHECK(bytes.if_array_to_bytes()->borrow(zp::as_const(view))->data() == memory.data());
 }
+
+}  // namespace any_codec_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace astype_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -62,3 +64,5 @@ TEST_CASE("astype: configurations that make no sense") {
   CHECK(refuses<zp::astype_codec>(R"({"encode_dtype": "u1", "decode_dtype": "<f8"})", floats,
                                   invalid_argument));
 }
+
+}  // namespace astype_test

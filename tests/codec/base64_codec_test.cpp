@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace base64_codec_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -37,3 +39,5 @@ TEST_CASE("base64 codec: what is none is corrupt") {
   CHECK(zp::base64_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
   CHECK(zp::base64_codec{}.encoded_bound(4) == 8);
 }
+
+}  // namespace base64_codec_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace bitround_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -123,3 +125,5 @@ TEST_CASE("bitround: configurations that make no sense") {
   CHECK(
       refuses<zp::bitround_codec>(R"({"keepbits": 1})", {zp::dtype_kind::int4, {1}}, unsupported));
 }
+
+}  // namespace bitround_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace blosc_decode_test {
+
 // Frames made by hand, as other writers may make them.
 
 namespace zp = zarrpoint;
@@ -179,3 +181,5 @@ TEST_CASE("blosc_decode: a few bytes that claim to be many take no memory") {
       header_of(0x7fffffef, 0x2aaaa900, blosc_header::byte_shuffle), bytes(100), {0, 0, 0, 0}};
   CHECK(decoded(made.stored(), 1000).failure().code == zp::errc::out_of_range);
 }
+
+}  // namespace blosc_decode_test

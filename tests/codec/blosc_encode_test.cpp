@@ -10,6 +10,8 @@
 #include <cmath>
 #include <vector>
 
+namespace blosc_encode_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::blosc_format;
@@ -168,3 +170,5 @@ TEST_CASE("blosc_encode: writes no more than there is room for") {
     CHECK(size.failure().code == zp::errc::out_of_range);
   }
 }
+
+}  // namespace blosc_encode_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace blosc_frame_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::blosc_format;
@@ -156,3 +158,5 @@ TEST_CASE("blosc_frame: kept memory comes from the resource") {
     CHECK(large.in_use() == (megabytes == 4 ? std::size_t{4} << 20 : 0));
   }
 }
+
+}  // namespace blosc_frame_test

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <vector>
 
+namespace blosc_plane_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::encode_plane;
@@ -109,3 +111,5 @@ TEST_CASE("blosc_plane: memory comes from the workspace") {
   CHECK(encode_plane(exponents(1 << 18), out, 1, scratch).failure().code ==
         zp::errc::resource_limit);
 }
+
+}  // namespace blosc_plane_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace blosc_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::blosc_codec;
@@ -150,3 +152,5 @@ TEST_CASE("blosc: among the default codecs; zlib inside names the header to incl
   CHECK(status.failure().code == zp::errc::unsupported);
   CHECK(status.failure().message.find("<zarrpoint/codec/blosc_zlib.hpp>") != std::string::npos);
 }
+
+}  // namespace blosc_test

@@ -9,6 +9,8 @@
 
 #include <vector>
 
+namespace blosc_zlib_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::blosc_compressor;
@@ -61,3 +63,5 @@ TEST_CASE("blosc_zlib: writes what blosc_codec does not") {
   CHECK(refused.failure().code == zp::errc::unsupported);
   CHECK(refused.failure().message.find("<zarrpoint/codec/blosc_zlib.hpp>") != std::string::npos);
 }
+
+}  // namespace blosc_zlib_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace blosclz_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -64,3 +66,5 @@ TEST_CASE("blosclz: what is no stream") {
   CHECK(code("00612001") == zp::errc::corrupt);  // before the beginning
   CHECK(code("00613fff0000") == zp::errc::corrupt);
 }
+
+}  // namespace blosclz_test

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+namespace bytes_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -165,3 +167,5 @@ TEST_CASE("bytes: another length is an error that says both") {
     CHECK(status.failure().message == std::to_string(size) + " bytes where float32[2] has 8");
   }
 }
+
+}  // namespace bytes_test

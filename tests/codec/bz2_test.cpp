@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace bz2_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -68,3 +70,5 @@ TEST_CASE("bz2: options") {
   CHECK_FALSE(zp::bz2_codec::from_configuration(zp::node::object{{"level", 10}}));
   CHECK(zp::bz2_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
+
+}  // namespace bz2_test

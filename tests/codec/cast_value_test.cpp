@@ -9,6 +9,8 @@
 #include <cmath>
 #include <vector>
 
+namespace cast_value_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -132,3 +134,5 @@ TEST_CASE("cast_value: configurations that make no sense") {
                          floats, invalid_argument));
   }
 }
+
+}  // namespace cast_value_test

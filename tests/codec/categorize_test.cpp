@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace categorize_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -95,3 +97,5 @@ TEST_CASE("categorize: a few bytes are no way around the budget for text") {
       scratch);
   CHECK(status.failure().code == zp::errc::resource_limit);
 }
+
+}  // namespace categorize_test

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+namespace chain_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -332,3 +334,5 @@ TEST_CASE("codec_chain: one workspace serves many chains") {
     REQUIRE(same_elements(tensor.view(), back.view()));
   }
 }
+
+}  // namespace chain_test

@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace checksum_codecs_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -90,3 +92,5 @@ TEST_CASE("checksum codecs: options") {
             .code == zp::errc::unsupported);
   CHECK(zp::crc32_codec{}.encoded_bound(UINT64_MAX - 3) == UINT64_MAX);
 }
+
+}  // namespace checksum_codecs_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace checksums_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -59,3 +61,5 @@ TEST_CASE("checksums: lookup3 around its blocks of twelve bytes") {
       {11, 0xa7694b73}, {12, 0xa08b3573}, {13, 0x5fafdfec}, {24, 0x5a941596}, {25, 0x72badd53}};
   for (const auto& [size, sum] : table) CHECK(zp::jenkins_lookup3(text.first(size), 7) == sum);
 }
+
+}  // namespace checksums_test

@@ -12,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+namespace concepts_test {
+
 namespace zp = zarrpoint;
 
 static_assert(zp::array_to_array_codec<zp::transpose_codec>);
@@ -36,3 +38,5 @@ TEST_CASE("kind_of: by what a codec can do") {
   CHECK(zp::kind_of<zp::crc32c_codec>() == zp::codec_kind::bytes_to_bytes);
   CHECK(zp::kind_of<example::xor_codec>() == zp::codec_kind::bytes_to_bytes);
 }
+
+}  // namespace concepts_test

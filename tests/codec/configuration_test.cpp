@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace configuration_test {
+
 namespace zp = zarrpoint;
 using zp::configuration_reader;
 
@@ -42,3 +44,5 @@ TEST_CASE("configuration_reader: members by kind") {
   CHECK(reader.integer("number", 8, 9).failure().message ==
         "\"number\" is not an integer from 8 to 9");
 }
+
+}  // namespace configuration_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace crc32c_avx512_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -24,3 +26,5 @@ TEST_CASE("crc32c_avx512: agrees with the definition and RFC 3720") {
 }
 
 #endif
+
+}  // namespace crc32c_avx512_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace crc32c_codec_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -40,3 +42,5 @@ TEST_CASE("crc32c codec: bounds do not overflow") {
   CHECK(zp::crc32c_codec{}.encoded_bound(UINT64_MAX - 4) == UINT64_MAX);
   CHECK(zp::crc32c_codec{}.encoded_bound(UINT64_MAX - 1) == UINT64_MAX);
 }
+
+}  // namespace crc32c_codec_test

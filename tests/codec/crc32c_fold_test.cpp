@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+namespace crc32c_fold_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -98,3 +100,5 @@ TEST_CASE("crc32c_fold_by: the factors that are published for 16 bytes") {
   CHECK(factors.first == 0xf20c0dfe);
   CHECK(factors.second == 0x493c7d27);
 }
+
+}  // namespace crc32c_fold_test

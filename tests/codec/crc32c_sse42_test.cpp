@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace crc32c_sse42_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -23,3 +25,5 @@ TEST_CASE("crc32c_sse42: agrees with the definition and RFC 3720") {
 }
 
 #endif
+
+}  // namespace crc32c_sse42_test

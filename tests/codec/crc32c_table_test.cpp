@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace crc32c_table_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -33,3 +35,5 @@ TEST_CASE("crc32c_power: x has order 2^31 - 1, and powers multiply") {
     REQUIRE(crc32c_multiply(crc32c_power(a), crc32c_power(b)) == crc32c_power(a + b));
   }
 }
+
+}  // namespace crc32c_table_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace crc32c_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -41,3 +43,5 @@ TEST_CASE("crc32c_combine: lengths of which the bits overflow 64") {
   CHECK(zp::crc32c_combine(a, b, many) == (a ^ b));
   CHECK(zp::crc32c_combine(a, b, many - order + 1) == zp::crc32c(zp::as_bytes("abcd")));
 }
+
+}  // namespace crc32c_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace default_codecs_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("default_codecs: the names that real files use") {
@@ -32,3 +34,5 @@ TEST_CASE("default_codecs: gzip is not one of them, and the error names its head
     CHECK(made.failure().message.find("<zarrpoint/codec/gzip.hpp>") != std::string::npos);
   }
 }
+
+}  // namespace default_codecs_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace delta_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -122,3 +124,5 @@ TEST_CASE("delta: configurations that make no sense") {
   CHECK(
       refuses<zp::delta_codec>(R"({"dtype": "<i4"})", {zp::dtype_kind::string, {3}}, unsupported));
 }
+
+}  // namespace delta_test

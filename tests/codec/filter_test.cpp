@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace filter_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::filter_dtype;
@@ -79,3 +81,5 @@ TEST_CASE("filters: what is written as other elements stays valid") {
   CHECK(decode(zp::dtype_kind::int4) == "00010f00");
   CHECK(decode(zp::dtype_kind::int8) == "0001ff80");
 }
+
+}  // namespace filter_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace fixed_scale_offset_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -90,3 +92,5 @@ TEST_CASE("fixedscaleoffset: the fill value keeps its number") {
   CHECK(codec.encode_fill(bytes, spec).value() == std::vector<std::byte>{std::byte{7}});
   CHECK_FALSE(codec.encode_fill(bytes.first(2), spec));
 }
+
+}  // namespace fixed_scale_offset_test

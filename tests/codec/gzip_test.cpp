@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace gzip_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -131,3 +133,5 @@ TEST_CASE("gzip and zlib: registered under the names that metadata uses") {
     CHECK_FALSE(codecs::table().make({name, configuration}));
   }
 }
+
+}  // namespace gzip_test

@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+namespace huffman_decode_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::huffman_decoder;
@@ -153,3 +155,5 @@ TEST_CASE("huffman_decode: streams that are none, and parts of nothing") {
   const bytes single = one.encode(bytes(1));
   CHECK_FALSE(decoder->decode<4>({single, single, single, single}, out));
 }
+
+}  // namespace huffman_decode_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace huffman_weights_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::backward_bits;
@@ -78,3 +80,5 @@ TEST_CASE("huffman_weights: what describes no code") {
   CHECK(weights_of("0100") == "none");
   CHECK(weights_of("05300000") == "none");
 }
+
+}  // namespace huffman_weights_test

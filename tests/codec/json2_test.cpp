@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace json2_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -114,3 +116,5 @@ TEST_CASE("json2: options") {
         zp::errc::unsupported);
   CHECK_FALSE(codec.resolve({zp::dtype_kind::int8, {1}}));
 }
+
+}  // namespace json2_test

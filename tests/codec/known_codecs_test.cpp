@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace known_codecs_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -51,3 +53,5 @@ TEST_CASE("known codecs: of others nothing is said") {
   CHECK(zp::detail::about_codec("").empty());
   CHECK(zp::detail::about_codec("zarrs").empty());
 }
+
+}  // namespace known_codecs_test

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+namespace library_memory_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("what a library takes is counted by the resource, and given back whole") {
@@ -21,3 +23,5 @@ TEST_CASE("what a library takes is counted by the resource, and given back whole
   zp::detail::library_memory::deallocate(&budget, memory);
   CHECK(budget.in_use() == 0);
 }
+
+}  // namespace library_memory_test

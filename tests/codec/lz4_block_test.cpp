@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace lz4_block_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -141,3 +143,5 @@ TEST_CASE("lz4_block: memory comes from the workspace") {
   bytes out(200);
   CHECK(zp::lz4_encode(bytes(100), out, scratch).failure().code == zp::errc::resource_limit);
 }
+
+}  // namespace lz4_block_test

@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace lz4_codec_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -46,3 +48,5 @@ TEST_CASE("lz4 codec: options") {
   CHECK_FALSE(zp::lz4_codec::from_configuration(node::object{{"acceleration", 1.5}}));
   CHECK(zp::lz4_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
+
+}  // namespace lz4_codec_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace lz_cursor_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::lz_cursor;
@@ -71,3 +73,5 @@ TEST_CASE("lz_cursor: lengths in bytes of 255") {
   lz_cursor cut(from, {});
   CHECK_FALSE(cut.extend(length));
 }
+
+}  // namespace lz_cursor_test

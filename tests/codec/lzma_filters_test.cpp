@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace lzma_filters_test {
+
 namespace zp = zarrpoint;
 using zp::node;
 using chain = zp::detail::lzma_filter_chain;
@@ -43,3 +45,5 @@ TEST_CASE("lzma filters: what is unknown is refused") {
   CHECK(refused(node(7)) == zp::errc::invalid_argument);
   CHECK_FALSE(chain::make(node::array{node(), node(), node(), node(), node()}, 6, false));
 }
+
+}  // namespace lzma_filters_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+namespace lzma_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -143,3 +145,5 @@ TEST_CASE("lzma: options") {
   CHECK(zp::lzma_codec::from_configuration(extreme));
   CHECK(zp::lzma_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
+
+}  // namespace lzma_test

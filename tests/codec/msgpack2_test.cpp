@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace msgpack2_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -90,3 +92,5 @@ TEST_CASE("msgpack2: options") {
   CHECK_FALSE(zp::msgpack2_codec::from_configuration(node::object{{"raw", 1}}));
   CHECK_FALSE(codec.resolve({zp::dtype_kind::bytes, {1}}));
 }
+
+}  // namespace msgpack2_test

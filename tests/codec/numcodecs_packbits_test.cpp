@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace numcodecs_packbits_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -44,3 +46,5 @@ TEST_CASE(
                                               zp::errc::unsupported));
   CHECK(refuses<zp::numcodecs_packbits_codec>(R"({"bits": 1})", spec, zp::errc::invalid_argument));
 }
+
+}  // namespace numcodecs_packbits_test

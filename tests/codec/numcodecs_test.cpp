@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace numcodecs_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("numcodecs_codecs: what an error says is there is there") {
@@ -26,3 +28,5 @@ TEST_CASE("numcodecs_codecs: kinds") {
   CHECK(table.make({"numcodecs.blosc"}).value().name() == "blosc");
   CHECK(table.find("zstd") != nullptr);
 }
+
+}  // namespace numcodecs_test

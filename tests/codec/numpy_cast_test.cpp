@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace numpy_cast_test {
+
 namespace zp = zarrpoint;
 using zp::detail::numpy_truncate;
 
@@ -94,3 +96,5 @@ TEST_CASE("NumPy's arithmetic: casts of runs") {
                      {zp::dtype_kind::complex64, {2}})));
   CHECK(real == std::vector<float>{300.5F, -1.5F});
 }
+
+}  // namespace numpy_cast_test

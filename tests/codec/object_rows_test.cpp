@@ -10,6 +10,8 @@
 #include <array>
 #include <string>
 
+namespace object_rows_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -63,3 +65,5 @@ TEST_CASE("rows: text comes out of the budget, and must be UTF-8") {
         zp::errc::resource_limit);
   CHECK_FALSE(encoded_strings(codec, {"\xff"}, {zp::dtype_kind::string, {1}}));
 }
+
+}  // namespace object_rows_test

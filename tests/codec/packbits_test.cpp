@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace packbits_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -126,3 +128,5 @@ TEST_CASE("packbits: configurations and counts that make no sense") {
     CHECK(status.failure().code == corrupt);
   }
 }
+
+}  // namespace packbits_test

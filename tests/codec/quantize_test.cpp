@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace quantize_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -118,3 +120,5 @@ TEST_CASE("quantize: scales beyond the range of a type end in NaN, not in a faul
     for (const zp::float16 one : out) CHECK(one != one);
   }
 }
+
+}  // namespace quantize_test

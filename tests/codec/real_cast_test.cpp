@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+namespace real_cast_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::cast_rules;
@@ -189,3 +191,5 @@ TEST_CASE("real casts: what is no number, zeros, and the smallest ones") {
   CHECK(cast(-4, float8_e8m0fnu, clamp) == 0);
   CHECK_FALSE(cast(-4, float8_e8m0fnu, {}));
 }
+
+}  // namespace real_cast_test

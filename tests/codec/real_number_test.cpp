@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 
+namespace real_number_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::real_format;
@@ -85,3 +87,5 @@ TEST_CASE("real numbers in JSON") {
   CHECK_FALSE(read("\"0xzzzzzzzz\"", float32));
   CHECK_FALSE(read("\"infinity\"", float32));
 }
+
+}  // namespace real_number_test

@@ -12,6 +12,8 @@
 #include <array>
 #include <string>
 
+namespace registry_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -114,3 +116,5 @@ TEST_CASE("codec_table: a hostile name is shown cut and without control characte
   CHECK(made.failure().message.size() < 150);
   CHECK(made.failure().message.starts_with("unknown codec \"?[2Jxxx"));
 }
+
+}  // namespace registry_test

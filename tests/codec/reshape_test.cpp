@@ -8,6 +8,8 @@
 
 #include <optional>
 
+namespace reshape_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -98,3 +100,5 @@ TEST_CASE("reshape: a chain moves nothing where the elements are dense") {
   CHECK(out == elements);
   CHECK(scratch.held() == 0);
 }
+
+}  // namespace reshape_test

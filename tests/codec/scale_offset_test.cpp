@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+namespace scale_offset_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -117,3 +119,5 @@ TEST_CASE("scale_offset: configurations that make no sense") {
   CHECK(refuses<zp::scale_offset_codec>("{}", {zp::dtype_kind::complex64, {1}}, unsupported));
   CHECK(refuses<zp::scale_offset_codec>("{}", {zp::dtype_kind::string, {1}}, unsupported));
 }
+
+}  // namespace scale_offset_test

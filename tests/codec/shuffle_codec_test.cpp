@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace shuffle_codec_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -73,3 +75,5 @@ TEST_CASE("shuffle codec: what is no whole number of elements is an error both w
   CHECK_FALSE(zp::shuffle_codec::from_configuration(node::object{{"elementsize", -1}}));
   CHECK_FALSE(zp::shuffle_codec::from_configuration(node::object{{"elementsize", "4"}}));
 }
+
+}  // namespace shuffle_codec_test

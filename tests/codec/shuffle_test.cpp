@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace shuffle_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -99,3 +101,5 @@ TEST_CASE("shuffle: much of it, to places that are aligned and that are not") {
     }
   }
 }
+
+}  // namespace shuffle_test

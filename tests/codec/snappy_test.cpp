@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace snappy_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -95,3 +97,5 @@ TEST_CASE("snappy: what is no stream") {
   CHECK(code_of("020061") == zp::errc::corrupt);      // shorter than announced
   CHECK(code_of("0004616263") == zp::errc::corrupt);  // longer
 }
+
+}  // namespace snappy_test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace source_test {
+
 namespace zp = zarrpoint;
 
 // A source of another kind is tested in tests/array/sharding_codec_test.cpp.
@@ -17,3 +19,5 @@ TEST_CASE("a table is a source of its codecs and of no others") {
   CHECK(source.make({"zstd"}, chunk, {}).value().name() == "zstd");
   CHECK(source.make({"someday"}, chunk, {}).failure().code == zp::errc::unsupported);
 }
+
+}  // namespace source_test

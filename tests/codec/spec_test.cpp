@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace spec_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("codec_spec: equal when name, configuration and must_understand are") {
@@ -15,3 +17,5 @@ TEST_CASE("codec_spec: equal when name, configuration and must_understand are") 
   CHECK_FALSE(zstd == zp::codec_spec{"gzip", zstd.configuration});
   CHECK(zp::codec_spec{"crc32c"}.configuration.is_null());
 }
+
+}  // namespace spec_test

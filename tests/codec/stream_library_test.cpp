@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace stream_library_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("library_memory: counted, given back, and refused without a crash") {
@@ -61,3 +63,5 @@ TEST_CASE("stream_cursor: no room at all is still an address") {
   CHECK(stream.avail_out == 0);
   CHECK(cursor.input_left(stream) == 0);
 }
+
+}  // namespace stream_library_test

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <numeric>
 
+namespace transpose_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -81,3 +83,5 @@ TEST_CASE("transpose: what is no permutation is refused") {
   CHECK_FALSE(parse(array{1, 0}).value().resolve(spec));
   CHECK_FALSE(zp::transpose_codec{{0, 0, 7}}.resolve(spec));
 }
+
+}  // namespace transpose_test

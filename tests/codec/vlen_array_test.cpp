@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace vlen_array_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::node;
@@ -53,3 +55,5 @@ TEST_CASE("vlen-array: dtypes") {
           zp::errc::unsupported);
   CHECK_FALSE(zp::vlen_array_codec::from_configuration(node()));
 }
+
+}  // namespace vlen_array_test

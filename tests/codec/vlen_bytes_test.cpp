@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace vlen_bytes_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -30,3 +32,5 @@ TEST_CASE("vlen-bytes: counts and lengths that lie") {
           zp::errc::corrupt);
   }
 }
+
+}  // namespace vlen_bytes_test

@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+namespace vlen_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -45,3 +47,5 @@ TEST_CASE("vlen: only elements of its type, and no more than can be counted") {
   CHECK_FALSE(codec.resolve({zp::dtype_kind::bytes, {zp::index_t{1} << 32}}));
   CHECK(codec.encoded_bound({zp::dtype_kind::bytes, {3}}) == UINT64_MAX);
 }
+
+}  // namespace vlen_test

@@ -9,6 +9,8 @@
 #include <array>
 #include <string>
 
+namespace vlen_utf8_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -128,3 +130,5 @@ TEST_CASE("vlen-utf8: decoded text keeps to the budget, which is asked before an
   CHECK(out[0].empty());
   CHECK(scratch.take_charged_text() == 5);
 }
+
+}  // namespace vlen_utf8_test

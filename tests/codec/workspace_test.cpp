@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+namespace workspace_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("codec_workspace: text is charged to a budget, if there is one") {
   CHECK(unlimited.charge_text(SIZE_MAX));
   CHECK(unlimited.take_charged_text() == 0);
 }
+
+}  // namespace workspace_test

@@ -10,6 +10,8 @@
 #include <random>
 #include <vector>
 
+namespace zstd_literals_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::detail::decode_zstd_literals;
@@ -117,3 +119,5 @@ TEST_CASE(
   }
   CHECK(taken > 0);  // some damage only makes other symbols
 }
+
+}  // namespace zstd_literals_test

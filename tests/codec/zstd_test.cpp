@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace zstd_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -243,3 +245,5 @@ TEST_CASE("zstd_decoder: decodes as zstd does, and refuses to encode") {
   bytes room(codec.encoded_bound(content.size()));
   CHECK(codec.encode(content, room, scratch).failure().code == zp::errc::unsupported);
 }
+
+}  // namespace zstd_test

@@ -4,7 +4,7 @@
 
 // What every decoder of a compressed stream without sizes must do.
 
-#include "support/codec_conformance.hpp"
+#include "support/codec_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,13 +13,6 @@
 #include <vector>
 
 namespace zarrpoint_test {
-
-inline std::vector<std::byte> from_hex(std::string_view digits) {
-  std::vector<std::byte> out;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-    out.push_back(static_cast<std::byte>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
-  return out;
-}
 
 using lz_stream_decoder = zp::result<std::size_t> (*)(zp::bytes_view, zp::mutable_bytes);
 
