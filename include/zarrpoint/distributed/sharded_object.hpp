@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/replica_id.hpp>
+#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/handler/type_handler.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// Which object of a grid of objects that share one key: all in one grid have the same shape.
+struct object_id {
+  std::string key{};
+  dims global_shape{};   ///< how many objects there are along each axis; rank 0: one
+  dims global_offset{};  ///< which of them this is
+
+  /// Errors: `invalid_argument` without a key and on ranks that differ, `out_of_range` where the
+  /// offset leaves the grid, and on a grid too large.
+  result<void> check() const;
+
+  friend bool operator==(const object_id&, const object_id&) = default;
+};
+
+/// `"k/shard_0.3_1.8"`: the key, the offset and the shape. `parse_unique_key` is the way back.
+inline std::string unique_key(const object_id& id) {
+  std::string text = id.key + "/shard_";
+  const auto append = [&text](const dims& values) {
+    for (std::size_t i = 0; i < values.rank(); ++i) {
+      if (i != 0) text += '.';
+      text += std::to_string(values[i]);
+    }
+  };
+  append(id.global_offset);
+  text += '_';
+  append(id.global_shape);
+  return text;
+}
+
+namespace detail {
+
+inline error bad_object(const object_id& id, const std::string& what) {
+  return {errc::invalid_argument, "object \"" + id.key + "\": " + what};
+}
+
+/// "0.3" as {0, 3}; nothing unless it is written just as `unique_key` would.
+inline bool parse_dotted(std::string_view text, dims& out) {
+  if (text.empty()) return true;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (out.rank() < max_rank) {
+    index_t value = 0;
+    const auto [stop, failure] = std::from_chars(at, end, value);
+    if (failure != std::errc() || *at == '-' || (*at == '0' && stop - at > 1)) return false;
+    out.push_back(value);
+    if (stop == end) return true;
+    if (*stop != '.') return false;
+    at = stop + 1;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+inline result<void> object_id::check() const {
+  if (key.empty()) return error{errc::invalid_argument, "object without a key"};
+  if (global_offset.rank() != global_shape.rank())
+    return detail::bad_object(*this, "global offset " + to_string(global_offset) +
+                                         " has not the rank of global shape " +
+                                         to_string(global_shape));
+  for (std::size_t axis = 0; axis < global_shape.rank(); ++axis) {
+    if (global_offset[axis] < 0 || global_offset[axis] >= global_shape[axis])
+      return error{errc::out_of_range,
+                   detail::bad_object(*this, "global offset " + to_string(global_offset) +
+                                                 " leaves global shape " + to_string(global_shape))
+                       .message};
+  }
+  ZARRPOINT_CHECK(element_count(global_shape).at("object \"" + key + "\""));
+  return {};
+}
+
+/// What `unique_key` was made of. The key may hold anything, '/' and '_' too: only the last '/' and
+/// what follows it count. Errors: `corrupt` for a text that no object has, `out_of_range` for an
+/// offset that leaves its shape.
+inline result<object_id> parse_unique_key(std::string_view text) {
+  constexpr std::string_view marker = "/shard_";
+  const auto refused = [text](std::string_view why) {
+    std::string message = "\"" + std::string(text) + "\" is not the unique key of an object: ";
+    return error{errc::corrupt, message.append(why)};
+  };
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string_view::npos || !text.substr(slash).starts_with(marker))
+    return refused("no \"/shard_\" behind the key");
+  if (slash == 0) return refused("no key");
+  const std::string_view place = text.substr(slash + marker.size());
+  const std::size_t middle = place.find('_');
+  if (middle == std::string_view::npos) return refused("no shape");
+  object_id id{std::string(text.substr(0, slash)), {}, {}};
+  if (!detail::parse_dotted(place.substr(0, middle), id.global_offset) ||
+      !detail::parse_dotted(place.substr(middle + 1), id.global_shape))
+    return refused("not numbers with dots between them");
+  if (id.global_offset.rank() != id.global_shape.rank())
+    return refused("its offset and its shape differ in rank");
+  ZARRPOINT_CHECK(id.check());
+  return id;
+}
+
+/// Where an object stands, and which copy of it this is.
+struct object_place {
+  dims global_shape{};
+  dims global_offset{};
+  replica_id replica{};
+};
+
+/// A value that is no tensor and that each process has its own of: bytes, stored whole. It is never
+/// resharded: it is loaded where it was saved, into a grid of the same shape. A handle: copies
+/// share the bytes, which never change.
+class sharded_object {
+ public:
+  /// From any leaf that is saved as bytes: `json_text`, `byte_string`, a type with a blob handler.
+  /// Errors: those of `object_id::check`, and the handler's.
+  template <class T>
+  static result<sharded_object> make(std::string key, const T& value,
+                                     const object_place& where = {}) {
+    static_assert(blob_leaf<T>,
+                  "zarrpoint: a sharded_object is made from what a handler turns into bytes; a "
+                  "tensor is sharded<T>");
+    ZARRPOINT_TRY(bytes, result<std::vector<std::byte>>(handler_of<T>::to_bytes(value)));
+    return from_bytes(std::move(key), std::move(bytes), where);
+  }
+  /// From bytes as they are. Errors: those of `object_id::check`.
+  static result<sharded_object> from_bytes(std::string key, std::vector<std::byte> bytes,
+                                           const object_place& where = {}) {
+    ZARRPOINT_TRY(out, request(std::move(key), where));
+    return out.with_bytes(std::move(bytes));
+  }
+  /// Without a value: what to load. Errors: those of `object_id::check`.
+  static result<sharded_object> request(std::string key, const object_place& where = {}) {
+    return request({std::move(key), where.global_shape, where.global_offset}, where.replica);
+  }
+  static result<sharded_object> request(object_id id, replica_id replica = {}) {
+    ZARRPOINT_CHECK(id.check());
+    return sharded_object(std::move(id), std::move(replica));
+  }
+
+  const std::string& key() const noexcept { return id_.key; }
+  const dims& global_shape() const noexcept { return id_.global_shape; }
+  const dims& global_offset() const noexcept { return id_.global_offset; }
+  const object_id& id() const noexcept { return id_; }
+  const replica_id& replica() const noexcept { return replica_; }
+  std::string unique_key() const { return v0::unique_key(id_); }
+
+  bool has_data() const noexcept { return bytes_ != nullptr; }
+  /// Empty where there is no value.
+  bytes_view bytes() const noexcept { return has_data() ? bytes_view(*bytes_) : bytes_view(); }
+
+  /// The value as a `T`. Errors: `invalid_argument` where there is none, the handler's.
+  template <class T>
+  result<T> get() const {
+    static_assert(blob_leaf<T>, "zarrpoint: a sharded_object holds what a handler makes of bytes");
+    if (!has_data()) return detail::bad_object(id_, "it has no value");
+    return handler_of<T>::from_bytes(bytes()).at("object \"" + key() + "\"");
+  }
+
+  sharded_object without_data() const { return sharded_object(id_, replica_); }
+  sharded_object with_bytes(std::vector<std::byte> bytes) const {
+    sharded_object out = without_data();
+    out.bytes_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return out;
+  }
+  /// The same value under another key. What must hold of it is for `validate` to say.
+  sharded_object with_key(std::string key) const {
+    sharded_object out = *this;
+    out.id_.key = std::move(key);
+    return out;
+  }
+  sharded_object with_replica(replica_id replica) const {
+    sharded_object out = *this;
+    out.replica_ = std::move(replica);
+    return out;
+  }
+
+  /// Errors: those of `object_id::check`.
+  result<void> validate() const { return id_.check(); }
+
+  /// Whether what is stored under the key has the grid that this object asks for. Errors:
+  /// `shape_mismatch`: objects are not resharded.
+  result<void> check_same_grid(const dims& stored) const {
+    if (stored == id_.global_shape) return {};
+    return error{errc::shape_mismatch, "object \"" + key() + "\": stored in a grid of " +
+                                           to_string(stored) + ", asked for in one of " +
+                                           to_string(id_.global_shape) +
+                                           "; objects are not resharded"};
+  }
+
+  /// Of the same place, replica and bytes.
+  friend bool operator==(const sharded_object& a, const sharded_object& b) {
+    return a.id_ == b.id_ && a.replica_ == b.replica_ && a.has_data() == b.has_data() &&
+           std::ranges::equal(a.bytes(), b.bytes());
+  }
+
+ private:
+  sharded_object(object_id id, replica_id replica)
+      : id_(std::move(id)), replica_(std::move(replica)) {}
+
+  object_id id_;
+  replica_id replica_;
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+};
+
+}  // namespace zarrpoint::inline v0
