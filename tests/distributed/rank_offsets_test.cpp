@@ -6,15 +6,17 @@
 
 #include <limits>
 
-using namespace zarrpoint;
+namespace rank_offsets_test {
 
 namespace {
+
+using namespace zarrpoint;
 
 constexpr index_t largest = std::numeric_limits<index_t>::max();
 
 tensor_spec f32(dims shape) { return {dtype_kind::float32, shape}; }
 
-shard_metadata shard(dims local, sharding where) {
+shard_metadata shard_of(dims local, sharding where) {
   return from_rank_offsets("k", f32(local), where).value();
 }
 
@@ -66,24 +68,24 @@ TEST_CASE("MAP-2: flattening leaves the metadata of the shard as they are") {
 
 TEST_CASE("golden rows 1, 3, 4 and 5: prepended axes and empty shards") {
   const shard_metadata layers =
-      shard({4, 5}, {.offsets = {{0, 2, 6}, {1, 1, 3}, {2, 0, 2}}, .prepended_axes = 1});
+      shard_of({4, 5}, {.offsets = {{0, 2, 6}, {1, 1, 3}, {2, 0, 2}}, .prepended_axes = 1});
   CHECK(layers.global_shape == dims{6, 12, 10});
   CHECK(layers.global_offset == dims{2, 4, 0});
   CHECK(layers.fragmentation == dims{6, 3, 2});
 
   const shard_metadata experts =
-      shard({4, 5}, {.offsets = {{0, 47, 48}, {1, 127, 128}, {3, 1, 2}}, .prepended_axes = 2});
+      shard_of({4, 5}, {.offsets = {{0, 47, 48}, {1, 127, 128}, {3, 1, 2}}, .prepended_axes = 2});
   CHECK(experts.global_shape == dims{48, 128, 4, 10});
   CHECK(experts.global_offset == dims{47, 127, 0, 5});
   CHECK(experts.fragmentation == dims{48, 128, 1, 2});
 
-  const shard_metadata scalars = shard({}, {.offsets = {{0, 3, 4}}, .prepended_axes = 1});
+  const shard_metadata scalars = shard_of({}, {.offsets = {{0, 3, 4}}, .prepended_axes = 1});
   CHECK(scalars.local_shape == dims{});
   CHECK(scalars.global_shape == dims{4});
   CHECK(scalars.global_offset == dims{3});
   CHECK(scalars.fragmentation == dims{4});
 
-  const shard_metadata empty = shard({0, 3}, {.offsets = {{0, 1, 2}}});
+  const shard_metadata empty = shard_of({0, 3}, {.offsets = {{0, 1, 2}}});
   CHECK(empty.global_shape == dims{0, 3});
   CHECK(empty.global_offset == dims{0, 0});
   CHECK(empty.fragmentation == dims{2, 1});
@@ -126,7 +128,7 @@ TEST_CASE("MAP-8: sizes that overflow") {
   CHECK(refused({-1}, {.offsets = {{0, 1, 2}}}).code == errc::invalid_argument);
   CHECK(refused({1}, {.prepended_axes = max_rank}).code == errc::invalid_argument);
   CHECK(refused({1}, {.prepended_axes = SIZE_MAX}).code == errc::invalid_argument);
-  CHECK(shard({1}, {.prepended_axes = max_rank - 1}).global_shape.rank() == max_rank);
+  CHECK(shard_of({1}, {.prepended_axes = max_rank - 1}).global_shape.rank() == max_rank);
   CHECK_FALSE(from_rank_offsets("", f32({1}), {}));
   CHECK_FALSE(from_rank_offsets("k", {{}, {1}}, {}));
 }
@@ -142,3 +144,5 @@ TEST_CASE("MAP-3, MAP-8, golden rows 15 to 17: flat pieces that do not fit") {
   CHECK(refused_flat(f32({2}), {{6}, {4, 2}}).code == errc::out_of_range);
   CHECK(refused_flat(f32({2}), {{6}, {-largest, largest}}).code == errc::out_of_range);
 }
+
+}  // namespace rank_offsets_test

@@ -94,8 +94,6 @@ inline result<shard_metadata> from_rank_offsets_flat(std::string key, const tens
                                                      const flat_shard& flat,
                                                      const sharding& where) {
   ZARRPOINT_TRY(shard, from_rank_offsets(std::move(key), {data.type, flat.local_shape}, where));
-  if (flat.local_shape.rank() == 0)
-    return detail::bad_shard(shard, "a flat range of a shard of rank 0");
   shard.range = flat.range;
   ZARRPOINT_CHECK(shard.check());
   ZARRPOINT_CHECK(shard.check_value(data));

@@ -81,6 +81,24 @@ inline error bad_shard(const shard_metadata& shard, std::string what) {
   return {errc::invalid_argument, "shard of \"" + shard.key + "\": " + std::move(what)};
 }
 
+inline result<void> check_ranks(const shard_metadata& shard) {
+  const std::size_t rank = shard.global_shape.rank();
+  if (shard.global_offset.rank() != rank)
+    return bad_shard(shard, "global offset " + to_string(shard.global_offset) +
+                                " has not the rank of global shape " +
+                                to_string(shard.global_shape));
+  if (shard.prepended_axes > rank || shard.local_shape.rank() != rank - shard.prepended_axes)
+    return bad_shard(shard, "local shape " + to_string(shard.local_shape) + " and " +
+                                std::to_string(shard.prepended_axes) +
+                                " prepended axes have not the rank of global shape " +
+                                to_string(shard.global_shape));
+  if (shard.fragmentation && shard.fragmentation->rank() != rank)
+    return bad_shard(shard, "fragmentation " + to_string(*shard.fragmentation) +
+                                " has not the rank of global shape " +
+                                to_string(shard.global_shape));
+  return {};
+}
+
 inline result<void> check_axis(const shard_metadata& shard, std::size_t axis) {
   const index_t global = shard.global_shape[axis];
   const index_t offset = shard.global_offset[axis];
@@ -116,21 +134,12 @@ inline result<void> shard_metadata::check() const {
   const std::size_t rank = global_shape.rank();
   if (key.empty()) return error{errc::invalid_argument, "shard without a key"};
   if (!type.valid()) return detail::bad_shard(*this, "no data type");
-  if (global_offset.rank() != rank)
-    return detail::bad_shard(*this, "global offset " + to_string(global_offset) +
-                                        " has not the rank of global shape " +
-                                        to_string(global_shape));
-  if (prepended_axes > rank || local_shape.rank() != rank - prepended_axes)
-    return detail::bad_shard(
-        *this, "local shape " + to_string(local_shape) + " and " + std::to_string(prepended_axes) +
-                   " prepended axes have not the rank of global shape " + to_string(global_shape));
-  if (fragmentation && fragmentation->rank() != rank)
-    return detail::bad_shard(*this, "fragmentation " + to_string(*fragmentation) +
-                                        " has not the rank of global shape " +
-                                        to_string(global_shape));
+  ZARRPOINT_CHECK(detail::check_ranks(*this));
   for (std::size_t axis = 0; axis < rank; ++axis) ZARRPOINT_CHECK(detail::check_axis(*this, axis));
   ZARRPOINT_CHECK(byte_count(global_shape, std::max<std::size_t>(type.size(), 1))
                       .at("shard of \"" + key + "\""));
+  if (range && local_shape.rank() == 0)
+    return detail::bad_shard(*this, "a flat range of a shard of rank 0, which cannot be divided");
   ZARRPOINT_TRY(volume, element_count(local_shape));
   if (range && (range->start < 0 || range->stop < range->start || range->stop > volume))
     return error{

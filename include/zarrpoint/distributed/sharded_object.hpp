@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/replica_id.hpp>
 #include <zarrpoint/handler/blob.hpp>
@@ -94,7 +95,7 @@ inline result<void> object_id::check() const {
 inline result<object_id> parse_unique_key(std::string_view text) {
   constexpr std::string_view marker = "/shard_";
   const auto refused = [text](std::string_view why) {
-    std::string message = "\"" + std::string(text) + "\" is not the unique key of an object: ";
+    std::string message = detail::in_quotes(text) + " is not the unique key of an object: ";
     return error{errc::corrupt, message.append(why)};
   };
   const std::size_t slash = text.rfind('/');
