@@ -289,6 +289,20 @@ TEST_CASE("publish: what killed writers left is removed, what others work on is 
   CHECK(test::read_file(fs::path(dir.path()) / "m/x") == "x");
 }
 
+TEST_CASE("publish: another process may write to the staged tree, by its name") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto staged = store.stage(test::key("m"), {.sync = true}).value();
+  REQUIRE(staged->staged_name().starts_with(".m.tmp."));
+  const file_store other = file_store::open(dir / staged->staged_name(), {.sync = true}).value();
+  CHECK(other.put(test::key("d/x"), as_bytes("theirs")));
+  CHECK(staged->store().put(test::key("d/y"), as_bytes("ours")));
+  CHECK(staged->commit());
+  CHECK(staged->staged_name().empty());
+  CHECK(test::read_file(dir / "m/d/x") == "theirs");
+  CHECK(test::read_file(dir / "m/d/y") == "ours");
+}
+
 TEST_CASE("publish: not twice, and not while a file is being written") {
   const test::temp_directory dir;
   const file_store store = file_store::open(dir.path().string()).value();

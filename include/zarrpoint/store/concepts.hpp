@@ -48,6 +48,10 @@ class publication {
   /// Where to write: the root of this store becomes the published key.
   virtual any_store store() const = 0;
 
+  /// The tree's own name beside the key, for other processes that write to it, too, in the same
+  /// directory; empty where they cannot. What they write they must sync themselves.
+  virtual std::string staged_name() const { return {}; }
+
   /// Publishes. Call it once, when every writer has finished. On failure what was there before is
   /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.
   virtual result<void> commit() = 0;

@@ -202,6 +202,7 @@ class file_store {
     explicit staged(std::unique_ptr<detail::directory_publication> begun)
         : begun_(std::move(begun)) {}
     any_store store() const override { return file_store(begun_->tree()); }
+    std::string staged_name() const override { return begun_->staged_name(); }
     result<void> commit() override { return begun_->commit(); }
 
    private:

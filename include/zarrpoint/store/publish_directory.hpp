@@ -157,6 +157,9 @@ class directory_publication {
   /// Where to write.
   const std::shared_ptr<file_root>& tree() const noexcept { return tree_; }
 
+  /// The name of the tree beside its target; empty once it is published.
+  const std::string& staged_name() const noexcept { return at_; }
+
   /// Makes the tree durable, renames it to the target in one step, makes that durable.
   result<void> commit() {
     if (at_.empty() || tree_->writers() != 0)
