@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/collectives.hpp>
+#include <zarrpoint/distributed/communicator.hpp>
+
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The collectives of a transport that brings messages from one rank to another. A transport has
+//   int rank() const, size() const;
+//   result<collective_call> begin(collective_step)   the next call of this rank; refused after a
+//                                                     failure
+//   result<void> send(int to, const collective_call&, message)          never waits for the
+//   receiver result<void> send_copy(int to, const collective_call&, const message&)   kept until
+//   `end` result<letter> receive(int from, const collective_call&)            until the deadline
+//   result<void> end()                                waits until what was sent has gone
+//   error fail(error)                                 tells all ranks; returns what all get
+namespace zarrpoint::inline v0::detail {
+
+/// The step that a rank is in, and its number among the rank's steps.
+struct collective_call {
+  collective_step step;
+  std::uint64_t number = 0;
+  friend bool operator==(const collective_call&, const collective_call&) = default;
+};
+
+inline std::string to_string(const collective_call& call) {
+  return zarrpoint::to_string(call.step) + " (number " + std::to_string(call.number) + ")";
+}
+
+/// A message and the call it was sent in.
+struct letter {
+  collective_call call;
+  message body;
+};
+
+inline std::string deadline_text(std::chrono::milliseconds deadline) {
+  const auto count = deadline.count();
+  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
+}
+
+/// What a rank was doing when another one waited for it in vain.
+struct rank_status {
+  bool inside = false;  ///< in `call`; else `call` is the last that it was in
+  collective_call call;
+};
+
+/// Why a rank that is in `call` got no answer until the deadline: the ranks that have not come
+/// that far and are in no collective (nothing: they do not even say so); else those in another one.
+inline error missed(int rank, const collective_call& call, std::chrono::milliseconds deadline,
+                    const std::vector<std::optional<rank_status>>& all) {
+  std::vector<int> missing;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const bool here = static_cast<int>(r) == rank;
+    const auto& it = all[r];
+    if (!here && (!it || (!it->inside && it->call.number < call.number)))
+      missing.push_back(static_cast<int>(r));
+  }
+  if (!missing.empty())
+    return {errc::unavailable, rank_list(missing) + " did not come to " + to_string(call) +
+                                   " within " + deadline_text(deadline)};
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r] && all[r]->inside && all[r]->call != call && static_cast<int>(r) != rank)
+      return unmatched(static_cast<int>(r), to_string(all[r]->call), rank, to_string(call));
+  return {errc::unavailable, "all ranks are in " + to_string(call) +
+                                 ", but not all messages came within " + deadline_text(deadline)};
+}
+
+/// Calls `f(call)` as the rank's next call. An error of it is told to all ranks.
+template <class T, class F>
+auto collectively(T& transport, const collective_step& step, F&& f)
+    -> std::invoke_result_t<F, const collective_call&> {
+  ZARRPOINT_TRY(call, transport.begin(step));
+  if (result<void> status = check_step(step, transport.size()); !status)
+    return transport.fail(std::move(status).failure().at(rank_list({transport.rank()})));
+  auto done = std::forward<F>(f)(call);
+  if (!done) return transport.fail(std::move(done).failure());
+  if (result<void> sent = transport.end(); !sent) return transport.fail(std::move(sent).failure());
+  return done;
+}
+
+/// The next message of a rank, which must be of the same call.
+template <class T>
+result<message> receive_in(T& transport, int from, const collective_call& call) {
+  ZARRPOINT_TRY(got, transport.receive(from, call));
+  if (got.call != call)
+    return unmatched(from, to_string(got.call), transport.rank(), to_string(call));
+  return std::move(got.body);
+}
+
+/// P - 1 messages out and as many in; none waits for another.
+template <class T>
+result<std::vector<message>> exchange_over(T& transport, std::vector<message> to_each) {
+  const int size = transport.size(), rank = transport.rank();
+  const collective_step step{collective::exchange};
+  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
+    if (result<void> status = check_messages(step, to_each.size(), size); !status)
+      return std::move(status).failure().at(rank_list({rank}));
+    // Each begins at its right-hand neighbour, so that not all send to the same rank at first.
+    for (int i = 1; i < size; ++i) {
+      const int to = (rank + i) % size;
+      ZARRPOINT_CHECK(transport.send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
+    }
+    for (int i = 1; i < size; ++i) {
+      const int from = (rank + size - i) % size;
+      ZARRPOINT_TRY(body, receive_in(transport, from, call));
+      to_each[static_cast<std::size_t>(from)] = std::move(body);
+    }
+    return std::move(to_each);
+  };
+  return collectively(transport, step, talk);
+}
+
+/// One message of each rank but the root.
+template <class T>
+result<std::vector<message>> gather_over(T& transport, const collective_step& step, message mine) {
+  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
+    std::vector<message> all;
+    if (transport.rank() != step.root) {
+      ZARRPOINT_CHECK(transport.send(step.root, call, std::move(mine)));
+      return all;
+    }
+    all.resize(static_cast<std::size_t>(transport.size()));
+    for (int from = 0; from < transport.size(); ++from) {
+      if (from == step.root) continue;
+      ZARRPOINT_TRY(body, receive_in(transport, from, call));
+      all[static_cast<std::size_t>(from)] = std::move(body);
+    }
+    all[static_cast<std::size_t>(step.root)] = std::move(mine);
+    return all;
+  };
+  return collectively(transport, step, talk);
+}
+
+/// One message of the root to each other rank.
+template <class T>
+result<message> scatter_over(T& transport, const collective_step& step,
+                             std::vector<message> to_each) {
+  const auto talk = [&](const collective_call& call) -> result<message> {
+    if (transport.rank() != step.root) return receive_in(transport, step.root, call);
+    if (result<void> status = check_messages(step, to_each.size(), transport.size()); !status)
+      return std::move(status).failure().at(rank_list({transport.rank()}));
+    for (int to = 0; to < transport.size(); ++to)
+      if (to != step.root)
+        ZARRPOINT_CHECK(transport.send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
+    return std::move(to_each[static_cast<std::size_t>(step.root)]);
+  };
+  return collectively(transport, step, talk);
+}
+
+/// Down a binomial tree: counted from the root, rank r gets the message from r without its lowest
+/// bit, and passes it on to r plus each lower power of two.
+template <class T>
+result<message> broadcast_over(T& transport, const collective_step& step, message mine) {
+  const auto size = static_cast<unsigned>(transport.size());
+  const auto talk = [&](const collective_call& call) -> result<message> {
+    const auto root = static_cast<unsigned>(step.root);
+    const unsigned place = (static_cast<unsigned>(transport.rank()) + size - root) % size;
+    const auto rank_at = [&](unsigned at) { return static_cast<int>((at + root) % size); };
+    unsigned below = std::bit_ceil(size);
+    if (place != 0) {
+      below = place & (~place + 1);
+      ZARRPOINT_TRY(body, receive_in(transport, rank_at(place - below), call));
+      mine = std::move(body);
+    }
+    for (below /= 2; below != 0; below /= 2)
+      if (place + below < size)
+        ZARRPOINT_CHECK(transport.send_copy(rank_at(place + below), call, mine));
+    // Before the message is handed out, since copies may be sent from where it is.
+    ZARRPOINT_CHECK(transport.end());
+    return std::move(mine);
+  };
+  return collectively(transport, step, talk);
+}
+
+}  // namespace zarrpoint::inline v0::detail
