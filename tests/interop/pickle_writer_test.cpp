@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/interop/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle_writer.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include "pickle_bytes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <random>
+
+namespace pickle_writer_test {
+
+using namespace zarrpoint;
+
+node json(std::string_view text) { return parse_json(as_bytes(text)).value(); }
+
+TEST_CASE("pickle_writer: the bytes are those of CPython") {
+  CHECK(torch::write_pickle(json(R"({"a":[1,"x",null,2.5,true,-7,1099511627776,)"
+                                 R"(9223372036854775808],"b":{},"c":[],"d":{"e":[[1],[2,3]]}})"))
+            .value() ==
+        test::from_hex("80027d71002858010000006171015d7102284b0158010000007871034e47400400000000000"
+                       "0884af9ffffff8a06"
+                       "00000000000"
+                       "18a090000000000000080006558010000006271047d710558010000006371065d7107580100"
+                       "00006471087d71"
+                       "09580100000065710a5d710b285d710c4b01615d710d284b024b03656573752e"));
+  CHECK(
+      torch::write_pickle(json("[-1099511627776,2147483648,-2147483649,2147483648,"
+                               "-9223372036854775808,9223372036854775807]"))
+          .value() ==
+      test::from_hex("80025d7100288a060000000000ff8a0500000080008a05ffffff7fff8a0500000080008a0800"
+                     "000000000000808a08ffffffffffffff7f652e"));
+  CHECK(torch::write_pickle(json(R"({"iteration":7})")).value() ==
+        test::from_hex("80027d71005809000000697465726174696f6e71014b07732e"));
+}
+
+node random_node(std::mt19937_64& random, int depth) {
+  switch (random() % (depth > 0 ? 8 : 6)) {
+    case 0: return node();
+    case 1: return node(random() % 2 == 0);
+    case 2: return node(static_cast<std::int64_t>(random()) >> random() % 64);
+    case 3: return node(random());
+    case 4: return node(static_cast<double>(random()) / 3);
+    case 5: return node(std::string(random() % 300, 'x') + "\xc3\xa9");
+    case 6: {
+      node::array out;
+      for (std::size_t n = random() % 5; n > 0; --n) out.push_back(random_node(random, depth - 1));
+      return out;
+    }
+    default: {
+      node::object out;
+      for (std::size_t n = random() % 5; n > 0; --n)
+        out.push_back({"k" + std::to_string(n), random_node(random, depth - 1)});
+      return out;
+    }
+  }
+}
+
+TEST_CASE("pickle_writer: what is written is what is read") {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    const node value = random_node(random, 5);
+    const std::string bytes = torch::write_pickle(value).value();
+    CHECK(torch::to_node(test::unpickle(bytes).value()).value() == value);
+    CHECK(torch::write_pickle(value).value() == bytes);
+  }
+  node::array many;  // batches, and memo indices beyond a byte
+  for (int i = 0; i < 2001; ++i) many.emplace_back(std::to_string(i));
+  CHECK(torch::to_node(test::unpickle(torch::write_pickle(many).value()).value()).value() ==
+        node(many));
+  const double infinite = std::numeric_limits<double>::infinity();
+  CHECK(test::unpickle(torch::write_pickle(node(infinite)).value()).value().to_double() ==
+        infinite);
+}
+
+TEST_CASE("pickle_writer: bytes, tuples and names") {
+  torch::pickle_writer to;
+  std::string every;
+  for (int i = 0; i < 256; ++i) every += static_cast<char>(i);
+  to.tuple(4, [&](std::size_t i) -> result<void> {
+      if (i == 0) return to.bytes(as_bytes(every));
+      if (i == 1) return to.tuple(0, [](std::size_t) { return result<void>(); });
+      if (i == 2) return to.integer(1), to.persistent(), result<void>();
+      return to.global("m", "n"), result<void>();
+    }).value();
+  const auto read = test::unpickle(std::move(to).finish()).value();
+  CHECK(as_text(torch::to_bytes(read.element(0)).value()) == every);
+  CHECK(read.element(1).element_count() == 0);
+  CHECK(read.element(2).kind() == torch::pickle_kind::persistent);
+  CHECK(read.element(3).is_global("m", "n"));
+}
+
+TEST_CASE("pickle_writer: what no pickle of ours may hold") {
+  CHECK(torch::write_pickle(node("\xff")).failure().code == errc::invalid_argument);
+  CHECK(torch::write_pickle(node(node::object{{"\xff", 1}})).failure().code ==
+        errc::invalid_argument);
+  node deep;
+  for (int i = 0; i < 101; ++i) deep = node(node::array{std::move(deep)});
+  CHECK(torch::write_pickle(deep).failure().code == errc::invalid_argument);
+}
+
+}  // namespace pickle_writer_test
