@@ -37,7 +37,7 @@ zp::result<void> check_round(const zp::any_communicator& group, int round) {
     if (good) return {};
     return zp::error{zp::errc::corrupt, what};
   };
-  ZARRPOINT_TRY(exchanged, zp::exchange(group, sent_to_each(rank, size, round)));
+  ZARRPOINT_TRY(exchanged, group.exchange(sent_to_each(rank, size, round)));
   for (int from = 0; from < size; ++from)
     ZARRPOINT_CHECK(check(exchanged.at(static_cast<std::size_t>(from)) == sent(from, rank, round),
                           "an exchange"));
@@ -97,7 +97,7 @@ TEST_CASE("collectives: what a rank sends itself is moved") {
     const auto mine = static_cast<std::size_t>(self.rank());
     std::vector<zp::message> to_each(3, zp::message(1000));
     const std::byte* where = to_each[mine].data();
-    auto all = zp::exchange(self, std::move(to_each)).value();
+    auto all = self.exchange(std::move(to_each)).value();
     bool moved = all[mine].data() == where;
     where = all[mine].data();
     auto gathered = zp::gather(self, std::move(all[mine]), 1).value();

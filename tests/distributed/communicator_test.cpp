@@ -94,7 +94,7 @@ TEST_CASE("communicator: an exchange is enough for all collectives") {
           bytes_of("from " + std::to_string(last)))
         return false;
       all = zp::all_gather(group, bytes_of(mine)).value();
-      all = zp::exchange(group, std::move(all)).value();
+      all = group.exchange(std::move(all)).value();
       for (const zp::message& from : all)
         if (from != bytes_of(mine)) return false;
       return zp::barrier(group).has_value() && zp::agree(group, zp::result<void>()).has_value();

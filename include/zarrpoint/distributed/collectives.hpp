@@ -17,7 +17,9 @@
 namespace zarrpoint::inline v0 {
 
 // Every function here is collective: all ranks call it, in the same order. P is the number of
-// ranks; each message has besides its bytes a header of a few.
+// ranks; each message has besides its bytes a header of a few. The exchange of a message between
+// any two ranks is `any_communicator::exchange`: P - 1 messages of each rank. What a rank sends
+// itself is moved, not copied.
 
 /// `"rank 3"`, or `"ranks 1, 3-5"`; `ranks` ascend.
 inline std::string rank_list(const std::vector<int>& ranks) {
@@ -32,13 +34,6 @@ inline std::string rank_list(const std::vector<int>& ranks) {
     i = last + 1;
   }
   return text;
-}
-
-/// Entry `r` of `to_each` goes to rank `r`, and entry `r` of the answer came from it. P - 1
-/// messages of each rank; what a rank sends itself is moved, not copied.
-inline result<std::vector<message>> exchange(const any_communicator& group,
-                                             std::vector<message> to_each) {
-  return group.exchange(std::move(to_each));
 }
 
 /// On `root` the messages of all ranks, by rank; elsewhere nothing. P - 1 messages.

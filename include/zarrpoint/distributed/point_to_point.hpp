@@ -33,8 +33,15 @@ struct collective_call {
   friend bool operator==(const collective_call&, const collective_call&) = default;
 };
 
-inline std::string to_string(const collective_call& call) {
-  return zarrpoint::to_string(call.step) + " (number " + std::to_string(call.number) + ")";
+/// The error of two ranks that are in different calls; the number is told where nothing else is.
+inline error unmatched(int other, const collective_call& its, int mine,
+                       const collective_call& ours) {
+  const bool same_step = its.step == ours.step;
+  const auto text = [same_step](const collective_call& call) {
+    const std::string number = same_step ? " (number " + std::to_string(call.number) + ")" : "";
+    return to_string(call.step) + number;
+  };
+  return unmatched(other, text(its), mine, text(ours));
 }
 
 /// A message and the call it was sent in.
@@ -66,12 +73,12 @@ inline error missed(int rank, const collective_call& call, std::chrono::millisec
       missing.push_back(static_cast<int>(r));
   }
   if (!missing.empty())
-    return {errc::unavailable, rank_list(missing) + " did not come to " + to_string(call) +
+    return {errc::unavailable, rank_list(missing) + " did not come to " + to_string(call.step) +
                                    " within " + deadline_text(deadline)};
   for (std::size_t r = 0; r < all.size(); ++r)
     if (all[r] && all[r]->inside && all[r]->call != call && static_cast<int>(r) != rank)
-      return unmatched(static_cast<int>(r), to_string(all[r]->call), rank, to_string(call));
-  return {errc::unavailable, "all ranks are in " + to_string(call) +
+      return unmatched(static_cast<int>(r), all[r]->call, rank, call);
+  return {errc::unavailable, "all ranks are in " + to_string(call.step) +
                                  ", but not all messages came within " + deadline_text(deadline)};
 }
 
@@ -92,8 +99,7 @@ auto collectively(T& transport, const collective_step& step, F&& f)
 template <class T>
 result<message> receive_in(T& transport, int from, const collective_call& call) {
   ZARRPOINT_TRY(got, transport.receive(from, call));
-  if (got.call != call)
-    return unmatched(from, to_string(got.call), transport.rank(), to_string(call));
+  if (got.call != call) return unmatched(from, got.call, transport.rank(), call);
   return std::move(got.body);
 }
 

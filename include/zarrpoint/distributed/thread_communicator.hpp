@@ -121,7 +121,7 @@ class thread_group {
   }
   error gone(int rank, const collective_call& call) const {
     return {errc::unavailable, rank_list({rank}) + " is gone and will not come to " +
-                                   to_string(call) + ": it " +
+                                   to_string(call.step) + ": it " +
                                    seats_[static_cast<std::size_t>(rank)].how_left};
   }
 
