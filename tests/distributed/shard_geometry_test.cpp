@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <compare>
 #include <random>
 
 namespace shard_geometry_test {
@@ -169,10 +171,10 @@ TEST_CASE("shards are ordered by key, offset and range, the same everywhere") {
   shard_metadata a = flat_layer();
   shard_metadata b = a;
   CHECK(id_of(a) == id_of(b));
-  CHECK(compare_shards(a, b) == 0);
+  CHECK(std::is_eq(compare_shards(a, b)));
   const auto expect_less = [](const shard_metadata& x, const shard_metadata& y) {
-    CHECK(compare_shards(x, y) < 0);
-    CHECK(compare_shards(y, x) > 0);
+    CHECK(std::is_lt(compare_shards(x, y)));
+    CHECK(std::is_gt(compare_shards(y, x)));
     CHECK(id_of(x) < id_of(y));
     CHECK(id_of(y) > id_of(x));
   };

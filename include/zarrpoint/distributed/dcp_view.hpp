@@ -11,6 +11,7 @@
 #include <zarrpoint/distributed/sharded_object.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -63,6 +64,7 @@ class local_shards {
   /// have extent 1.
   std::vector<box> chunks() const {
     std::vector<box> out;
+    out.reserve(shards_.size());
     for (const shard_metadata& shard : shards_) out.push_back(shard.global_box());
     return out;
   }

@@ -121,7 +121,7 @@ inline std::vector<box> flat_boxes(const dims& shape, const flat_range& range) {
     }
     part.shape[axis] = std::min((stop - at) / strides[axis], shape[axis] - part.offset[axis]);
     at += part.shape[axis] * strides[axis];
-    out.push_back(std::move(part));
+    out.push_back(part);
   }
   return out;
 }
@@ -137,7 +137,7 @@ inline std::vector<box> global_boxes(const shard_metadata& shard) {
       global.offset[shard.prepended_axes + axis] += part.offset[axis];
       global.shape.push_back(part.shape[axis]);
     }
-    part = std::move(global);
+    part = global;
   }
   return out;
 }
@@ -161,17 +161,17 @@ inline std::strong_ordering compare_places(const dims& offset,
                                            const std::optional<flat_range>& other_range) {
   if (const auto order = std::lexicographical_compare_three_way(
           offset.begin(), offset.end(), other_offset.begin(), other_offset.end());
-      order != 0)
+      std::is_neq(order))
     return order;
   if (!range || !other_range) return range.has_value() <=> other_range.has_value();
-  if (const auto order = range->start <=> other_range->start; order != 0) return order;
+  if (const auto order = range->start <=> other_range->start; std::is_neq(order)) return order;
   return range->stop <=> other_range->stop;
 }
 
 }  // namespace detail
 
 inline std::strong_ordering operator<=>(const shard_id& a, const shard_id& b) {
-  if (const auto order = a.key <=> b.key; order != 0) return order;
+  if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
   return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
 }
 
@@ -181,7 +181,7 @@ inline shard_id id_of(const shard_metadata& shard) {
 
 /// The order of `shard_id` without making any.
 inline std::strong_ordering compare_shards(const shard_metadata& a, const shard_metadata& b) {
-  if (const auto order = a.key <=> b.key; order != 0) return order;
+  if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
   return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
 }
 
