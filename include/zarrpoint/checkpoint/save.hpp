@@ -171,17 +171,12 @@ result<save_report> write_checkpoint(const any_store& store, const save_plan& pl
     report.bytes += leaf.bytes;
     report.stored_bytes += leaf.stored_bytes;
   }
-  ZARRPOINT_CHECK(put_group_documents(store, plan.groups, options.zarr_format));
-  // zarr-python refuses a consolidated group for one data type that it does not know, such as the
-  // records of v3, and opens the other leaves when nothing is consolidated.
-  save_options of_root = options;
-  of_root.consolidated_metadata =
-      options.consolidated_metadata &&
-      std::all_of(plan.leaves.begin(), plan.leaves.end(), [](const planned_leaf& leaf) {
-        return leaf.metadata.type.record() == nullptr && leaf.metadata.type.is_core();
-      });
-  ZARRPOINT_TRY(as_asked, put_root_document(
-                              store, {document, plan.groups, of_root, how.limit.metadata_bytes}));
+  const bool all_core =
+      std::all_of(plan.leaves.begin(), plan.leaves.end(),
+                  [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
+  ZARRPOINT_TRY(as_asked,
+                put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes},
+                              all_core));
   if (!as_asked)
     report.warnings.emplace_back(
         "metadata were not consolidated: they exceed limits::metadata_bytes");

@@ -161,6 +161,23 @@ result<bool> put_root_document(const any_store& store, const root_document& of) 
   return consolidated == of.options.consolidated_metadata;
 }
 
+/// The documents of the groups, and the root's last. Nothing is consolidated where `all_core` is
+/// false: zarr-python refuses a consolidated group for one data type that it does not know, such as
+/// the records of v3, and opens the other leaves when nothing is. False where what is asked for to
+/// be consolidated would be too large.
+template <class = void>
+result<bool> put_hierarchy(const any_store& store, const root_document& of, bool all_core) {
+  ZARRPOINT_CHECK(put_group_documents(store, of.groups, of.options.zarr_format));
+  save_options of_root = of.options;
+  of_root.consolidated_metadata = of.options.consolidated_metadata && all_core;
+  return put_root_document(store, {of.commit, of.groups, of_root, of.max_bytes});
+}
+
+/// Whether zarr-python knows the data type of an array.
+inline bool is_core_array(const array_metadata& metadata) {
+  return metadata.type.record() == nullptr && metadata.type.is_core();
+}
+
 /// Takes away what makes a hierarchy a checkpoint, before it is overwritten in place.
 template <class = void>
 result<void> erase_root_document(const any_store& store) {

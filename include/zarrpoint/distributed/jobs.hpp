@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/checkpoint/commit_document.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/distributed/communicator.hpp>
+#include <zarrpoint/distributed/save_plan.hpp>
+#include <zarrpoint/distributed/sharded_object.hpp>
+#include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What strategies are handed, and what they give back.
+
+namespace zarrpoint::inline v0 {
+
+/// What a checkpoint's metadata name: the format, and which version of it.
+struct strategy_id {
+  std::string backend;
+  int version = 0;
+
+  friend bool operator==(const strategy_id&, const strategy_id&) = default;
+};
+
+/// `"(zarr, 3)"`.
+inline std::string to_string(const strategy_id& id) {
+  return "(" + id.backend + ", " + std::to_string(id.version) + ")";
+}
+
+/// Where a save writes, and how.
+struct save_job {
+  any_store store;  ///< its root becomes the checkpoint; out of sight until the commit
+  save_options options{};
+  context how{};
+};
+
+/// A global tensor with what is decided of its storage.
+struct planned_array {
+  planned_tensor tensor{};
+  array_metadata metadata{};
+  node document{};  ///< the same as `zarr.json` or `.zarray`
+};
+
+/// A cell that this process writes, which is one stored object.
+struct cell_write {
+  box part{};  ///< of the global tensor
+  /// Its elements where the host can read them, of the part's shape.
+  std::function<result<staged>(memory_resource&)> stage{};
+};
+
+/// The cells of one array that this process writes.
+struct array_writes {
+  const planned_array* array = nullptr;
+  bool puts_document = false;  ///< one process does, for each array
+  std::vector<cell_write> cells{};
+};
+
+/// All that one process writes.
+struct shard_writes {
+  std::vector<array_writes> arrays{};
+  std::vector<sharded_object> objects{};
+  std::vector<object_id> first_objects{};  ///< grids whose metadata this process puts
+};
+
+/// What rank 0 has when all processes have written.
+struct save_receipts {
+  std::vector<planned_array> arrays{};  ///< in the order of their keys
+  std::vector<object_id> objects{};     ///< every grid of objects; its offsets mean nothing
+  std::vector<message> receipts{};      ///< what `write` gave, by rank
+  std::vector<leaf_record> common{};    ///< what `save_common` gave
+  strategy_id common_strategy{};
+};
+
+/// Where a load reads, and how.
+struct load_job {
+  any_store store;  ///< its root is the checkpoint
+  std::string name;
+  load_options options{};
+  context how{};
+};
+
+/// A global tensor of a checkpoint.
+struct stored_tensor {
+  std::string key;
+  tensor_spec spec;
+  dims chunk_shape;  ///< of a stored object
+};
+
+/// The sharded part of an open checkpoint: its members may be called by any number of threads.
+class sharded_reader {
+ public:
+  sharded_reader() = default;
+  sharded_reader(const sharded_reader&) = delete;
+  sharded_reader& operator=(const sharded_reader&) = delete;
+  virtual ~sharded_reader() = default;
+
+  /// Sorted by key.
+  virtual std::span<const stored_tensor> tensors() const = 0;
+  /// Every grid of objects, sorted by key; its offsets mean nothing. None where the format has no
+  /// objects.
+  virtual std::span<const object_id> objects() const { return {}; }
+
+  /// Reads a part of a tensor, cast to the view's dtype. Errors: `not_found`, `out_of_range`,
+  /// `corrupt`, `io`, each naming the key and the chunk.
+  virtual result<void> read(std::string_view key, const box& part,
+                            const mutable_host_view& into) const = 0;
+  /// The bytes of one object. Errors: `not_found`, `shape_mismatch` for a grid of another shape,
+  /// `corrupt`, `io`, `unsupported` where the format has no objects.
+  virtual result<message> read_object(const object_id& id) const {
+    return error{errc::unsupported, "object " + unique_key(id) + ": this format has no objects"};
+  }
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/distributed/jobs.hpp>
+#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/zarr_saver.hpp>
+#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/zarr/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+namespace detail {
+
+/// The sharded part of our own checkpoints, or of any Zarr hierarchy.
+template <class = void>
+class zarr_reader final : public sharded_reader {
+ public:
+  static result<std::shared_ptr<sharded_reader>> open(const load_job& job) {
+    auto out = std::make_shared<zarr_reader>();
+    out->options_ = job.options;
+    ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
+    for (const std::string& key : opened.names()) {
+      ZARRPOINT_TRY(about, opened.metadata(key));
+      if (key == common_leaf && about.typestr == json_text::zarrpoint_handler::typestr) continue;
+      ZARRPOINT_TRY(elements, opened.as_array(key));
+      if (about.typestr == object_kind) {
+        out->objects_.push_back({key, about.spec.shape, dims(about.spec.shape.rank(), 0)});
+        out->object_arrays_.push_back(std::move(elements));
+      } else {
+        out->tensors_.push_back({key, about.spec, about.shard_shape});
+        out->arrays_.push_back(std::move(elements));
+      }
+    }
+    return std::shared_ptr<sharded_reader>(std::move(out));
+  }
+
+  std::span<const stored_tensor> tensors() const override { return tensors_; }
+  std::span<const object_id> objects() const override { return objects_; }
+
+  result<void> read(std::string_view key, const box& part,
+                    const mutable_host_view& into) const override {
+    const std::size_t at = find(tensors_, key);
+    if (at == tensors_.size())
+      return error{errc::not_found, "the checkpoint has no tensor " + in_quotes(key)};
+    return arrays_[at].read(part, into, how_to_read());
+  }
+
+  result<message> read_object(const object_id& id) const override {
+    const std::size_t at = find(objects_, id.key);
+    if (at == objects_.size())
+      return error{errc::not_found, "the checkpoint has no object " + in_quotes(id.key)};
+    ZARRPOINT_TRY(wanted, sharded_object::request(id));
+    ZARRPOINT_CHECK(wanted.check_same_grid(objects_[at].global_shape));
+    const dims one(id.global_offset.rank(), 1);
+    ZARRPOINT_TRY(value, object_arrays_[at].read(box{id.global_offset, one}, how_to_read()));
+    const bytes_view bytes = as_bytes(value.template data<std::string>()[0]);
+    return message(bytes.begin(), bytes.end());
+  }
+
+ private:
+  template <class T>
+  static std::size_t find(const std::vector<T>& sorted, std::string_view key) {
+    const auto at = std::lower_bound(sorted.begin(), sorted.end(), key,
+                                     [](const T& one, std::string_view k) { return one.key < k; });
+    return at != sorted.end() && at->key == key ? static_cast<std::size_t>(at - sorted.begin())
+                                                : sorted.size();
+  }
+
+  read_options how_to_read() const {
+    read_options out;
+    if (!options_.allow_missing_chunks) out.missing = missing_chunks::error;
+    out.checksums = options_.verify;
+    out.cast = options_.cast;
+    return out;
+  }
+
+  load_options options_;
+  std::vector<stored_tensor> tensors_;
+  std::vector<object_id> objects_;
+  std::vector<array> arrays_;
+  std::vector<array> object_arrays_;
+};
+
+}  // namespace detail
+
+/// Reads shards of our own format, and of any Zarr hierarchy.
+struct zarr_loader {
+  static constexpr std::string_view name = "zarr_loader";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 3;
+  static constexpr strategy_action action = strategy_action::load_sharded;
+
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const {
+    return detail::zarr_reader<>::open(job);
+  }
+};
+static_assert(sharded_loader<zarr_loader>);
+
+/// Reads what `json_common_saver` wrote; null where there is no such leaf.
+struct json_common_loader {
+  static constexpr std::string_view name = "json_common_loader";
+  static constexpr std::string_view backend = "json";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  template <class = void>
+  result<node> load_common(const load_job& job) const {
+    ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
+    if (!opened.contains(detail::common_leaf)) return node();
+    ZARRPOINT_TRY(text, opened.load<json_text>(detail::common_leaf));
+    return parse_json(as_bytes(text.text), {.max_bytes = job.how.limit.metadata_bytes});
+  }
+};
+static_assert(common_loader<json_common_loader>);
+
+}  // namespace zarrpoint::inline v0
