@@ -143,6 +143,27 @@ TEST_CASE("texts that are no unique key are refused") {
   CHECK(refused(deep + "_1") == errc::corrupt);
 }
 
+TEST_CASE("the last extent, which old writers lost, is found again") {
+  const std::vector<std::string> old = {"a/shard_0.3_1", "b/shard_0_2",   "a/shard_0.0_1",
+                                        "c/shard__",     "d/shard_0.1_1", "e/shard_1.1_2.2"};
+  const std::vector<object_id> wanted = {{"a", {1, 4}, {0, 3}}, {"b", {2}, {0}},
+                                         {"a", {1, 4}, {0, 0}}, {"c", {}, {}},
+                                         {"d", {1, 2}, {0, 1}}, {"e", {2, 2}, {1, 1}}};
+  CHECK(parse_unique_keys(old).value() == wanted);
+  CHECK(parse_unique_keys({}).value().empty());
+  CHECK(refused("a/shard_0.3_1") == errc::corrupt);  // alone, nothing tells it
+
+  const auto code = [](std::string text) {
+    return parse_unique_keys(std::vector<std::string>{"a/shard_0_1", text}).failure().code;
+  };
+  CHECK(code("a/shard_0_") == errc::corrupt);
+  CHECK(code("a/shard_0.0.0_1") == errc::corrupt);
+  CHECK(code("a/shard_1.0_1") == errc::out_of_range);
+  CHECK(code("a/shard_0.9223372036854775807_1") == errc::out_of_range);
+  CHECK(code("a/shard_0.0.9223372036854775806_1.2") == errc::out_of_range);
+  CHECK(code("a") == errc::corrupt);
+}
+
 TEST_CASE("what parses is written the same, whatever was flipped") {
   std::mt19937 random(5);
   const std::string good = "a/shard_10.3_12.8";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,13 +92,13 @@ inline result<void> object_id::check() const {
   return {};
 }
 
-/// What `unique_key` was made of. The key may hold anything, '/' and '_' too: only the last '/' and
-/// what follows it count. Errors: `corrupt` for a text that no object has, `out_of_range` for an
-/// offset that leaves its shape.
-inline result<object_id> parse_unique_key(std::string_view text) {
+namespace detail {
+
+/// The parts of a unique key; whether they fit each other is for the caller to see.
+inline result<object_id> split_unique_key(std::string_view text) {
   constexpr std::string_view marker = "/shard_";
   const auto refused = [text](std::string_view why) {
-    std::string message = detail::in_quotes(text) + " is not the unique key of an object: ";
+    std::string message = in_quotes(text) + " is not the unique key of an object: ";
     return error{errc::corrupt, message.append(why)};
   };
   const std::size_t slash = text.rfind('/');
@@ -106,13 +109,56 @@ inline result<object_id> parse_unique_key(std::string_view text) {
   const std::size_t middle = place.find('_');
   if (middle == std::string_view::npos) return refused("no shape");
   object_id id{std::string(text.substr(0, slash)), {}, {}};
-  if (!detail::parse_dotted(place.substr(0, middle), id.global_offset) ||
-      !detail::parse_dotted(place.substr(middle + 1), id.global_shape))
+  if (!parse_dotted(place.substr(0, middle), id.global_offset) ||
+      !parse_dotted(place.substr(middle + 1), id.global_shape))
     return refused("not numbers with dots between them");
-  if (id.global_offset.rank() != id.global_shape.rank())
-    return refused("its offset and its shape differ in rank");
-  ZARRPOINT_CHECK(id.check());
   return id;
+}
+
+/// Whether the last extent is missing, which some writers took for the suffix of a file's name.
+inline bool lost_extent(const object_id& id) {
+  return !id.global_shape.empty() && id.global_offset.rank() == id.global_shape.rank() + 1;
+}
+
+inline result<void> check_parsed(const object_id& id) {
+  if (id.global_offset.rank() == id.global_shape.rank()) return id.check();
+  return error{errc::corrupt, in_quotes(unique_key(id)) +
+                                  " is not the unique key of an object: its offset and its shape "
+                                  "differ in rank"};
+}
+
+}  // namespace detail
+
+/// What `unique_key` was made of. The key may hold anything, '/' and '_' too: only the last '/' and
+/// what follows it count. Errors: `corrupt` for a text that no object has, `out_of_range` for an
+/// offset that leaves its shape.
+inline result<object_id> parse_unique_key(std::string_view text) {
+  ZARRPOINT_TRY(id, detail::split_unique_key(text));
+  ZARRPOINT_CHECK(detail::check_parsed(id));
+  return std::move(id);
+}
+
+/// All the objects of a checkpoint by their unique keys. Old writers lost the last extent of every
+/// shape: `"k/shard_0.3_1"`. It is taken to be one more than the largest last offset under that
+/// key. Errors: those of `parse_unique_key`.
+inline result<std::vector<object_id>> parse_unique_keys(std::span<const std::string> texts) {
+  std::vector<object_id> out;
+  out.reserve(texts.size());
+  std::map<std::string, index_t> extents;
+  for (const std::string& text : texts) {
+    ZARRPOINT_TRY(id, detail::split_unique_key(text));
+    if (detail::lost_extent(id)) {
+      ZARRPOINT_TRY(needed, checked_add(id.global_offset.back(), 1).at(detail::in_quotes(text)));
+      index_t& extent = extents[id.key];
+      extent = std::max(extent, needed);
+    }
+    out.push_back(std::move(id));
+  }
+  for (object_id& id : out) {
+    if (detail::lost_extent(id)) id.global_shape.push_back(extents[id.key]);
+    ZARRPOINT_CHECK(detail::check_parsed(id));
+  }
+  return out;
 }
 
 /// Where an object stands, and which copy of it this is.
