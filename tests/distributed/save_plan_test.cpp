@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/save_plan.hpp>
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <vector>
+
+namespace save_plan_test {
+
+namespace {
+
+using namespace zarrpoint;
+
+axis_edges edges(std::vector<chunk_run> runs) { return axis_edges(std::move(runs)); }
+
+/// Two tensors: one regular, of four processes; one uneven and in flat pieces.
+save_plan example() {
+  save_plan out;
+  out.tensors = {{.key = "a",
+                  .type = dtype_kind::float32,
+                  .grid = {{4, 6}, {2, 3}},
+                  .first_cell = 0,
+                  .cells = 4},
+                 {.key = "b",
+                  .type = dtype::raw_bytes(3),
+                  .grid = {{2, 10}, {1, 4}, {edges({{1, 2}}), edges({{4, 1}, {3, 2}})}},
+                  .prepended_axes = 1,
+                  .is_flat = true,
+                  .first_cell = 4,
+                  .cells = 2}};
+  out.cells = {{0, 3, 0, 1}, {1, 2, 1, 1}, {2, 1, 2, 1}, {3, 0, 3, 1}, {1, 0, 4, 3}, {5, 2, 7, 1}};
+  out.sources = {{3, 0},         {2, 0},         {1, 0},         {0, 0},
+                 {0, 1, {0, 1}}, {1, 7, {1, 2}}, {3, 1, {2, 3}}, {2, 300, {0, 3}}};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("cells of regular and rectilinear grids lie side by side and end with the tensor") {
+  const write_grid regular{{5, 6}, {2, 3}};
+  REQUIRE(regular.check());
+  CHECK(regular.cells().value() == 6);
+  CHECK(regular.cell(0) == box{{0, 0}, {2, 3}});
+  CHECK(regular.cell(5) == box{{4, 3}, {1, 3}});
+  const write_grid uneven = example().tensors[1].grid;
+  REQUIRE(uneven.check());
+  CHECK(uneven.cells().value() == 6);
+  CHECK(uneven.cell(0) == box{{0, 0}, {1, 4}});
+  CHECK(uneven.cell(4) == box{{1, 4}, {1, 3}});
+  const write_grid scalar{{}, {}};
+  REQUIRE(scalar.check());
+  CHECK(scalar.cells().value() == 1);
+  CHECK(scalar.cell(0) == box{});
+  CHECK(write_grid{{3, 0}, {1, 1}}.cells().value() == 0);
+}
+
+TEST_CASE("grids that are none are refused") {
+  for (const write_grid& bad :
+       {write_grid{{4}, {2, 2}}, write_grid{{4}, {0}}, write_grid{{-4}, {2}},
+        write_grid{{INT64_MAX, 4}, {1, 1}}, write_grid{{4}, {2}, {edges({{2, 2}}), edges({})}},
+        write_grid{{4}, {2}, {edges({{2, 1}})}}, write_grid{{4}, {2}, {edges({{2, 3}})}},
+        write_grid{{4}, {2}, {axis_edges({{2, 1}}, true)}},
+        write_grid{{4}, {2}, {edges({{INT64_MAX, INT64_MAX}})}}})
+    CHECK_FALSE(bad.check());
+}
+
+TEST_CASE("each process gets the cells that it writes and those it sends pieces for") {
+  const save_plan plan = example();
+  const std::vector<save_plan> parts = split_plan(plan, 5).value();
+  REQUIRE(parts.size() == 5);
+  CHECK(parts[4] == save_plan{});
+  CHECK(parts[0].tensors.size() == 2);
+  CHECK(parts[0].cells == std::vector<planned_cell>{{3, 0, 0, 1}, {1, 0, 1, 3}});
+  CHECK(parts[0].sources ==
+        std::vector<cell_source>{{0, 0}, {0, 1, {0, 1}}, {1, 7, {1, 2}}, {3, 1, {2, 3}}});
+  CHECK(parts[1].cells == std::vector<planned_cell>{{2, 1, 0, 1}, {1, 0, 1, 1}});
+  CHECK(parts[1].sources == std::vector<cell_source>{{1, 0}, {1, 7, {1, 2}}});
+  CHECK(parts[1].tensors[1].first_cell == 1);
+  CHECK(parts[1].tensors[1].cells == 1);
+  CHECK(parts[2].cells_of(parts[2].tensors[1])[0].index == 5);
+  CHECK(split_plan(plan, 3).failure().code == errc::invalid_argument);
+  CHECK(split_plan(save_plan{}, 0).value().empty());
+}
+
+TEST_CASE("a plan comes back from its message; a damaged one does no harm") {
+  const save_plan plan = example();
+  const std::vector<std::byte> message = encode_plan(plan);
+  CHECK(message.size() < 110);
+  CHECK(decode_plan(message).value() == plan);
+  CHECK(decode_plan(encode_plan({})).value() == save_plan{});
+  for (const save_plan& part : split_plan(plan, 4).value())
+    CHECK(decode_plan(encode_plan(part)).value() == part);
+  for (std::size_t size = 0; size < message.size(); ++size)
+    REQUIRE_FALSE(decode_plan(bytes_view(message).first(size)));
+  std::vector<std::byte> bad = message;
+  bad[0] = std::byte{7};
+  CHECK(decode_plan(bad).failure().code == errc::unsupported);
+
+  std::mt19937_64 random(8);
+  std::size_t refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    bad = message;
+    for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
+      bad[random() % bad.size()] ^= static_cast<std::byte>(1U << (random() % 8));
+    const auto read = decode_plan(bad);
+    if (!read) {
+      ++refused;
+      continue;
+    }
+    for (const planned_tensor& tensor : read->tensors) {
+      const index_t cells = tensor.grid.cells().value();
+      index_t last = -1;
+      for (const planned_cell& cell : read->cells_of(tensor)) {
+        REQUIRE(cell.index > last);
+        REQUIRE(cell.index < cells);
+        REQUIRE(tensor.grid.cell(cell.index).rank() == tensor.grid.shape.rank());
+        REQUIRE(read->sources_of(cell).size() == cell.sources);
+        last = cell.index;
+      }
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+}  // namespace save_plan_test
