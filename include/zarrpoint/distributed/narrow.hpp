@@ -36,13 +36,15 @@ inline index_t scaled(index_t global, const axis_range& to, index_t local) {
 /// that stays; nothing where none does.
 inline std::optional<narrowed> narrow_range(shard_metadata shard, const flat_range& old,
                                             const axis_range& to) {
-  if (old.size() == 0) return std::nullopt;  // extents beside a 0 may be too large to multiply
+  // Where there are elements, no product of extents overflows; a 0 could hide that one does.
+  if (element_count(shard.local_shape).value_or(0) == 0) return std::nullopt;
   index_t row = 1;
   for (std::size_t i = 1; i < shard.local_shape.rank(); ++i) row *= shard.local_shape[i];
   const index_t first = to.start * row;
+  const index_t end = first + to.length * row;
+  if (old.stop <= first || old.start >= end) return std::nullopt;
   const index_t start = std::max(old.start, first);
-  const index_t stop = std::min(old.stop, first + to.length * row);
-  if (start >= stop) return std::nullopt;
+  const index_t stop = std::min(old.stop, end);
   shard.range = flat_range{start - first, stop - first};
   return narrowed{std::move(shard), box{{start - old.start}, {stop - start}}};
 }
@@ -50,7 +52,7 @@ inline std::optional<narrowed> narrow_range(shard_metadata shard, const flat_ran
 }  // namespace detail
 
 /// The shard that is left when every shard of a regular grid is cut to the same part along one
-/// axis; nothing where a flat range has no element in that part. The global tensor becomes smaller
+/// axis; nothing where a flat range lies outside of that part. The global tensor becomes smaller
 /// in proportion, its grid stays. Errors: those of `shard_metadata::check`; `out_of_range` for an
 /// axis that is not there and a part that leaves the shard; `invalid_argument` for an irregular
 /// grid, and for a flat range cut along another axis than the first, which leaves no range.
