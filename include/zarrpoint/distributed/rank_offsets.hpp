@@ -53,7 +53,9 @@ inline result<void> place_fragment(shard_metadata& shard, const axis_fragment& p
     return refused("the position is not in [0, count)");
   seen[part.axis] = true;
   const index_t local = shard.global_shape[part.axis];
-  ZARRPOINT_TRY(global, checked_mul(local, part.count).at(refused("global extent").message));
+  index_t global = 0;
+  if (__builtin_mul_overflow(local, part.count, &global))
+    return error{errc::out_of_range, refused("the global extent overflows").message};
   shard.global_shape[part.axis] = global;
   shard.global_offset[part.axis] = local * part.position;
   (*shard.fragmentation)[part.axis] = part.count;

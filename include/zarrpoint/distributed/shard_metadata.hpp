@@ -104,27 +104,26 @@ inline result<void> check_axis(const shard_metadata& shard, std::size_t axis) {
   const index_t offset = shard.global_offset[axis];
   const bool prepended = axis < shard.prepended_axes;
   const index_t local = prepended ? 1 : shard.local_shape[axis - shard.prepended_axes];
-  const std::string where = "axis " + std::to_string(axis) + ": ";
-  if (global < 0 || offset < 0 || local < 0)
-    return bad_shard(shard, where + "a negative shape or offset");
+  const auto refused = [&](const std::string& what) {
+    return bad_shard(shard, "axis " + std::to_string(axis) + ": " + what);
+  };
+  if (global < 0 || offset < 0 || local < 0) return refused("a negative shape or offset");
   index_t end = 0;
   if (__builtin_add_overflow(offset, local, &end) || end > global)
-    return error{errc::out_of_range,
-                 bad_shard(shard, where + "offset " + std::to_string(offset) + " and extent " +
-                                      std::to_string(local) + " leave the global extent " +
-                                      std::to_string(global))
-                     .message};
+    return error{errc::out_of_range, refused("offset " + std::to_string(offset) + " and extent " +
+                                             std::to_string(local) + " leave the global extent " +
+                                             std::to_string(global))
+                                         .message};
   if (!shard.fragmentation) return {};
   const index_t fragments = (*shard.fragmentation)[axis];
-  if (fragments < 1) return bad_shard(shard, where + "a fragmentation below 1");
+  if (fragments < 1) return refused("a fragmentation below 1");
   if (local != 0 && offset % local != 0)
-    return bad_shard(shard, where + "global offset " + std::to_string(offset) +
-                                " is not divisible by the local extent " + std::to_string(local));
+    return refused("global offset " + std::to_string(offset) +
+                   " is not divisible by the local extent " + std::to_string(local));
   index_t covered = 0;
   if (__builtin_mul_overflow(local, fragments, &covered) || covered != global)
-    return bad_shard(shard, where + std::to_string(fragments) + " fragments of " +
-                                std::to_string(local) + " are not the global extent " +
-                                std::to_string(global));
+    return refused(std::to_string(fragments) + " fragments of " + std::to_string(local) +
+                   " are not the global extent " + std::to_string(global));
   return {};
 }
 
@@ -136,8 +135,9 @@ inline result<void> shard_metadata::check() const {
   if (!type.valid()) return detail::bad_shard(*this, "no data type");
   ZARRPOINT_CHECK(detail::check_ranks(*this));
   for (std::size_t axis = 0; axis < rank; ++axis) ZARRPOINT_CHECK(detail::check_axis(*this, axis));
-  ZARRPOINT_CHECK(byte_count(global_shape, std::max<std::size_t>(type.size(), 1))
-                      .at("shard of \"" + key + "\""));
+  // The context of the error is made where there is one: many shards are checked.
+  if (auto bytes = byte_count(global_shape, std::max<std::size_t>(type.size(), 1)); !bytes)
+    return std::move(bytes).at("shard of \"" + key + "\"").failure();
   if (range && local_shape.rank() == 0)
     return detail::bad_shard(*this, "a flat range of a shard of rank 0, which cannot be divided");
   ZARRPOINT_TRY(volume, element_count(local_shape));
