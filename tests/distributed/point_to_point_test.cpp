@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,8 +50,9 @@ struct turn {
     shared->letters[{self, to}].push_back({call, std::move(body)});
     return {};
   }
-  result<void> send_copy(int to, const detail::collective_call& call, const message& body) {
-    return send(to, call, body);
+  result<void> send_shared(int to, const detail::collective_call& call,
+                           const std::shared_ptr<const message>& body) {
+    return send(to, call, *body);
   }
   result<detail::letter> receive(int from, const detail::collective_call&) {
     auto& box = shared->letters[{from, self}];

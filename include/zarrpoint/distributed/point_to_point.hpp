@@ -10,20 +10,24 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-// The collectives of a transport that brings messages from one rank to another. A transport has
-//   int rank() const, size() const;
-//   result<collective_call> begin(collective_step)   the next call of this rank; refused after a
-//                                                     failure
-//   result<void> send(int to, const collective_call&, message)          never waits for the
-//   receiver result<void> send_copy(int to, const collective_call&, const message&)   kept until
-//   `end` result<letter> receive(int from, const collective_call&)            until the deadline
-//   result<void> end()                                waits until what was sent has gone
-//   error fail(error)                                 tells all ranks; returns what all get
+// The collectives of a transport, which brings messages from one rank to another. A transport has:
+//
+// - `int rank()`, `int size()`
+// - `result<collective_call> begin(collective_step)`: this rank's next call; refused after a
+// failure
+// - `result<void> send(int to, collective_call, message)`: never waits for the receiver
+// - `result<void> send_shared(int to, collective_call, std::shared_ptr<const message>)`: the same
+// of
+//   a message that several get; `end` lets go of it
+// - `result<letter> receive(int from, collective_call)`: waits until the deadline
+// - `result<void> end()`: waits until what was sent is out of hand
+// - `error fail(error)`: tells all ranks; returns what all get, which is the first failure
 namespace zarrpoint::inline v0::detail {
 
 /// The step that a rank is in, and its number among the rank's steps.
@@ -178,12 +182,13 @@ result<message> broadcast_over(T& transport, const collective_step& step, messag
       ZARRPOINT_TRY(body, receive_in(transport, rank_at(place - below), call));
       mine = std::move(body);
     }
+    // Shared, since a transport may send from where it is, and still be at it after a failure.
+    const auto shared = std::make_shared<message>(std::move(mine));
     for (below /= 2; below != 0; below /= 2)
       if (place + below < size)
-        ZARRPOINT_CHECK(transport.send_copy(rank_at(place + below), call, mine));
-    // Before the message is handed out, since copies may be sent from where it is.
+        ZARRPOINT_CHECK(transport.send_shared(rank_at(place + below), call, shared));
     ZARRPOINT_CHECK(transport.end());
-    return std::move(mine);
+    return std::move(*shared);
   };
   return collectively(transport, step, talk);
 }

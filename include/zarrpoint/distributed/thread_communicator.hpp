@@ -167,8 +167,9 @@ class thread_communicator {
     result<void> send(int to, const detail::collective_call& call, message body) const {
       return group->send(self, to, call, std::move(body));
     }
-    result<void> send_copy(int to, const detail::collective_call& call, const message& body) const {
-      return group->send(self, to, call, body);
+    result<void> send_shared(int to, const detail::collective_call& call,
+                             const std::shared_ptr<const message>& body) const {
+      return group->send(self, to, call, *body);
     }
     result<detail::letter> receive(int from, const detail::collective_call& call) const {
       return group->receive(self, from, call);
