@@ -17,17 +17,19 @@
 #include <vector>
 
 // The collectives of a transport, which brings messages from one rank to another. A transport has:
-//
-// - `int rank()`, `int size()`
-// - `result<collective_call> begin(collective_step)`: this rank's next call; refused after a
-// failure
-// - `result<void> send(int to, collective_call, message)`: never waits for the receiver
-// - `result<void> send_shared(int to, collective_call, std::shared_ptr<const message>)`: the same
-// of
-//   a message that several get; `end` lets go of it
-// - `result<letter> receive(int from, collective_call)`: waits until the deadline
-// - `result<void> end()`: waits until what was sent is out of hand
-// - `error fail(error)`: tells all ranks; returns what all get, which is the first failure
+//   int rank(), int size()
+//   result<collective_call> begin(collective_step)
+//       This rank's next call; refused after a failure.
+//   result<void> send(int to, collective_call, message)
+//       Never waits for the receiver.
+//   result<void> send_shared(int to, collective_call, std::shared_ptr<const message>)
+//       The same of a message that several get; `end` lets go of it.
+//   result<letter> receive(int from, collective_call)
+//       Waits until the deadline.
+//   result<void> end()
+//       Waits until what was sent is out of hand.
+//   error fail(error)
+//       Tells all ranks; returns what all get, which is the first failure.
 namespace zarrpoint::inline v0::detail {
 
 /// The step that a rank is in, and its number among the rank's steps.
