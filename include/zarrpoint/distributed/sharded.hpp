@@ -126,6 +126,9 @@ class sharded {
 
   /// The same shard without its value.
   sharded without_data() const { return sharded(metadata_, nullptr); }
+  /// The same value under another description: another key, another replica. What must hold of it
+  /// is for `validate` to say.
+  sharded with(shard_metadata metadata) const { return sharded(std::move(metadata), value_); }
 
   /// Makes a value of the local shape where there is none, and hands it to `init`. Errors:
   /// `resource_limit`, and the handler's.
