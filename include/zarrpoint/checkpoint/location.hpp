@@ -40,6 +40,9 @@ class location {
 };
 
 struct location_access {
+  /// Whether it was given as a path or URL, and not as a store.
+  static bool is_path(const location& where) noexcept { return !where.store_.has_value(); }
+
   /// The checkpoint's own root as a store: what a reader needs.
   static result<stored_place> to_read(const location& where,
                                       const store_table& stores = default_stores::table()) {

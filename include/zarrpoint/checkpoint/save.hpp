@@ -65,7 +65,7 @@ struct planned_leaf {
   std::uint64_t bytes = 0;
 };
 
-struct save_plan {
+struct leaves_plan {
   std::vector<planned_leaf> leaves;
   std::set<std::string> groups;
   std::vector<std::string> warnings;
@@ -78,8 +78,8 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
 
 /// Describe and plan: what every leaf becomes, without touching an element.
 template <class = void>
-result<save_plan> plan_save(const leaf_set& set, const save_options& options) {
-  save_plan plan;
+result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
+  leaves_plan plan;
   std::vector<std::string_view> names;
   for (const leaf& value : set.leaves) names.emplace_back(value.name());
   ZARRPOINT_TRY(groups, groups_of(names));
@@ -136,7 +136,7 @@ result<leaf_record> write_leaf(const any_store& store, const planned_leaf& plann
 
 /// Everything but the commit: arrays, groups, and the root's document last.
 template <class = void>
-result<save_report> write_checkpoint(const any_store& store, const save_plan& plan,
+result<save_report> write_checkpoint(const any_store& store, const leaves_plan& plan,
                                      const save_options& options, const context& given) {
   const context how = with_scratch(given);
   commit_document document{.id = random_id(), .leaves{}};
@@ -174,9 +174,9 @@ result<save_report> write_checkpoint(const any_store& store, const save_plan& pl
   const bool all_core =
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
                   [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
-  ZARRPOINT_TRY(as_asked,
-                put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes},
-                              all_core));
+  ZARRPOINT_TRY(
+      as_asked,
+      put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes}, all_core));
   if (!as_asked)
     report.warnings.emplace_back(
         "metadata were not consolidated: they exceed limits::metadata_bytes");
@@ -227,7 +227,7 @@ result<save_report> save_set(const location& where, const leaf_set& leaves,
                              const save_options& options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
   const auto run = [&]() -> result<save_report> {
-    ZARRPOINT_TRY(plan, plan_save(leaves, options));
+    ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
     ZARRPOINT_TRY(target, location_access::to_write(where, options.sync, how.stores));
     ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
     if (target.store.can_publish()) {

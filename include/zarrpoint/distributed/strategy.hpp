@@ -37,12 +37,13 @@ constexpr std::string_view to_string(strategy_action action) noexcept {
 /// What every strategy says of itself: `static constexpr std::string_view name, backend; static
 /// constexpr int version; static constexpr strategy_action action`.
 template <class S>
-concept strategy = std::copy_constructible<S> && requires {
+concept strategy = requires {
   { S::name } -> std::convertible_to<std::string_view>;
   { S::backend } -> std::convertible_to<std::string_view>;
   { S::version } -> std::convertible_to<int>;
   { S::action } -> std::convertible_to<strategy_action>;
-};
+}
+&&std::copy_constructible<S>;  // last, or constructors from a strategy would ask themselves
 
 /// Writes what all processes have in common; called on rank 0 alone.
 template <class S>
@@ -167,6 +168,7 @@ class any_strategy {
   any_strategy(S from)  // NOLINT(google-explicit-constructor)
       : name_(S::name),
         id_{std::string(S::backend), S::version},
+        companion_(companion_of<S>()),
         action_(S::action),
         model_(std::make_shared<const detail::strategy_model<S>>(std::move(from))) {
     static_assert(detail::is_whole_strategy<S>,
@@ -177,6 +179,9 @@ class any_strategy {
 
   explicit operator bool() const noexcept { return model_ != nullptr; }
   const std::string& name() const noexcept { return name_; }
+  /// Of a saver of shards, which strategy of the common state goes with it unless another is
+  /// chosen: its `static strategy_id companion()`, or (json, 1).
+  const strategy_id& companion() const noexcept { return companion_; }
   const strategy_id& id() const noexcept { return id_; }
   strategy_action action() const noexcept { return action_; }
 
@@ -201,8 +206,18 @@ class any_strategy {
                                                   : nullptr;
   }
 
+  template <class S>
+  static strategy_id companion_of() {
+    if constexpr (requires { S::companion(); }) {
+      return S::companion();
+    } else {
+      return {"json", 1};
+    }
+  }
+
   std::string name_;
   strategy_id id_;
+  strategy_id companion_;
   strategy_action action_ = strategy_action::load_common;
   std::shared_ptr<const detail::strategy_interface> model_;
 };

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/collectives.hpp>
+#include <zarrpoint/distributed/jobs.hpp>
+#include <zarrpoint/distributed/plan_message.hpp>
+#include <zarrpoint/distributed/sharded.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+// Stage: from the shards of this process, and the flat pieces that others send, to the cells that
+// it writes.
+
+namespace zarrpoint::inline v0::detail {
+
+/// A local tensor seen with the axes of the global one: those prepended have one element.
+inline host_view with_prepended(host_view local, std::size_t axes) {
+  dims shape(axes, 1);
+  dims strides(axes, 0);
+  for (std::size_t i = 0; i < local.rank(); ++i) {
+    shape.push_back(local.shape[i]);
+    strides.push_back(local.strides[i]);
+  }
+  local.shape = shape;
+  local.strides = strides;
+  return local;
+}
+
+/// The part `of` a box, counted from its own corner.
+inline box relative_to(const box& of, const box& part) {
+  box out = part;
+  for (std::size_t i = 0; i < part.rank(); ++i) out.offset[i] -= of.offset[i];
+  return out;
+}
+
+/// What is there now, in memory of its own, so that the caller may change its tensor.
+inline result<staged> copy_of(const host_view& from, memory_resource& resource) {
+  ZARRPOINT_TRY(bytes, byte_count(from.spec()));
+  ZARRPOINT_TRY(owned, buffer::allocate(bytes, resource));
+  copy_elements(dense_view(owned.data(), from.spec()), from);
+  staged out;
+  out.view = dense_view(static_cast<const std::byte*>(owned.data()), from.spec());
+  out.owned = std::move(owned);
+  return out;
+}
+
+/// A cell, or a part of it, of a shard that is not flat.
+inline result<staged> stage_part(const sharded_tensor& shard, const box& part,
+                                 memory_resource& resource) {
+  ZARRPOINT_TRY(out, shard.stage(resource));
+  const shard_metadata& about = shard.metadata();
+  out.view = subview(with_prepended(out.view, about.prepended_axes),
+                     selection(relative_to(about.global_box(), part)));
+  return out;
+}
+
+/// Makes cells of shards.
+class cell_assembler {
+ public:
+  cell_assembler(const process_part& part, std::span<const sharded_tensor> shards, int rank)
+      : part_(part), shards_(shards), rank_(rank) {}
+
+  /// The flat pieces for other processes, by rank, in the order of the plan.
+  template <class = void>
+  result<std::vector<message>> pieces(int ranks, memory_resource& resource) const {
+    std::vector<message> out(static_cast<std::size_t>(ranks));
+    for (const planned_tensor& tensor : part_.plan.tensors) {
+      for (const planned_cell& cell : part_.plan.cells_of(tensor)) {
+        if (cell.writer == rank_) continue;
+        for (const cell_source& source : part_.plan.sources_of(cell)) {
+          ZARRPOINT_TRY(shard, shard_of(source));
+          ZARRPOINT_TRY(elements, shard->stage(resource));
+          message& to = out[static_cast<std::size_t>(cell.writer)];
+          ZARRPOINT_TRY(bytes, byte_count(elements.view.spec()));
+          const std::size_t at = to.size();
+          to.resize(at + bytes);
+          copy_elements(dense_view(to.data() + at, elements.view.spec()), elements.view);
+        }
+      }
+    }
+    return out;
+  }
+
+  /// All that this process writes. `pieces` are those of other processes, by rank; where `copies`,
+  /// everything is copied now, else most of it is staged when it is written.
+  template <class = void>
+  result<shard_writes> assemble(std::span<const message> pieces, memory_resource& resource,
+                                bool copies) const {
+    shard_writes out;
+    std::vector<std::size_t> taken(pieces.size(), 0);
+    for (std::size_t t = 0; t < part_.plan.tensors.size(); ++t) {
+      const planned_tensor& tensor = part_.plan.tensors[t];
+      array_writes writes{&part_.arrays[t], part_.puts_document[t], {}};
+      for (const planned_cell& cell : part_.plan.cells_of(tensor)) {
+        if (cell.writer != rank_) continue;
+        cell_write write{tensor.grid.cell(cell.index), {}};
+        const auto sources = part_.plan.sources_of(cell);
+        if (sources.empty())
+          return error{errc::corrupt, "plan: a cell of \"" + tensor.key + "\" has no source"};
+        if (tensor.is_flat) {
+          ZARRPOINT_TRY(whole, join_pieces({tensor.type, write.part.shape}, sources, pieces, taken,
+                                           resource));
+          write.stage = of_tensor(std::move(whole));
+        } else {
+          ZARRPOINT_TRY(shard, shard_of(sources.front()));
+          ZARRPOINT_CHECK(check_part(*shard, write.part));
+          if (copies) {
+            ZARRPOINT_TRY(now, stage_part(*shard, write.part, resource));
+            ZARRPOINT_TRY(kept, copy_of(now.view, resource));
+            auto shared = std::make_shared<const staged>(std::move(kept));
+            write.stage = [shared](memory_resource&) -> result<staged> {
+              return staged{shared->view, {}};
+            };
+          } else {
+            write.stage = [shard = *shard, at = write.part](memory_resource& into) {
+              return stage_part(shard, at, into);
+            };
+          }
+        }
+        writes.cells.push_back(std::move(write));
+      }
+      if (writes.puts_document || !writes.cells.empty()) out.arrays.push_back(std::move(writes));
+    }
+    out.first_objects = part_.first_objects;
+    return out;
+  }
+
+ private:
+  result<const sharded_tensor*> shard_of(const cell_source& source) const {
+    if (source.rank == rank_ && source.shard < shards_.size()) return &shards_[source.shard];
+    return error{errc::corrupt, "plan: shard " + std::to_string(source.shard) + " of rank " +
+                                    std::to_string(source.rank) + " is not here"};
+  }
+
+  static result<void> check_part(const sharded_tensor& shard, const box& part) {
+    const box whole = shard.metadata().global_box();
+    for (std::size_t i = 0; i < part.rank(); ++i) {
+      if (whole.rank() != part.rank() || part.offset[i] < whole.offset[i] ||
+          part.offset[i] + part.shape[i] > whole.offset[i] + whole.shape[i])
+        return error{errc::corrupt, "plan: cell " + to_string(part) + " is not within the shard " +
+                                        to_string(whole) + " of \"" + shard.key() + "\""};
+    }
+    return {};
+  }
+
+  static std::function<result<staged>(memory_resource&)> of_tensor(tensor whole) {
+    auto shared = std::make_shared<const tensor>(std::move(whole));
+    return [shared](memory_resource&) -> result<staged> { return staged{shared->view(), {}}; };
+  }
+
+  /// One cell out of its flat pieces, of which some are here and some came from others.
+  template <class = void>
+  result<tensor> join_pieces(const tensor_spec& cell, std::span<const cell_source> sources,
+                             std::span<const message> pieces, std::vector<std::size_t>& taken,
+                             memory_resource& resource) const {
+    ZARRPOINT_TRY(out, tensor::make(cell, resource));
+    const std::size_t size = memory_size(cell.type);
+    const auto room = static_cast<index_t>(out.size());
+    for (const cell_source& source : sources) {
+      const flat_range range = source.range;
+      if (range.start < 0 || range.stop < range.start || range.stop > room)
+        return error{errc::corrupt, "plan: flat range " + to_string(range) + " of a cell of " +
+                                        std::to_string(room) + " elements"};
+      const mutable_host_view to =
+          dense_view(out.mutable_view().data + range.start * static_cast<index_t>(size),
+                     tensor_spec{cell.type, dims{range.size()}});
+      if (source.rank == rank_) {
+        ZARRPOINT_TRY(shard, shard_of(source));
+        ZARRPOINT_TRY(elements, shard->stage(resource));
+        if (elements.view.shape != to.shape)
+          return error{errc::corrupt, "plan: a flat piece of another length"};
+        copy_elements(to, elements.view);
+        continue;
+      }
+      const auto from = static_cast<std::size_t>(source.rank);
+      const std::size_t bytes = static_cast<std::size_t>(range.size()) * size;
+      if (from >= pieces.size() || pieces[from].size() - taken[from] < bytes)
+        return error{errc::corrupt,
+                     "rank " + std::to_string(source.rank) + " sent too little of a flat range"};
+      if (bytes != 0) std::memcpy(to.data, pieces[from].data() + taken[from], bytes);
+      taken[from] += bytes;
+    }
+    return out;
+  }
+
+  const process_part& part_;
+  std::span<const sharded_tensor> shards_;
+  int rank_;
+};
+
+}  // namespace zarrpoint::inline v0::detail

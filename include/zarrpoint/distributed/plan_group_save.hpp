@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/names.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/plan_message.hpp>
+#include <zarrpoint/distributed/plan_save.hpp>
+#include <zarrpoint/distributed/prepare_state.hpp>
+#include <zarrpoint/distributed/process_group.hpp>
+#include <zarrpoint/distributed/state_diff.hpp>
+#include <zarrpoint/distributed/validate_sharding.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Plan: what rank 0 makes of the descriptions of all processes. Pure.
+
+namespace zarrpoint::inline v0::detail {
+
+/// What all processes do.
+struct group_plan {
+  zarrpoint::save_plan plan;
+  std::vector<object_id> grids;   ///< one for each key of objects, by key
+  std::vector<int> grid_writers;  ///< who puts the metadata of each
+  std::vector<std::string> warnings;
+};
+
+/// What the parts have in common.
+struct part_context {
+  int ranks = 1;
+  std::string staged_name;
+  std::vector<std::string> warnings;
+};
+
+struct group_planner {
+  const group_save_options& options;
+  const limits& limit;
+
+  template <class = void>
+  result<group_plan> plan(const described_states& states, const node& common) const {
+    group_plan out;
+    if (options.validate) ZARRPOINT_CHECK(validate_sharding(states.shards, states.objects));
+    std::vector<std::uint32_t> stored = main_shards(states.shards);
+    ZARRPOINT_TRY(planned, plan_save(states.shards, stored));
+    out.plan = std::move(planned);
+    std::map<std::string_view, const gathered_object*> grids;
+    for (const gathered_object& one : states.objects) {
+      if (one.is_main) grids.emplace(one.id.key, &one);
+    }
+    for (const auto& [key, one] : grids) {
+      out.grids.push_back(
+          {one->id.key, one->id.global_shape, dims(one->id.global_shape.rank(), 0)});
+      out.grid_writers.push_back(one->rank);
+    }
+    ZARRPOINT_CHECK(check_names(out));
+    ZARRPOINT_TRY(warnings, compare_commons(states.commons, common));
+    out.warnings = std::move(warnings);
+    return out;
+  }
+
+  /// The plan cut up, a message for each process. Documents are put by the writer of the first
+  /// cell, those of tensors without cells by rank 0.
+  template <class = void>
+  result<std::vector<message>> parts_of(const group_plan& planned,
+                                        std::span<const planned_array> arrays,
+                                        const part_context& about) const {
+    ZARRPOINT_TRY(plans, split_plan(planned.plan, about.ranks));
+    std::map<std::string_view, const planned_array*> by_key;
+    std::map<std::string_view, int> putters;
+    bool exchanges = false;
+    for (const planned_array& array : arrays) by_key.emplace(array.tensor.key, &array);
+    for (const planned_tensor& tensor : planned.plan.tensors) {
+      const auto cells = planned.plan.cells_of(tensor);
+      putters.emplace(tensor.key, cells.empty() ? 0 : cells.front().writer);
+      for (const planned_cell& cell : cells) {
+        for (const cell_source& source : planned.plan.sources_of(cell))
+          exchanges = exchanges || source.rank != cell.writer;
+      }
+      if (cells.empty()) add_without_cells(plans.front(), tensor);
+    }
+    std::vector<message> out;
+    for (int rank = 0; rank < about.ranks; ++rank) {
+      process_part part;
+      part.plan = std::move(plans[static_cast<std::size_t>(rank)]);
+      for (const planned_tensor& tensor : part.plan.tensors) {
+        planned_array array = *by_key.at(tensor.key);
+        array.tensor = tensor;
+        part.arrays.push_back(std::move(array));
+        part.puts_document.push_back(putters.at(tensor.key) == rank);
+      }
+      for (std::size_t i = 0; i < planned.grids.size(); ++i) {
+        if (planned.grid_writers[i] == rank) part.first_objects.push_back(planned.grids[i]);
+      }
+      part.staged_name = about.staged_name;
+      part.warnings = about.warnings;
+      part.exchanges = exchanges;
+      out.push_back(encode_part(part));
+    }
+    return out;
+  }
+
+ private:
+  static void add_without_cells(zarrpoint::save_plan& to, planned_tensor tensor) {
+    tensor.first_cell = static_cast<std::uint32_t>(to.cells.size());
+    tensor.cells = 0;
+    to.tensors.push_back(std::move(tensor));
+  }
+
+  /// Every key is one leaf of the hierarchy.
+  template <class = void>
+  static result<void> check_names(const group_plan& planned) {
+    std::vector<std::string_view> names{common_leaf};
+    for (const planned_tensor& tensor : planned.plan.tensors) names.emplace_back(tensor.key);
+    for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
+    return groups_of(names).transform([](const auto&) {});
+  }
+
+  /// What is common should be so: where it differs, that of rank 0 is stored, with a warning for
+  /// each other process that says what differs where.
+  template <class = void>
+  static result<std::vector<std::string>> compare_commons(std::span<const message> commons,
+                                                          const node& of_root) {
+    std::vector<std::string> out;
+    ZARRPOINT_TRY(root_state, state_from_node(of_root));
+    for (std::size_t rank = 0; rank < commons.size(); ++rank) {
+      if (commons[rank].empty()) continue;
+      ZARRPOINT_TRY(other, parse_json(commons[rank]));
+      ZARRPOINT_TRY(other_state, state_from_node(other));
+      ZARRPOINT_TRY(differing, diff(root_state, other_state));
+      std::string text = to_string(differing);
+      if (text.ends_with('\n')) text.pop_back();
+      std::replace(text.begin(), text.end(), '\n', ';');
+      out.push_back("the common state of rank " + std::to_string(rank) +
+                    " differs from that of rank 0, which is stored: " + text);
+    }
+    return out;
+  }
+};
+
+}  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicator.hpp>
+#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/zarr_loader.hpp>
+#include <zarrpoint/distributed/zarr_saver.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace zarrpoint::inline v0 {
+
+/// What this library can write and read; `interop/megatron.hpp` adds the layout of others.
+using default_strategies =
+    strategies<zarr_saver, zarr_loader, json_common_saver, json_common_loader>;
+
+/// The processes that save or load together, as this one sees them, and how it works.
+struct process_group {
+  any_communicator ranks{};  ///< this process alone by default
+  context how = default_context();
+  strategy_table known = default_strategies::table();
+};
+
+/// A strategy, or the (backend, version) pair of one in the group's table.
+class strategy_choice {
+ public:
+  strategy_choice(strategy_id id)
+      : choice_(std::move(id)) {}  // NOLINT(google-explicit-constructor)
+  strategy_choice(std::string_view backend, int version)
+      : choice_(strategy_id{std::string(backend), version}) {}
+  template <strategy S>
+  strategy_choice(S one)  // NOLINT(google-explicit-constructor)
+      : choice_(any_strategy(std::move(one))) {}
+  strategy_choice(any_strategy one)  // NOLINT(google-explicit-constructor)
+      : choice_(std::move(one)) {}
+
+  /// The strategy itself. Errors: `unsupported`; `invalid_argument` for one of another action.
+  result<any_strategy> resolve(strategy_action action, const strategy_table& known) const {
+    if (const auto* id = std::get_if<strategy_id>(&choice_)) return known.find(action, *id);
+    const any_strategy& one = std::get<any_strategy>(choice_);
+    if (one && one.action() == action) return one;
+    return error{errc::invalid_argument,
+                 "strategy " + to_string(one) + " does not " + std::string(to_string(action))};
+  }
+
+ private:
+  std::variant<strategy_id, any_strategy> choice_;
+};
+
+/// How processes save together. All give the same; what rank 0 gives counts where it decides.
+struct group_save_options {
+  save_options storage{};  ///< `shard_shape` of its rules means nothing: shards are cells
+  strategy_choice sharded{"zarr", 3};
+  std::optional<strategy_choice> common{};  ///< nothing: the one that goes with `sharded`
+  /// Compare the shards of all processes before anything is written: each element of each tensor
+  /// exactly once.
+  bool validate = true;
+  /// Which of the processes that hold a replica of a shard stores it: the one with the main
+  /// replica, or, to spread the bytes evenly, one of those that have as few as possible to store.
+  bool fully_parallel = false;
+  node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
+};
+
+/// What becomes of keys that only one side has (Megatron-Core's StrictHandling). *Unexpected* keys
+/// are asked for by this process and not in the checkpoint; *missing* ones are in the checkpoint
+/// and asked for by no process.
+enum class strictness : std::uint8_t {
+  assume_ok_unexpected,  ///< the loader's own error for unexpected keys; missing ones do not matter
+  log_unexpected,        ///< unexpected keys are left out, with a warning
+  log_all,               ///< and a warning for missing ones
+  raise_unexpected,      ///< an error for unexpected keys, on all processes
+  raise_all,             ///< and for missing ones
+  return_unexpected,     ///< unexpected keys are left out and reported
+  return_all,            ///< and missing ones are reported
+  ignore_all,            ///< unexpected keys are left out
+};
+
+/// The enumerator's name, e.g. `"log_all"`.
+constexpr std::string_view to_string(strictness mode) noexcept {
+  switch (mode) {
+    case strictness::assume_ok_unexpected: return "assume_ok_unexpected";
+    case strictness::log_unexpected: return "log_unexpected";
+    case strictness::log_all: return "log_all";
+    case strictness::raise_unexpected: return "raise_unexpected";
+    case strictness::raise_all: return "raise_all";
+    case strictness::return_unexpected: return "return_unexpected";
+    case strictness::return_all: return "return_all";
+    case strictness::ignore_all: return "ignore_all";
+  }
+  return "unknown";
+}
+
+/// The mode of that name. Errors: `invalid_argument`, "Invalid strict flag".
+inline result<strictness> parse_strictness(std::string_view text) {
+  for (int i = 0; i <= static_cast<int>(strictness::ignore_all); ++i) {
+    if (to_string(static_cast<strictness>(i)) == text) return static_cast<strictness>(i);
+  }
+  return error{errc::invalid_argument, "Invalid strict flag: " + std::string(text)};
+}
+
+/// How processes load together.
+struct group_load_options {
+  load_options storage{};  ///< `cast`, `verify`, `allow_missing_chunks`; its rules mean nothing
+  strictness strict = strictness::assume_ok_unexpected;
+  /// Compare what all processes ask for: each element of each tensor, by one main replica.
+  bool validate = false;
+  /// What several processes ask for is read by one of them, which sends it to the others.
+  bool read_once = false;
+  std::optional<strategy_choice> sharded{};  ///< nothing: what the checkpoint names
+  std::optional<strategy_choice> common{};
+};
+
+}  // namespace zarrpoint::inline v0

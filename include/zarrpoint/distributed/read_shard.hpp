@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/read_leaf.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/jobs.hpp>
+#include <zarrpoint/distributed/shard_geometry.hpp>
+#include <zarrpoint/distributed/sharded.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <algorithm>
+#include <string>
+
+// From a stored tensor, whatever its grid, into the elements of one shard of any other.
+
+namespace zarrpoint::inline v0::detail {
+
+/// `"[2, 32]"` as Megatron-Core's messages have it: `"(2, 32)"`.
+inline std::string in_parentheses(const dims& shape) {
+  std::string text = to_string(shape);
+  text.front() = '(';
+  text.back() = ')';
+  return text;
+}
+
+/// Whether the shard that is asked for is one of the stored tensor. Errors: `dtype_mismatch`,
+/// `shape_mismatch`.
+inline result<void> check_request(const stored_tensor& stored, const shard_metadata& wanted,
+                                  bool cast) {
+  if (stored.spec.type != wanted.type) {
+    if (!cast)
+      return error{errc::dtype_mismatch, "tensor \"" + wanted.key + "\": stored dtype is " +
+                                             std::string(to_string(stored.spec.type)) +
+                                             ", wanted " + std::string(to_string(wanted.type)) +
+                                             "; load_options::cast converts"};
+    ZARRPOINT_CHECK(check_cast(stored.spec.type, wanted.type));
+  }
+  const bool may_differ =
+      wanted.allow_shape_mismatch && stored.spec.shape.rank() == wanted.global_shape.rank();
+  if (stored.spec.shape != wanted.global_shape && !may_differ)
+    return error{errc::shape_mismatch, "Global shape mismatch for loaded (" +
+                                           in_parentheses(stored.spec.shape) + ") and expected (" +
+                                           in_parentheses(wanted.global_shape) +
+                                           ") tensor for key " + wanted.key};
+  return {};
+}
+
+/// A local tensor seen with the axes of the global one: those prepended have one element.
+inline mutable_host_view with_leading_axes(mutable_host_view local, std::size_t axes) {
+  dims shape(axes, 1);
+  dims strides(axes, 0);
+  for (std::size_t i = 0; i < local.rank(); ++i) {
+    shape.push_back(local.shape[i]);
+    strides.push_back(local.strides[i]);
+  }
+  local.shape = shape;
+  local.strides = strides;
+  return local;
+}
+
+/// Elements of a view of rank 1, from `first` on, as a box of that shape in row-major order.
+inline mutable_host_view as_box(mutable_host_view flat, index_t first, const dims& shape) {
+  const index_t step = flat.strides[0];
+  flat.data += first * step;
+  flat.shape = shape;
+  flat.strides = dims(shape.rank(), 0);
+  index_t stride = step;
+  for (std::size_t i = shape.rank(); i-- > 0;) {
+    flat.strides[i] = stride;
+    stride *= shape[i];
+  }
+  return flat;
+}
+
+/// Reads what of `part` the stored tensor has to the leading corner of `into`.
+inline result<void> read_common_part(const sharded_reader& reader, const stored_tensor& stored,
+                                     box part, mutable_host_view into) {
+  for (std::size_t i = 0; i < part.rank(); ++i)
+    part.shape[i] = std::min(part.shape[i], stored.spec.shape[i] - part.offset[i]);
+  if (part.empty()) return {};
+  into.shape = part.shape;
+  return reader.read(stored.key, part, into);
+}
+
+/// Reads the elements of a shard, or of its flat range; beyond the stored tensor they are zero.
+inline result<void> read_shard(const sharded_reader& reader, const stored_tensor& stored,
+                               const shard_metadata& wanted, const mutable_host_view& into) {
+  // Elements of a tensor of another shape may have no stored counterpart.
+  if (stored.spec.shape != wanted.global_shape && !into.type.is_variable()) fill_with_zero(into);
+  if (!wanted.range)
+    return read_common_part(reader, stored, wanted.global_box(),
+                            with_leading_axes(into, wanted.prepended_axes));
+  index_t at = 0;
+  for (const box& part : global_boxes(wanted)) {
+    ZARRPOINT_CHECK(read_common_part(reader, stored, part, as_box(into, at, part.shape)));
+    at += element_count(part.shape).value_or(0);
+  }
+  return {};
+}
+
+}  // namespace zarrpoint::inline v0::detail
