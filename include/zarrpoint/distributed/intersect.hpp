@@ -75,6 +75,43 @@ struct overlap {
 
 namespace detail {
 
+/// Where boxes begin and end along each axis: sorted, each once. What is sorted already is dropped
+/// now and then, since many boxes share few boundaries.
+class axis_cuts {
+ public:
+  explicit axis_cuts(std::size_t rank) : axes_(rank), sorted_(rank, 0) {}
+
+  void add(std::size_t axis, index_t from, index_t to) {
+    std::vector<index_t>& cuts = axes_[axis];
+    cuts.push_back(from);
+    cuts.push_back(to);
+    if (cuts.size() > 2 * sorted_[axis] + 4096) sort(axis);
+  }
+  /// The boundaries along an axis; to be asked when all are there.
+  const std::vector<index_t>& of(std::size_t axis) {
+    sort(axis);
+    return axes_[axis];
+  }
+
+ private:
+  void sort(std::size_t axis) {
+    std::vector<index_t>& cuts = axes_[axis];
+    if (cuts.size() == sorted_[axis]) return;
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    sorted_[axis] = cuts.size();
+  }
+
+  std::vector<std::vector<index_t>> axes_;
+  std::vector<std::size_t> sorted_;
+};
+
+/// `a * b`, or the greatest number.
+inline index_t saturating_mul(index_t a, index_t b) noexcept {
+  index_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
+}
+
 /// Finds the pairs of boxes of two lists that have elements in common: axis after axis, by halves
 /// of the places where boxes begin, and a sweep along the last axis (the streamed segment tree of
 /// Zomorodian and Edelsbrunner, "Fast software for box intersections", 2002).

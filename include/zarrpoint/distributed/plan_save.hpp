@@ -5,6 +5,7 @@
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/intersect.hpp>
 #include <zarrpoint/distributed/save_plan.hpp>
 #include <zarrpoint/distributed/shard_table.hpp>
 
@@ -28,42 +29,6 @@ struct plan_limits {
 };
 
 namespace detail {
-
-/// Where shards begin and end along each axis: sorted, each once. What is sorted already is dropped
-/// now and then, since many shards share few boundaries.
-class axis_cuts {
- public:
-  explicit axis_cuts(std::size_t rank) : axes_(rank), sorted_(rank, 0) {}
-
-  void add(std::size_t axis, index_t from, index_t to) {
-    std::vector<index_t>& cuts = axes_[axis];
-    cuts.push_back(from);
-    cuts.push_back(to);
-    if (cuts.size() > 2 * sorted_[axis] + 4096) sort(axis);
-  }
-  /// The boundaries along an axis; to be asked when all are there.
-  const std::vector<index_t>& of(std::size_t axis) {
-    sort(axis);
-    return axes_[axis];
-  }
-
- private:
-  void sort(std::size_t axis) {
-    std::vector<index_t>& cuts = axes_[axis];
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    sorted_[axis] = cuts.size();
-  }
-
-  std::vector<std::vector<index_t>> axes_;
-  std::vector<std::size_t> sorted_;
-};
-
-/// `a * b`, or the greatest number.
-inline index_t saturating_mul(index_t a, index_t b) noexcept {
-  index_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
-}
 
 inline axis_edges edges_between(const std::vector<index_t>& cuts) {
   std::vector<chunk_run> runs;
