@@ -24,7 +24,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev nlohmann-json3-dev doctest-dev \
-    libxtensor-dev libcli11-dev python3 python3-venv
+    libxtensor-dev libcli11-dev libopenmpi-dev openmpi-bin python3 python3-venv
 }
 
 python_packages() {
@@ -93,6 +93,11 @@ aarch64() {
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
+mpi() {
+  cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
+    cmake --build build/mpi -j "$jobs" --target mpi_test &&
+    ctest --test-dir build/mpi -R '^mpi$' --output-on-failure --no-tests=error
+}
 conformance() {
   python_packages && "$venv/bin/python" tests/conformance/run.py build/conformance &&
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
@@ -111,7 +116,7 @@ fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop mpi conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64" # other compilers and machines: only when named
 
 run_steps() {

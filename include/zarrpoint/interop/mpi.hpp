@@ -311,8 +311,8 @@ class mpi_transport {
 
   /// Long enough for those that are in a collective to answer.
   std::chrono::milliseconds grace() const {
-    return std::clamp<std::chrono::milliseconds>(
-        options_.deadline / 4, std::chrono::milliseconds(500), std::chrono::seconds(10));
+    return std::clamp<std::chrono::milliseconds>(options_.deadline / 4, std::chrono::seconds(1),
+                                                 std::chrono::seconds(10));
   }
 
   /// Who is missing: those that do not say that they wait too.
@@ -364,10 +364,11 @@ class mpi_transport {
 /// The processes of an MPI communicator as a group: a small handle. MPI must have been initialized
 /// with threads (`MPI_THREAD_FUNNELED` at least), and the handle be gone, or not be used, before
 /// `MPI_Finalize`. Nothing waits longer than the deadline: a rank that has died or does not come is
-/// named on all others, `unavailable`; from then on every use is refused by the same error. What a
-/// process does then should not be `MPI_Finalize`, which would wait for the missing rank, but
-/// `MPI_Abort` or `std::_Exit`. By default Open MPI ends all processes as soon as one dies;
-/// `mpirun --enable-recovery` leaves them alive.
+/// named on all others, `unavailable`; from then on every use is refused by the same error. (Ranks
+/// that find different failures in the same moment keep each its own.) What a process does then
+/// should not be `MPI_Finalize`, which would wait for the missing rank, but `MPI_Abort` or
+/// `std::_Exit`. By default Open MPI ends all processes as soon as one dies; `mpirun
+/// --enable-recovery` leaves them alive.
 class mpi_communicator {
  public:
   /// Collective over `group`, of which it makes a duplicate of its own. Errors: `invalid_argument`
