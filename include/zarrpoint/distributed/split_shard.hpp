@@ -89,7 +89,7 @@ inline result<std::vector<std::optional<shard_part>>> split_shard(const shard_me
     } else {
       box data = box::whole(part.local_shape);
       data.offset[how.axis] = number * part.local_shape[how.axis];
-      out.push_back(shard_part{part, data});
+      out.emplace_back(shard_part{part, data});
     }
     part.global_offset[axis] += stride;
   }

@@ -183,7 +183,7 @@ class state_comparison {
       ZARRPOINT_TRY(of_a, a.build());
       ZARRPOINT_TRY(of_b, b.build());
       ++factory_depth_;
-      const result<void> done = compare(of_a, of_b);
+      result<void> done = compare(of_a, of_b);
       --factory_depth_;
       return done;
     }
