@@ -162,6 +162,23 @@ TEST_CASE("MOD-5: flat ranges of fused weights, those within one part and empty 
   }
 }
 
+TEST_CASE("LOC-2: tensors are taken out, two of each factory, and put back where they were") {
+  const state all{{"plain", state::list{shard("a", numbers{1}).value(), 7}},
+                  {"fused", state::list{split_factory(shard("b", numbers{2, 3}).value()).value(),
+                                        split_factory(shard("c", numbers{4, 5}).value()).value()}}};
+  const expanded_state expanded = apply_factories(all).value();
+  const extracted part = extract(expanded.tree, of_kind(state_kind::tensor)).value();
+  std::size_t tensors = 0;
+  CHECK(for_each_leaf(part.matching, [&](const state&) { ++tensors; }));
+  CHECK(tensors == 1 + 2 * expanded.merges.size());
+  CHECK(for_each_leaf(part.rest, [](const state& leaf) { CHECK(leaf.if_tensor() == nullptr); }));
+  const state restored = merge(part.rest, part.matching).value();
+  CHECK(diff(restored, expanded.tree).value().empty());
+  const state merged = merge_factories(restored, expanded.merges).value();
+  CHECK(*merged.find("fused/1")->if_tensor()->get<numbers>() == numbers{4, 5});
+  CHECK(merged.get<int>("plain/1").value() == 7);
+}
+
 TEST_CASE("columns are split without a copy, and read-only values are saved") {
   tensor wide = tensor::make({dtype_kind::float32, {2, 4}}).value();
   std::iota(wide.data<float>().begin(), wide.data<float>().end(), 0.F);

@@ -86,7 +86,7 @@ TEST_CASE("both parts have the root, unless it is a leaf") {
   CHECK(parts({}, true) == "- -");
 }
 
-TEST_CASE("LOC-2: tensors and objects leave a hollow state, and are put back into it") {
+TEST_CASE("tensors and objects leave a hollow state, and are put back into it") {
   const state all = example();
   const auto has_elements = of_kind(state_kind::tensor, state_kind::object);
   const extracted part = extract(all, has_elements).value();

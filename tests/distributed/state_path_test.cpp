@@ -46,6 +46,10 @@ TEST_CASE("a walk knows where it is, and goes only so deep") {
   });
   CHECK(there.failure().message == "state \"a~1b/3\": no");
   CHECK(place.path().empty());
+  const result<void> hostile = place.within(std::string(1000, '\n'), [&]() -> result<void> {
+    return place.failure(errc::corrupt, "no");
+  });
+  CHECK(hostile.failure().message == "state \"" + std::string(200, '?') + "...\": no");
   CHECK(dive(place, max_state_depth));
   CHECK(dive(place, max_state_depth + 1).failure().code == errc::resource_limit);
 }

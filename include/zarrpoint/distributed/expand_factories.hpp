@@ -68,8 +68,9 @@ inline result<state> merge_factories(state loaded, const factory_merges& merges)
   for (auto it = merges.rbegin(); it != merges.rend(); ++it) {
     state* const there = loaded.find(it->path);
     if (there == nullptr)
-      return error{errc::not_found, "state: nothing was loaded at \"" + it->path +
-                                        "\" for factory \"" + it->factory.key() + "\""};
+      return error{errc::not_found, "state: nothing was loaded at " +
+                                        detail::quoted_path(it->path) + " for factory \"" +
+                                        it->factory.key() + "\""};
     ZARRPOINT_TRY(merged, it->factory.merge(std::exchange(*there, state())));
     *there = std::move(merged);
   }

@@ -141,7 +141,7 @@ class state {
   /// What is at a path. Errors: `not_found` naming it.
   result<const state*> at(std::string_view path) const {
     if (const state* found = find(path)) return found;
-    return error{errc::not_found, "state: nothing at \"" + std::string(path) + "\""};
+    return error{errc::not_found, "state: nothing at " + detail::quoted_path(path)};
   }
 
   /// The common value at a path: a bool, an integer, a floating-point number or a `std::string`.
@@ -253,7 +253,7 @@ result<T> state::get(std::string_view path) const {
                 "zarrpoint: a common value is a bool, a number or a std::string");
   ZARRPOINT_TRY(found, at(path));
   const auto refused = [&](errc code, std::string_view what) {
-    return error{code, "state: what is at \"" + std::string(path) + "\" " + std::string(what)};
+    return error{code, "state: what is at " + detail::quoted_path(path) + " " + std::string(what)};
   };
   const node* const value = found->if_value();
   if (value == nullptr)

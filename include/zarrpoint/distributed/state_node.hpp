@@ -16,6 +16,7 @@
 
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/distributed/state.hpp>
 
@@ -127,10 +128,10 @@ inline result<state> node_to_state(const node& from, state_place& place) {
     for (const node::member& m : *members) {
       const std::string_view key = std::string_view(m.key).substr(m.key.starts_with('$') ? 1 : 0);
       if (m.key.starts_with('$') && !key.starts_with('$'))
-        return place.failure(errc::corrupt, "the key \"" + m.key + "\" means nothing");
+        return place.failure(errc::corrupt, "the key " + in_quotes(m.key) + " means nothing");
       ZARRPOINT_TRY(made, place.within(key, [&] { return node_to_state(m.value, place); }));
       if (!out.try_emplace(std::string(key), std::move(made)).second)
-        return place.failure(errc::corrupt, "the key \"" + m.key + "\" is there twice");
+        return place.failure(errc::corrupt, "the key " + in_quotes(m.key) + " is there twice");
     }
     return state(std::move(out));
   }

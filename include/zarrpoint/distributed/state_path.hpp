@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstddef>
@@ -77,6 +78,12 @@ inline std::string_view take_step(std::string_view& path) {
   return step;
 }
 
+/// For an error message: keys may have been read from a file.
+inline std::string quoted_path(std::string_view path) {
+  constexpr std::size_t max_bytes = 200;
+  return '"' + printable(path, max_bytes) + '"';
+}
+
 /// Where a walk through a state is. One text serves the whole walk.
 class state_place {
  public:
@@ -84,7 +91,7 @@ class state_place {
 
   error failure(errc code, std::string_view what) const {
     std::string text = "state";
-    if (!path_.empty()) text.append(" \"").append(path_) += '"';
+    if (!path_.empty()) text.append(" ").append(quoted_path(path_));
     return error{code, text.append(": ").append(what)};
   }
 
