@@ -23,7 +23,7 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/megatron/";
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
-/// One of the directories of Megatron-Core, and what index.json says of it.
+/// One of the directories of Megatron-Core, and what cases.json says of it.
 struct fixture {
   std::string path;
   node leaves;
@@ -32,7 +32,7 @@ struct fixture {
 
 std::vector<fixture> fixtures() {
   std::vector<fixture> out;
-  const node index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
+  const node index = parse_json(as_bytes(test::read_file(golden + "cases.json"))).value();
   for (const node& one : *index.find("cases")->if_array()) {
     const std::string name = *one.find("case")->if_string();
     if (!name.starts_with("zarr-")) continue;

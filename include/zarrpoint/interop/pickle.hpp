@@ -154,8 +154,8 @@ class pickle_reader {
   }
   /// Strings of Python 2 are text or bytes: nobody knows.
   result<void> push_old_string(const result<bytes_view>& bytes) {
-    const bool is_text = bytes && is_utf8(as_text(*bytes));
-    return push_text(is_text ? pickle_kind::string : pickle_kind::bytes, bytes);
+    return push_text(bytes && is_utf8(as_text(*bytes)) ? pickle_kind::string : pickle_kind::bytes,
+                     bytes);
   }
   result<void> push_global(std::string_view module, std::string_view name) {
     if (!is_utf8(module) || !is_utf8(name) || module.find('\n') != module.npos)
@@ -213,38 +213,32 @@ class pickle_reader {
   }
 
   // What is added to a value beneath.
-  result<void> add(const std::vector<pickle_index>& more, bool are_members) {
+  result<void> add(const std::vector<pickle_index>& more, pickle_kind kind) {
     ZARRPOINT_TRY(at, top());
     pickle_item& target = item(at);
+    const bool are_members = kind == pickle_kind::dict;
     if (are_members && more.size() % 2 != 0) return broken("a key has no value");
     std::vector<pickle_index>* into = nullptr;
     if (target.kind == pickle_kind::call) {
       into = are_members ? &target.call->members : &target.elements;
-    } else if (target.kind == (are_members ? pickle_kind::dict : pickle_kind::list)) {
+    } else if (target.kind == kind) {
       into = &target.elements;
     }
     if (into == nullptr) return broken("it adds to what is no container");
     into->insert(into->end(), more.begin(), more.end());
     return {};
   }
-  result<void> add_one(bool is_member) {
-    std::vector<pickle_index> more(is_member ? 2 : 1);
+  result<void> add_one(pickle_kind kind) {
+    std::vector<pickle_index> more(kind == pickle_kind::dict ? 2 : 1);
     for (std::size_t i = more.size(); i-- > 0;) {
       ZARRPOINT_TRY(one, pop());
       more[i] = one;
     }
-    return add(more, is_member);
+    return add(more, kind);
   }
-  result<void> add_marked(bool are_members) {
+  result<void> add_marked(pickle_kind kind) {
     ZARRPOINT_TRY(more, pop_mark());
-    return add(more, are_members);
-  }
-  result<void> add_to_set() {
-    ZARRPOINT_TRY(more, pop_mark());
-    ZARRPOINT_TRY(at, top());
-    if (item(at).kind != pickle_kind::set) return broken("it adds to what is no set");
-    item(at).elements.insert(item(at).elements.end(), more.begin(), more.end());
-    return {};
+    return add(more, kind);
   }
   result<void> build() {
     ZARRPOINT_TRY(state, pop());
@@ -346,11 +340,11 @@ class pickle_reader {
       case pickle_op::list: return push_group(pickle_kind::list, pop_mark());
       case pickle_op::dict: return push_group(pickle_kind::dict, pop_mark());
       case pickle_op::frozenset: return push_group(pickle_kind::set, pop_mark());
-      case pickle_op::append: return add_one(false);
-      case pickle_op::setitem: return add_one(true);
-      case pickle_op::appends: return add_marked(false);
-      case pickle_op::setitems: return add_marked(true);
-      case pickle_op::additems: return add_to_set();
+      case pickle_op::append: return add_one(pickle_kind::list);
+      case pickle_op::setitem: return add_one(pickle_kind::dict);
+      case pickle_op::appends: return add_marked(pickle_kind::list);
+      case pickle_op::setitems: return add_marked(pickle_kind::dict);
+      case pickle_op::additems: return add_marked(pickle_kind::set);
       case pickle_op::global: {
         ZARRPOINT_TRY(module, line());
         ZARRPOINT_TRY(name, line());
