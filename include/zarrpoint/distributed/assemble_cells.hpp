@@ -61,7 +61,7 @@ inline result<staged> stage_part(const sharded_tensor& shard, const box& part,
   const shard_metadata& about = shard.metadata();
   out.view = subview(with_prepended(out.view, about.prepended_axes),
                      selection(relative_to(about.global_box(), part)));
-  return out;
+  return std::move(out);
 }
 
 /// Makes cells of shards.
@@ -190,7 +190,7 @@ class cell_assembler {
       if (bytes != 0) std::memcpy(to.data, pieces[from].data() + taken[from], bytes);
       taken[from] += bytes;
     }
-    return out;
+    return std::move(out);
   }
 
   const process_part& part_;

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/collectives.hpp>
+#include <zarrpoint/distributed/prepare_state.hpp>
+#include <zarrpoint/distributed/process_group.hpp>
+#include <zarrpoint/distributed/read_shard.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+// What several processes ask for is read by one of them and sent to the others: bytes of the
+// network for bytes of the file system.
+
+namespace zarrpoint::inline v0::detail {
+
+/// Something that one or several processes ask for.
+struct shared_request {
+  struct holder {
+    int rank = 0;
+    std::size_t position = 0;  ///< among its tensors, and behind them its objects
+  };
+  std::uint64_t bytes = 0;
+  std::vector<holder> holders;
+  holder reader{};
+};
+
+/// Requests by what they ask for: equal on all processes.
+using shared_requests = std::map<std::string, shared_request>;
+
+/// Tells each request which of those that want it reads it: those that few want first, then the
+/// largest, each to the process that has the least to read.
+inline std::vector<shared_request*> choose_readers(shared_requests& all, int ranks) {
+  std::vector<std::pair<const std::string*, shared_request*>> order;
+  order.reserve(all.size());
+  for (auto& [id, one] : all) order.emplace_back(&id, &one);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.second->holders.size(), b.second->bytes) <
+           std::tuple(b.second->holders.size(), a.second->bytes);
+  });
+  std::vector<std::uint64_t> load(static_cast<std::size_t>(ranks), 0);
+  std::vector<shared_request*> out;
+  for (const auto& [id, one] : order) {
+    const auto less_loaded = [&](const auto& a, const auto& b) {
+      return load[static_cast<std::size_t>(a.rank)] < load[static_cast<std::size_t>(b.rank)];
+    };
+    one->reader = *std::min_element(one->holders.begin(), one->holders.end(), less_loaded);
+    load[static_cast<std::size_t>(one->reader.rank)] += one->bytes;
+    out.push_back(one);
+  }
+  return out;
+}
+
+class once_reader {
+ public:
+  once_reader(const process_group& group, const sharded_reader& reader)
+      : group_(group), reader_(reader) {}
+
+  /// Fills all tensors and objects; the bytes of elements that this process read. Collective.
+  template <class = void>
+  result<std::uint64_t> read(std::vector<sharded_tensor>& tensors,
+                             std::vector<sharded_object>& objects) {
+    const any_communicator& ranks = group_.ranks;
+    ZARRPOINT_TRY(mine, agree(ranks, describe_state({tensors, objects, {}}, {})));
+    ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
+    ZARRPOINT_TRY(states, agree(ranks, read_descriptions(described)));
+    shared_requests all = requests_of(states);
+    const std::vector<shared_request*> order = choose_readers(all, ranks.size());
+    std::uint64_t bytes = 0;
+    for (std::size_t begin = 0; begin < order.size();) {
+      const std::size_t end = end_of_round(order, begin);
+      const std::span<shared_request* const> round(order.data() + begin, end - begin);
+      auto outgoing = guarded([&] { return read_round(round, tensors, objects, bytes); });
+      ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
+      ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
+      ZARRPOINT_CHECK(
+          agree(ranks, guarded([&] { return place_round(round, incoming, tensors, objects); })));
+      begin = end;
+    }
+    return bytes;
+  }
+
+ private:
+  // What a process has in hand for others at a time, at most, but for one tensor.
+  static constexpr std::uint64_t bytes_of_round = std::uint64_t{64} << 20;
+
+  template <class = void>
+  static shared_requests requests_of(const described_states& states) {
+    shared_requests out;
+    std::map<int, std::size_t> tensors_of;
+    for (std::size_t i = 0; i < states.shards.size(); ++i) {
+      const shard_metadata about = states.shards.metadata(i);
+      wire_writer id;
+      id.flag(false);
+      id.text(about.key);
+      id.type(about.type);
+      id.shape(about.global_shape);
+      id.shape(about.global_offset);
+      id.shape(about.local_shape);
+      id.flag(about.range.has_value());
+      if (about.range) id.shape({about.range->start, about.range->stop});
+      add(out, std::move(id), byte_count(about.data_spec()).value_or(0),
+          {states.shards.rank(i), states.shards.position(i)});
+      ++tensors_of[states.shards.rank(i)];
+    }
+    for (const gathered_object& one : states.objects) {
+      wire_writer id;
+      id.flag(true);
+      id.text(unique_key(one.id));
+      add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++});
+    }
+    return out;
+  }
+
+  static void add(shared_requests& to, wire_writer id, std::uint64_t bytes,
+                  shared_request::holder holder) {
+    const std::vector<std::byte> text = std::move(id).take();
+    shared_request& one = to[std::string(as_text(text))];
+    one.bytes = bytes;
+    one.holders.push_back(holder);
+  }
+
+  /// The same on all processes.
+  std::size_t end_of_round(const std::vector<shared_request*>& order, std::size_t begin) const {
+    std::vector<std::uint64_t> sent(static_cast<std::size_t>(group_.ranks.size()), 0);
+    std::size_t end = begin;
+    for (; end < order.size(); ++end) {
+      std::uint64_t& of_reader = sent[static_cast<std::size_t>(order[end]->reader.rank)];
+      const std::uint64_t more = order[end]->bytes * (order[end]->holders.size() - 1);
+      if (of_reader != 0 && more > 0 && of_reader + more > bytes_of_round) break;
+      of_reader += more;
+    }
+    return end;
+  }
+
+  template <class = void>
+  result<std::vector<message>> read_round(std::span<shared_request* const> round,
+                                          std::vector<sharded_tensor>& tensors,
+                                          std::vector<sharded_object>& objects,
+                                          std::uint64_t& bytes) {
+    std::vector<wire_writer> out(static_cast<std::size_t>(group_.ranks.size()));
+    for (const shared_request* one : round) {
+      if (one->reader.rank != group_.ranks.rank()) continue;
+      const std::size_t at = one->reader.position;
+      message elements;
+      if (at < tensors.size()) {
+        ZARRPOINT_TRY(read, read_tensor(tensors[at], one->holders.size() > 1));
+        elements = std::move(read);
+        bytes += one->bytes;
+      } else {
+        sharded_object& object = objects[at - tensors.size()];
+        ZARRPOINT_TRY(
+            read,
+            reader_.read_object(object.id()).at("load object " + in_quotes(object.unique_key())));
+        elements = read;
+        object = object.with_bytes(std::move(read));
+      }
+      for (const shared_request::holder& other : one->holders) {
+        if (other.rank != one->reader.rank || other.position != at)
+          out[static_cast<std::size_t>(other.rank)].bytes(elements);
+      }
+    }
+    std::vector<message> letters;
+    for (wire_writer& to : out) letters.push_back(std::move(to).take());
+    return letters;
+  }
+
+  /// Reads a tensor to its place; what others want of it as bytes.
+  template <class = void>
+  result<message> read_tensor(sharded_tensor& tensor, bool is_shared) {
+    const auto stored = std::lower_bound(
+        reader_.tensors().begin(), reader_.tensors().end(), tensor.key(),
+        [](const stored_tensor& a, const std::string& key) { return a.key < key; });
+    memory_resource& resource = resource_of(group_.how);
+    ZARRPOINT_CHECK(tensor.init_data(resource));
+    message out;
+    const auto read = [&](const mutable_host_view& into) -> result<void> {
+      ZARRPOINT_CHECK(read_shard(reader_, *stored, tensor.metadata(), into));
+      if (!is_shared) return {};
+      if (into.type.is_variable())
+        return error{errc::unsupported, "elements of variable length cannot be sent to others"};
+      ZARRPOINT_TRY(size, byte_count(into.spec()));
+      out.resize(size);
+      copy_elements(dense_view(out.data(), into.spec()), host_view(into));
+      return {};
+    };
+    ZARRPOINT_CHECK(tensor.fill(read, resource).at("load " + in_quotes(tensor.key())));
+    return out;
+  }
+
+  template <class = void>
+  result<void> place_round(std::span<shared_request* const> round,
+                           std::span<const message> incoming, std::vector<sharded_tensor>& tensors,
+                           std::vector<sharded_object>& objects) {
+    std::vector<wire_reader> from;
+    for (const message& letter : incoming) from.emplace_back(letter);
+    for (const shared_request* one : round) {
+      for (const shared_request::holder& holder : one->holders) {
+        const bool is_reader =
+            holder.rank == one->reader.rank && holder.position == one->reader.position;
+        if (holder.rank != group_.ranks.rank() || is_reader) continue;
+        const bytes_view elements = from[static_cast<std::size_t>(one->reader.rank)].bytes();
+        if (holder.position >= tensors.size()) {
+          sharded_object& object = objects[holder.position - tensors.size()];
+          object = object.with_bytes(message(elements.begin(), elements.end()));
+          continue;
+        }
+        ZARRPOINT_CHECK(place(tensors[holder.position], elements)
+                            .at("from rank " + std::to_string(one->reader.rank)));
+      }
+    }
+    for (std::size_t rank = 0; rank < from.size(); ++rank)
+      ZARRPOINT_CHECK(from[rank].finish().at("from rank " + std::to_string(rank)));
+    return {};
+  }
+
+  template <class = void>
+  result<void> place(sharded_tensor& tensor, bytes_view elements) {
+    memory_resource& resource = resource_of(group_.how);
+    ZARRPOINT_CHECK(tensor.init_data(resource));
+    return tensor.fill(
+        [&](const mutable_host_view& into) -> result<void> {
+          ZARRPOINT_TRY(size, byte_count(into.spec()));
+          if (size != elements.size())
+            return error{errc::corrupt, std::to_string(elements.size()) + " bytes of \"" +
+                                            tensor.key() + "\", wanted " + std::to_string(size)};
+          copy_elements(into, dense_view(elements.data(), into.spec()));
+          return {};
+        },
+        resource);
+  }
+
+  const process_group& group_;
+  const sharded_reader& reader_;
+};
+
+}  // namespace zarrpoint::inline v0::detail
