@@ -94,7 +94,8 @@ compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
 mpi() {
-  cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
+  need_packages libopenmpi-dev openmpi-bin &&
+    cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
     cmake --build build/mpi -j "$jobs" --target mpi_test &&
     ctest --test-dir build/mpi -R '^mpi$' --output-on-failure --no-tests=error
 }

@@ -5,6 +5,7 @@
 //
 //     mpi_test all              every collective, with messages of any size; exit status 0 if right
 //     mpi_test large            a message of more than 2 GiB (needs 9 GB of memory)
+//     mpi_test single           MPI is initialized without threads
 //     mpi_test unmatched        rank 1 is in another collective
 //     mpi_test late R           rank R comes when the others have given up
 //     mpi_test killed R         rank R is killed between two collectives
@@ -140,14 +141,17 @@ int main(int count, char** arguments) {
   const std::string_view mode = count > 1 ? arguments[1] : "";
   const result<mpi_communicator> early = mpi_communicator::create();
   int level = 0, rank = 0;
-  MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &level);
+  MPI_Init_thread(&count, &arguments, mode == "single" ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED,
+                  &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   result<void> outcome;
   if (early) outcome = error{errc::corrupt, "a communicator before MPI_Init"};
   const bool to_the_end = mode == "all" || mode == "large";
   if (to_the_end) {
     if (outcome) outcome = mode == "all" ? every_collective() : more_than_2_gib();
+    const any_communicator kept = mpi_communicator::create().value();  // ASY-4: beyond the end
     MPI_Finalize();
+    if (barrier(kept)) outcome = error{errc::corrupt, "a barrier after MPI_Finalize"};
   } else {
     outcome = in_vain(mode, count > 2 ? std::atoi(arguments[2]) : 1);
   }

@@ -58,13 +58,11 @@ MACROS = {
         "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS ASSERT TRY CHECK"
     ).split()
 }
-# Asked for by the other library.
+# Switches of third-party headers, defined and undefined around the include.
 FOREIGN_MACROS = {
     ("codec/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY"),
     ("interop/mpi.hpp", "OMPI_SKIP_MPICXX"),
 }
-# Switches of third-party headers, defined and undefined around the include.
-FOREIGN_SWITCHES = {("codec/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY")}
 WARN_LINES, MAX_LINES = 400, 600
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -25,9 +25,18 @@ INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 BANNER = re.compile(r"^// -{8,} zarrpoint/(\S+)$", re.MULTILINE)
 
 
+def mpi_includes():
+    """The flags with which mpi.h is found: it is not where compilers look."""
+    try:
+        done = subprocess.run(["mpicxx", "--showme:incdirs"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return [f"-isystem{folder}" for folder in done.stdout.split()]
+
+
 def macros(source, folder):
     """The macros that are defined after `source`, with their text."""
-    command = ["g++", "-std=c++20", "-dM", "-E", "-xc++", f"-I{folder}", "-"]
+    command = ["g++", "-std=c++20", "-dM", "-E", "-xc++", f"-I{folder}", *mpi_includes(), "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
     return set(done.stdout.split("\n"))
 
@@ -46,8 +55,11 @@ def macro_errors(folder):
     for name in texts:
         text = with_included(name, texts)
         foreign = [f"#include <{header}>\n" for header in dict.fromkeys(INCLUDE.findall(text))]
-        # zstd.h has more macros when it is asked for its static section, as we ask it.
-        theirs = ["#define ZSTD_STATIC_LINKING_ONLY\n", *foreign, "#undef ZSTD_STATIC_LINKING_ONLY\n"]
+        # zstd.h has more macros when it is asked for its static section, as we ask it, and mpi.h has
+        # fewer without the bindings to C++.
+        switches = ("ZSTD_STATIC_LINKING_ONLY", "OMPI_SKIP_MPICXX")
+        theirs = [f"#define {switch}\n" for switch in switches] + foreign
+        theirs += [f"#undef {switch}\n" for switch in switches]
         with_ours, without = macros(f'#include "{name}"\n', folder), macros("".join(theirs), folder)
         for line in sorted(with_ours - without):
             if not line.startswith("#define ZARRPOINT_"):

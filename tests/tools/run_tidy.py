@@ -18,10 +18,22 @@ INCLUDE = ROOT / "include"
 TIDY = os.environ.get("CLANG_TIDY", "clang-tidy-16")
 
 
+def mpi_includes():
+    """The flags with which mpi.h is found: it is not where compilers look."""
+    try:
+        done = subprocess.run(["mpicxx", "--showme:incdirs"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return [f"-isystem{folder}" for folder in done.stdout.split()]
+
+
+MPI = mpi_includes()
+
+
 def tidy(source, headers):
     """What clang-tidy says about `source` and the headers whose path matches `headers`."""
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
-               str(source), "--", "-std=c++20", f"-I{INCLUDE}", f"-I{ROOT}/examples"]  # fmt: skip
+               str(source), "--", "-std=c++20", f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or (done.stderr if done.returncode else "")
 

@@ -82,6 +82,7 @@ class thread_group {
       mine.changed.wait_until(lock, mine.give_up);
     }
     std::vector<std::optional<rank_status>> all;
+    all.reserve(seats_.size());
     for (const seat& each : seats_) all.emplace_back(each.status);
     return missed(rank, call, deadline_, all);
   }

@@ -11,8 +11,11 @@
 // The bindings to C++, which MPI 3 has removed, are not wanted; they bring warnings of their own.
 #if !defined(OMPI_SKIP_MPICXX)
 #define OMPI_SKIP_MPICXX
-#endif
 #include <mpi.h>
+#undef OMPI_SKIP_MPICXX
+#else
+#include <mpi.h>
+#endif
 
 #include <algorithm>
 #include <array>
