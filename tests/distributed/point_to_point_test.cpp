@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -116,6 +118,18 @@ TEST_CASE("point_to_point: a rank that left out a step is found out by the numbe
   CHECK(to_string(got.failure()) ==
         "invalid_argument: Unmatched collectives: rank 1 is in gather to rank 0 (number 2), rank 0 "
         "in gather to rank 0 (number 1)");
+}
+
+TEST_CASE("point_to_point: patience lets others run, so that what is waited for can happen") {
+  std::atomic<int> turns{0};
+  std::thread other([&] {
+    for (detail::patience pause; turns < 100; pause.wait())
+      if (turns % 2 == 1) ++turns;
+  });
+  for (detail::patience pause; turns < 100; pause.wait())
+    if (turns % 2 == 0) ++turns;
+  other.join();
+  CHECK(turns == 100);
 }
 
 TEST_CASE("point_to_point: who is missing, and who is only waiting too") {

@@ -6,6 +6,7 @@
 #include <zarrpoint/distributed/collectives.hpp>
 #include <zarrpoint/distributed/communicator.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -13,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -60,6 +63,22 @@ inline std::string deadline_text(std::chrono::milliseconds deadline) {
   const auto count = deadline.count();
   return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
 }
+
+/// Waits shortly at first, then longer: processes may be more than processors. For transports that
+/// have to ask whether something came.
+class patience {
+ public:
+  void wait() {
+    if (++rounds_ < 50) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(std::min(rounds_, 1000U)));
+    }
+  }
+
+ private:
+  unsigned rounds_ = 0;
+};
 
 /// What a rank was doing when another one waited for it in vain.
 struct rank_status {

@@ -28,7 +28,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,21 +44,6 @@ struct mpi_options {
 
 namespace detail {
 
-/// Waits shortly at first, then longer: processes may be more than processors.
-class mpi_patience {
- public:
-  void wait() {
-    if (++rounds_ < 50) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(rounds_, 1000U)));
-    }
-  }
-
- private:
-  unsigned rounds_ = 0;
-};
-
 /// One rank of a duplicated MPI communicator. Nothing here blocks: all is asked for again and again
 /// until the deadline. A second tag is for what ranks tell each other at failures; it is looked at
 /// whenever this rank waits.
@@ -75,11 +59,8 @@ class mpi_transport {
   mpi_transport& operator=(const mpi_transport&) = delete;
   /// Never waits: after a failure, or from another thread, the MPI communicator is left as it is.
   ~mpi_transport() {
-    if (!failure_ && usable()) {
-      MPI_Comm_free(&comm_);
-    } else {
-      abandon();
-    }
+    if (!failure_ && usable()) MPI_Comm_free(&comm_);
+    for (posted& each : posted_) left_alone().push_back(std::move(each.body));
   }
 
   int rank() const noexcept { return rank_; }
@@ -214,10 +195,6 @@ class mpi_transport {
     static auto* const all = new std::vector<std::shared_ptr<const message>>();
     return *all;
   }
-  void abandon() {
-    for (posted& each : posted_) left_alone().push_back(std::move(each.body));
-    posted_.clear();
-  }
 
   result<void> post(int to, int tag, std::shared_ptr<const message> body, part of) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -230,34 +207,27 @@ class mpi_transport {
 
   /// Waits until a request is done; what is done begins the deadline anew.
   result<void> complete(MPI_Request& request, const collective_call& call) {
-    mpi_patience patience;
-    for (;;) {
+    for (patience pause;; pause.wait()) {
       int done = 0;
       ZARRPOINT_CHECK(check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test"));
       if (done != 0) break;
       ZARRPOINT_CHECK(listen());
       if (clock::now() >= give_up_) return inquire(call);
-      patience.wait();
     }
     give_up_ = std::max(give_up_, clock::now() + options_.deadline);
     return {};
   }
 
   result<message> receive_head(int from, const collective_call& call) {
-    mpi_patience patience;
-    for (;;) {
+    for (patience pause;; pause.wait()) {
       ZARRPOINT_TRY(found, take(from, data_tag, call));
-      if (found.body) return *std::move(found.body);
+      if (found) return std::move(found->second);
       ZARRPOINT_CHECK(listen());
       if (clock::now() >= give_up_) return inquire(call);
-      patience.wait();
     }
   }
 
-  struct taken {
-    int from = 0;
-    std::optional<message> body;
-  };
+  using taken = std::optional<std::pair<int, message>>;  // from whom, and what
 
   /// The next message of a rank or of any, if one is there.
   result<taken> take(int from, int tag, const collective_call& call) {
@@ -265,35 +235,34 @@ class mpi_transport {
     MPI_Message handle = MPI_MESSAGE_NULL;
     MPI_Status status;
     ZARRPOINT_CHECK(check(MPI_Improbe(from, tag, comm_, &there, &handle, &status), "MPI_Improbe"));
-    if (there == 0) return taken{};
+    if (there == 0) return taken();
     MPI_Get_count(&status, MPI_BYTE, &count);
-    taken got{status.MPI_SOURCE, message(static_cast<std::size_t>(std::max(count, 0)))};
+    const int sender = status.MPI_SOURCE;
+    message body(static_cast<std::size_t>(std::max(count, 0)));
     MPI_Request request = MPI_REQUEST_NULL;
     ZARRPOINT_CHECK(
-        check(MPI_Imrecv(got.body->data(), count, MPI_BYTE, &handle, &request), "MPI_Imrecv"));
+        check(MPI_Imrecv(body.data(), count, MPI_BYTE, &handle, &request), "MPI_Imrecv"));
     // Small, so it is with us already, or its sender is at it.
-    int done = 0;
-    mpi_patience patience;
-    while (done == 0) {
+    for (patience pause;; pause.wait()) {
+      int done = 0;
       ZARRPOINT_CHECK(check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test"));
-      if (done == 0 && clock::now() >= give_up_ + grace()) {
-        left_alone().push_back(std::make_shared<const message>(*std::move(got.body)));
-        return error{errc::unavailable, rank_list({got.from}) + " went away within a message, in " +
-                                            to_string(call.step)};
-      }
-      if (done == 0) patience.wait();
+      if (done != 0) return taken({sender, std::move(body)});
+      if (clock::now() < give_up_ + grace()) continue;
+      left_alone().push_back(std::make_shared<const message>(std::move(body)));
+      return error{errc::unavailable,
+                   rank_list({sender}) + " went away within a message, in " + to_string(call.step)};
     }
-    return got;
   }
 
   /// Reads what other ranks tell, and answers those that ask.
   result<void> listen() {
     for (;;) {
       ZARRPOINT_TRY(told, take(MPI_ANY_SOURCE, news_tag, status_.call));
-      if (!told.body) return {};
-      if (told.body->empty()) continue;
-      const auto kind = static_cast<news>(told.body->front());
-      const bytes_view rest = bytes_view(*told.body).subspan(1);
+      if (!told) return {};
+      const auto& [from, text] = *told;
+      if (text.empty()) continue;
+      const auto kind = static_cast<news>(text.front());
+      const bytes_view rest = bytes_view(text).subspan(1);
       if (kind == news::failure) {
         result<void> status = unpack_status(rest);
         if (!status) return *(failure_ = std::move(status).failure());
@@ -302,11 +271,11 @@ class mpi_transport {
         const message call = message_header{status_.call, 0}.pack();
         answer.insert(answer.end(), call.begin(), call.end());
         ZARRPOINT_CHECK(
-            post(told.from, news_tag, std::make_shared<const message>(std::move(answer)), {}));
+            post(from, news_tag, std::make_shared<const message>(std::move(answer)), {}));
       } else if (kind == news::answer && !rest.empty()) {
         ZARRPOINT_TRY(header, message_header::unpack(rest.subspan(1)));
         answers_.resize(static_cast<std::size_t>(size_));
-        answers_[static_cast<std::size_t>(told.from)] =
+        answers_[static_cast<std::size_t>(from)] =
             rank_status{rest.front() != std::byte{0}, header.call};
       }
     }
@@ -324,11 +293,11 @@ class mpi_transport {
     answers_[static_cast<std::size_t>(rank_)] = status_;
     tell_others(std::make_shared<const message>(1, static_cast<std::byte>(news::question)));
     const auto until = clock::now() + grace();
-    mpi_patience patience;
+    patience pause;
     while (clock::now() < until && !std::all_of(answers_.begin(), answers_.end(),
                                                 [](const auto& it) { return bool(it); })) {
       if (result<void> told = listen(); !told) return std::move(told).failure();
-      patience.wait();
+      pause.wait();
     }
     return missed(rank_, call, options_.deadline, answers_);
   }
@@ -343,12 +312,12 @@ class mpi_transport {
         requests.push_back(request);
     }
     const auto until = clock::now() + grace();
-    mpi_patience patience;
+    patience pause;
     int done = 0;
     while (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
                        MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
            done == 0 && clock::now() < until)
-      patience.wait();
+      pause.wait();
     if (done == 0) left_alone().push_back(text);
   }
 
@@ -388,8 +357,8 @@ class mpi_communicator {
     ZARRPOINT_CHECK(
         detail::mpi_transport::check(MPI_Comm_idup(group, own.get(), &request), "MPI_Comm_idup"));
     const auto give_up = std::chrono::steady_clock::now() + options.deadline;
-    detail::mpi_patience patience;
-    for (int done = 0; done == 0; patience.wait()) {
+    detail::patience pause;
+    for (int done = 0; done == 0; pause.wait()) {
       ZARRPOINT_CHECK(detail::mpi_transport::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE),
                                                    "MPI_Comm_idup"));
       if (done != 0 || std::chrono::steady_clock::now() < give_up) continue;
