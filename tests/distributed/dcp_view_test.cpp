@@ -27,7 +27,7 @@ local_shards held(std::vector<shard_metadata> shards) {
   return local_shards::make("w", std::move(shards)).value();
 }
 
-shard_index at(index_t offset, std::optional<std::size_t> hint = {}) {
+metadata_index at(index_t offset, std::optional<std::size_t> hint = {}) {
   return {"w", dims{offset}, hint};
 }
 
@@ -40,7 +40,7 @@ error refused(std::vector<shard_metadata> shards) {
 /// What a planner asks of a value, whether it is one shard or several: chunks to load by, items to
 /// write.
 template <class T>
-concept planned = requires(const T& value, const shard_index& index) {
+concept planned = requires(const T& value, const metadata_index& index) {
   { value.chunks() } -> std::same_as<std::vector<box>>;
   { value.write_items() } -> std::same_as<std::vector<write_item>>;
   { value.find(index) } -> std::same_as<result<std::size_t>>;
@@ -100,8 +100,8 @@ TEST_CASE("golden row 33: a shard is found by its hint, or by its offset where t
 TEST_CASE("a hint is no part of what an index means") {
   CHECK(at(3, 1) == at(3));
   CHECK(at(3) != at(4));
-  CHECK(at(3) != shard_index{"w", {}, {}});
-  CHECK(at(3) != shard_index{"v", dims{3}, {}});
+  CHECK(at(3) != metadata_index{"w", {}, {}});
+  CHECK(at(3) != metadata_index{"v", dims{3}, {}});
 }
 
 TEST_CASE("CPT-1: one shard of a key, and two, are written and read back in place") {
@@ -127,7 +127,7 @@ TEST_CASE("an item says its box, its tensor and where it is found") {
   REQUIRE(shards.write_items().size() == 1);
   const write_item item = shards.write_items().front();
   CHECK(item.what == write_item::kind::shard);
-  CHECK(item.index == shard_index{"w", dims{47, 127, 0, 5}, {}});
+  CHECK(item.index == metadata_index{"w", dims{47, 127, 0, 5}, {}});
   CHECK(item.index.hint == 0);
   CHECK(item.chunk == wanted);
   CHECK(item.tensor == tensor_spec{dtype_kind::bfloat16, {48, 128, 4, 10}});
@@ -135,7 +135,7 @@ TEST_CASE("an item says its box, its tensor and where it is found") {
   const auto object = sharded_object::make("o", json_text{"{}"}, {{1, 8}, {0, 3}}).value();
   const write_item bytes = write_item_of(object);
   CHECK(bytes.what == write_item::kind::bytes);
-  CHECK(bytes.index == shard_index{"o/shard_0.3_1.8", {}, {}});
+  CHECK(bytes.index == metadata_index{"o/shard_0.3_1.8", {}, {}});
 }
 
 TEST_CASE("replicas and empty shards have chunks, but are not written") {

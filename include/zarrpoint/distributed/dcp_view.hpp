@@ -22,14 +22,14 @@
 namespace zarrpoint::inline v0 {
 
 /// Which shard of which key is meant.
-struct shard_index {
+struct metadata_index {
   std::string key{};
   std::optional<dims> offset{};
   /// Where the shard may be found among those of its process. It may be stale, and is no part of
   /// what is meant.
   std::optional<std::size_t> hint{};
 
-  friend bool operator==(const shard_index& a, const shard_index& b) {
+  friend bool operator==(const metadata_index& a, const metadata_index& b) {
     return a.key == b.key && a.offset == b.offset;
   }
 };
@@ -38,7 +38,7 @@ struct shard_index {
 struct write_item {
   enum class kind : std::uint8_t { shard, bytes };
 
-  shard_index index{};
+  metadata_index index{};
   kind what = kind::shard;
   box chunk{};           ///< of the global tensor; of an object: nothing
   tensor_spec tensor{};  ///< the global one; of an object: nothing
@@ -88,7 +88,7 @@ class local_shards {
   /// place, else found by the offset. Where an empty shard has the same offset, the one that is not
   /// empty. Errors: `out_of_range` where this process has no shards, `invalid_argument` for an
   /// index without an offset or of another key, `not_found` where no shard is at that offset.
-  result<std::size_t> find(const shard_index& index) const;
+  result<std::size_t> find(const metadata_index& index) const;
 
  private:
   local_shards(std::string key, std::vector<shard_metadata> shards)
@@ -158,7 +158,7 @@ inline result<local_shards> local_shards::make(std::string key,
   return out;
 }
 
-inline result<std::size_t> local_shards::find(const shard_index& index) const {
+inline result<std::size_t> local_shards::find(const metadata_index& index) const {
   const std::string name = "shards of \"" + key_ + "\": ";
   if (index.key != key_)
     return error{errc::invalid_argument, name + "looked up by the key \"" + index.key + "\""};

@@ -119,6 +119,13 @@ class sharded_reader {
   virtual result<message> read_object(const object_id& id) const {
     return error{errc::unsupported, "object " + unique_key(id) + ": this format has no objects"};
   }
+  /// Takes what has keys that begin with `prefix` out of the checkpoint, whose root is that of
+  /// `store`; the keys. Errors: `unsupported` where the format cannot.
+  virtual result<std::vector<std::string>> remove(const any_store& store,
+                                                  std::string_view prefix) const {
+    static_cast<void>(store), static_cast<void>(prefix);
+    return error{errc::unsupported, "nothing can be removed from checkpoints of this format"};
+  }
 };
 
 }  // namespace zarrpoint::inline v0

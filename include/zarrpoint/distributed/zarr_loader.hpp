@@ -30,6 +30,7 @@ class zarr_reader final : public sharded_reader {
   static result<std::shared_ptr<sharded_reader>> open(const load_job& job) {
     auto out = std::make_shared<zarr_reader>();
     out->options_ = job.options;
+    out->how_ = job.how;
     ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
     for (const std::string& key : opened.names()) {
       ZARRPOINT_TRY(about, opened.metadata(key));
@@ -69,6 +70,43 @@ class zarr_reader final : public sharded_reader {
     return message(bytes.begin(), bytes.end());
   }
 
+  result<std::vector<std::string>> remove(const any_store& store,
+                                          std::string_view prefix) const override {
+    ZARRPOINT_TRY(contents, read_contents(store, how_));
+    if (!contents.is_ours())
+      return error{errc::unsupported, "only what zarrpoint saved says what it holds"};
+    std::vector<std::string> removed;
+    std::vector<std::string_view> kept;
+    bool all_core = true;
+    commit_document commit{.id = std::move(contents.id), .leaves{}};
+    int format = 3;
+    for (stored_leaf& leaf : contents.leaves) {
+      format = leaf.zarr_format;
+      if (leaf.name.starts_with(prefix) && leaf.name != common_leaf) {
+        removed.push_back(std::move(leaf.name));
+        continue;
+      }
+      const auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document, nullptr)
+                                                : parse_array_v3(leaf.document);
+      all_core = all_core && parsed && is_core_array(*parsed);
+      commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
+                               std::move(leaf.document), std::move(leaf.objects)});
+    }
+    if (removed.empty()) return removed;
+    for (const leaf_record& leaf : commit.leaves) kept.emplace_back(leaf.name);
+    ZARRPOINT_TRY(groups, groups_of(kept));
+    save_options options;
+    options.zarr_format = format;
+    options.attributes = std::move(contents.attributes);
+    ZARRPOINT_CHECK(
+        put_hierarchy(store, {commit, groups, options, how_.limit.metadata_bytes}, all_core));
+    for (const std::string& key : removed) {
+      ZARRPOINT_TRY(at, store_key::parse(key));
+      ZARRPOINT_CHECK(store.erase_all(at));
+    }
+    return removed;
+  }
+
  private:
   template <class T>
   static std::size_t find(const std::vector<T>& sorted, std::string_view key) {
@@ -87,6 +125,7 @@ class zarr_reader final : public sharded_reader {
   }
 
   load_options options_;
+  context how_;
   std::vector<stored_tensor> tensors_;
   std::vector<object_id> objects_;
   std::vector<array> arrays_;
@@ -107,6 +146,20 @@ struct zarr_loader {
   }
 };
 static_assert(sharded_loader<zarr_loader>);
+
+namespace detail {
+
+/// For those who want tensors only.
+struct no_common_loader {
+  static constexpr std::string_view name = "no_common_loader";
+  static constexpr std::string_view backend = "none";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  result<node> load_common(const load_job&) const { return node(); }
+};
+
+}  // namespace detail
 
 /// Reads what `json_common_saver` wrote; null where there is no such leaf.
 struct json_common_loader {
