@@ -92,7 +92,9 @@ aarch64() {
 }
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
-interop() { python_packages && "$venv/bin/python" tests/interop/run.py build/interop; }
+interop() {
+  need_packages python3-torch && python_packages && "$venv/bin/python" tests/interop/run.py build/interop
+}
 mpi() {
   need_packages libopenmpi-dev openmpi-bin &&
     cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&

@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${1:-60}
 shift || true
-targets=(${*:-metadata hierarchy shard codecs safetensors checkpoint zip})
+targets=(${*:-metadata hierarchy shard codecs safetensors checkpoint zip pickle})
 build=build/fuzz
 jobs=${JOBS:-$(nproc)}
 

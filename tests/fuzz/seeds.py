@@ -3,12 +3,14 @@
 """Makes the first corpora of the fuzz targets from the golden files: seeds.py GOLDEN OUT"""
 
 import bz2
+import collections
 import gzip
 import hashlib
 import io
 import json
 import lzma
 import pathlib
+import pickle
 import struct
 import sys
 import zipfile
@@ -105,4 +107,11 @@ for file in golden.rglob("*.zip"):
         add("zip", file.read_bytes())
 add("zip", zipped(zipfile.ZIP_STORED, {"zarr.json": b"{}", "a/": b"", "a/c/0": bytes(40)}, b"comment"))
 add("zip", zipped(zipfile.ZIP_DEFLATED, {"zarr.json": b"{}", "a/c/0": bytes(4000), "a/c/1": elements}))
+
+for protocol in range(2, 6):
+    add("pickle", b"\0" + pickle.dumps(
+        {"a": [1, 2.5, -7, 2**40, 2**70, None, True], "b": {}, "c": (b"x", bytearray(b"y")), "d": {3}, "e": "\u00e9"}, protocol))
+    add("pickle", b"\0" + pickle.dumps(collections.OrderedDict(a=io.BytesIO(b"z"), b=frozenset()), protocol))
+for file in golden.rglob("*.pt"):
+    add("pickle", b"\1" + file.read_bytes())
 print(*(f"{folder.name}: {len(list(folder.iterdir()))} seeds" for folder in sorted(out.iterdir())), sep="\n")

@@ -5,11 +5,13 @@
 
     run.py BUILD_FOLDER      with the Python that has the packages of requirements.txt
 
-Builds tests/interop/writer.cpp, reader.cpp and safetensors_copy.cpp. The writer's folder holds
+Builds tests/interop/writer.cpp, reader.cpp, safetensors_copy.cpp and torch_copy.cpp. The writer's folder holds
 index.json, a list of arrays {path, dtype, shape, zarr_format, expected}, and beside it what each
 array must contain: row-major, little-endian bytes, or a JSON list of strings. py/read_ours.py checks
 it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
-py/safetensors_check.py compares safetensors files with the reference implementation.
+py/safetensors_check.py compares safetensors files with the reference implementation,
+py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
+wheels of PyPI hold CUDA.
 """
 
 import shutil
@@ -45,7 +47,7 @@ def main(arguments):
     (folder / "theirs").mkdir()
     try:
         with ThreadPoolExecutor(2) as workers:
-            names = ("writer", "reader", "safetensors_copy")
+            names = ("writer", "reader", "safetensors_copy", "torch_copy")
             list(workers.map(lambda name: build(name, folder), names))
         run(folder / "writer", folder / "ours")
         run(sys.executable, HERE / "py" / "read_ours.py", folder / "ours")
@@ -53,6 +55,7 @@ def main(arguments):
         run(folder / "reader", folder / "theirs")
         check = HERE / "py" / "safetensors_check.py"
         run(sys.executable, check, folder / "safetensors_copy", NETWORK)
+        run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")
     except subprocess.CalledProcessError as failure:
         print(f"FAILED: {failure}")
         return 1

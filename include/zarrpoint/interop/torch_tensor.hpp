@@ -91,10 +91,10 @@ result<void> place_torch_elements(std::uint64_t offset, const dims& strides, ten
   ZARRPOINT_TRY(count, element_count(out.spec.shape).at("tensor"));
   const std::size_t size = out.spec.type.size();
   out.strides = row_major_strides(out.spec.shape, size);
+  if (count == 0) return {};  // PyTorch lets nothing lie anywhere
   ZARRPOINT_TRY(first, checked_mul<std::uint64_t>(offset, size).at("tensor: its offset"));
   if (first > out.storage_bytes) return tensor_corrupt("it lies outside its storage");
   out.offset = out.end = first;
-  if (count == 0) return {};
   for (std::size_t i = 0; i < strides.rank(); ++i) {
     if (out.spec.shape[i] == 1) continue;  // such a step is never made, and may be of any size
     ZARRPOINT_TRY(step, checked_mul<std::uint64_t>(static_cast<std::uint64_t>(strides[i]), size)

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A pickle of any bytes, or a file of torch.save, as the first byte says.
+
+#include <zarrpoint/interop/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle_writer.hpp>
+#include <zarrpoint/interop/torch_file.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include "fuzz.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace {
+
+using namespace fuzz;
+namespace pt = zp::torch;
+
+/// What can be said as JSON is the same when it is written and read again.
+void check_value(const pt::pickle_value& value) {
+  const auto bytes = pt::to_bytes(value);
+  require(!bytes || bytes->size() <= 1 << 20, "bytes are no larger than the pickle");
+  const auto made = pt::to_node(value, {.max_depth = 90, .max_values = 10000});
+  if (!made) return;
+  const auto written = pt::write_pickle(*made);
+  require(written.has_value(), "what was read can be written");
+  const auto again = pt::read_pickle(zp::as_bytes(*written));
+  require(again.has_value(), "what was written can be read");
+  const auto second = pt::to_node(*again, {.max_depth = 90, .max_values = 10000});
+  // Compared as they are written: a NaN is no number that equals itself.
+  require(second && *pt::write_pickle(*second) == *written, "it is the same");
+}
+
+void check_tensor(const pt::file& file, const pt::pickle_value& value) {
+  const auto info = file.tensor(value);
+  if (!info) return;
+  require(info->end <= info->storage_bytes, "a tensor lies in its storage");
+  const auto bytes = byte_count(info->spec);
+  if (!bytes || *bytes > 1 << 20) return;  // an expanded one may be as large as it likes
+  zp::tensor copy = zp::tensor::make(info->spec).value();
+  const auto read = file.read(*info, copy.mutable_view());
+  const auto view = file.view(*info);
+  if (!read || !view || *bytes == 0) return;
+  zp::tensor seen = zp::tensor::make(info->spec).value();
+  copy_elements(seen.mutable_view(), view->elements);
+  require(std::memcmp(copy.view().data, seen.view().data, *bytes) == 0,
+          "a view and a copy are the same");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  input from(data, size);
+  const bool is_file = from.byte() % 2 == 1;
+  const pt::pickle_limits limits{.max_bytes = 1 << 20, .max_values = 100000};
+  if (!is_file) {
+    if (const auto value = pt::read_pickle(from.rest(), limits)) check_value(*value);
+    return 0;
+  }
+  const zp::memory_store store;
+  store.put(key("a.pt"), from.rest()).value();
+  const auto file = pt::open(store, key("a.pt"), limits);
+  if (!file) return 0;
+  check_value(file->root());
+  check_tensor(*file, file->root());
+  for (std::size_t i = 0; i < file->root().member_count() && i < 100; ++i)
+    check_tensor(*file, file->root().member(i));
+  return 0;
+}
