@@ -20,6 +20,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[1] / "include" / "zarrpoint"
 UMBRELLA = "zarrpoint.hpp"
 LAYERS = ("core", "memory", "exec", "codec", "store", "zarr", "array", "handler", "checkpoint")
+OPTIONAL_LAYERS = ("distributed.hpp",)
 LICENCE = (
     "// SPDX-FileCopyrightText: 2026 The zarrpoint authors\n"
     "// SPDX-License-Identifier: Apache-2.0\n"
@@ -63,15 +64,28 @@ def in_order(headers, roots, seen):
     return found
 
 
+def bundle(headers):
+    """Whoever includes a part of an opt-in layer gets all of it: one file a layer."""
+    for whole in OPTIONAL_LAYERS:
+        folder = whole.removesuffix(".hpp") + "/"
+        for name, header in headers.items():
+            if not name.startswith(folder):
+                own = [whole if to.startswith(folder) else to for to in header.own]
+                header.own = list(dict.fromkeys(own))
+        headers[whole].own = sorted(name for name in headers if name.startswith(folder))
+
+
 def optional_files(headers, included):
-    """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each that no other
-    of them includes, for each that several files need, and for each that needs another library."""
+    """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each opt-in layer,
+    for each header that no other of them includes, that several files need, or that needs another
+    library."""
+    in_layer = {name for whole in OPTIONAL_LAYERS for name in headers[whole].own}
     left = {name: [to for to in headers[name].own if to not in included]
-            for name in sorted(headers) if name not in included}  # fmt: skip
+            for name in sorted(headers) if name not in included and name not in in_layer}  # fmt: skip
     includers = {name: [other for other in left if name in left[other]] for name in left}
     files = {}
     for name in left:
-        if len(includers[name]) == 1 and all(map(STANDARD.fullmatch, headers[name].needs)):
+        if name not in OPTIONAL_LAYERS and len(includers[name]) == 1 and all(map(STANDARD.fullmatch, headers[name].needs)):
             continue
         file = f"zarrpoint_{Path(name).stem}.hpp"
         if file in files:
@@ -102,6 +116,7 @@ def single_files():
     """File name -> (its text, the headers that stand in it)."""
     names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
     headers = {name: Header(name) for name in names}
+    bundle(headers)
     names = in_order(headers, [UMBRELLA], set())
     # What a layer has beside the umbrella belongs to it, unless it needs another library, itself or
     # through what it includes.
