@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,16 +25,18 @@ namespace zarrpoint::inline v0 {
 /// removed.
 class async_saves {
  public:
+  explicit async_saves(process_group group) : group_(std::move(group)) {}
+
   /// Plans and stages a save, and has it written. The tensors may be changed afterwards. Errors:
   /// those of `save` up to there, the same on all processes.
   template <class = void>
-  result<void> schedule(const location& where, const state& tree, const process_group& group,
+  result<void> schedule(const location& where, const state& tree,
                         const group_save_options& options = {}) {
     ZARRPOINT_TRY(operation,
-                  detail::group_save_operation<>::begin(where, tree, group, options, true));
-    call one{std::move(operation), {}, group.ranks, ++scheduled_};
+                  detail::group_save_operation<>::begin(where, tree, group_, options, true));
+    call one{std::move(operation), {}, ++scheduled_};
     one.written =
-        run_async(group.how.executor, [self = one.operation.get()] { return self->write(); });
+        run_async(group_.how.executor, [self = one.operation.get()] { return self->write(); });
     calls_.push_back(std::move(one));
     return {};
   }
@@ -48,11 +49,10 @@ class async_saves {
   result<std::vector<group_save_report>> finalize(bool wait = true) {
     std::vector<group_save_report> reports;
     result<void> first;
-    while (!calls_.empty()) {
-      call& oldest = calls_.front();
-      ZARRPOINT_TRY(ready, all_ready(oldest, wait));
+    for (;;) {
+      ZARRPOINT_TRY(ready, oldest_is_ready(wait));
       if (!ready) break;
-      auto report = oldest.operation->finish(oldest.written.get());
+      auto report = calls_.front().operation->finish(calls_.front().written.get());
       calls_.pop_front();
       if (report) {
         reports.push_back(*std::move(report));
@@ -71,32 +71,34 @@ class async_saves {
   struct call {
     std::unique_ptr<detail::group_save_operation<>> operation;
     pending<message> written;  // destroyed before the operation: it waits
-    any_communicator ranks;
     std::uint64_t number = 0;
   };
 
-  /// Whether every process is ready to commit this save; all must mean the same one.
+  /// Whether every process is ready to commit the oldest save; all must mean the same one, or have
+  /// none.
   template <class = void>
-  static result<bool> all_ready(const call& one, bool wait) {
-    wire_writer mine;
-    mine.number(one.number);
-    mine.flag(wait || one.written.ready());
-    ZARRPOINT_TRY(all, all_gather(one.ranks, std::move(mine).take()));
+  result<bool> oldest_is_ready(bool wait) const {
+    const std::uint64_t mine = calls_.empty() ? 0 : calls_.front().number;
+    wire_writer to;
+    to.number(mine);
+    to.flag(!calls_.empty() && (wait || calls_.front().written.ready()));
+    ZARRPOINT_TRY(all, all_gather(group_.ranks, std::move(to).take()));
     bool ready = true;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       wire_reader from(all[rank]);
-      const std::uint64_t number = from.number();
+      const std::uint64_t theirs = from.number();
       ready = from.flag() && ready;
       ZARRPOINT_CHECK(from.finish());
-      if (number != one.number)
+      if (theirs != mine)
         return error{errc::invalid_argument, "Unmatched async calls: rank " + std::to_string(rank) +
-                                                 " finalizes save " + std::to_string(number) +
-                                                 ", this process save " +
-                                                 std::to_string(one.number)};
+                                                 " finalizes save " + std::to_string(theirs) +
+                                                 ", this process save " + std::to_string(mine) +
+                                                 " (0: none)"};
     }
     return ready;
   }
 
+  process_group group_;
   std::deque<call> calls_;
   std::uint64_t scheduled_ = 0;
 };

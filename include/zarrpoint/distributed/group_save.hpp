@@ -72,7 +72,7 @@ class group_save_operation {
       ZARRPOINT_CHECK(agree(ranks, receipt ? result<void>() : result<void>(receipt.failure())));
       ZARRPOINT_TRY(receipts, gather(ranks, std::move(*receipt)));
       // Collective: the commit itself happens on rank 0 alone.
-      return broadcast_status(ranks.rank() == 0 ? commit(std::move(receipts)) : result<void>());
+      return tell(ranks.rank() == 0 ? commit(std::move(receipts)) : result<void>());
     };
     ZARRPOINT_CHECK(run().at("save " + name_));
     publication_.reset();
@@ -83,11 +83,18 @@ class group_save_operation {
   bool is_root() const { return group_.ranks.rank() == 0; }
 
  private:
-  result<void> broadcast_status(result<void> mine) const {
-    result<message> status = mine ? result<message>(message{}) : result<message>(mine.failure());
+  /// What became of the commit, told by rank 0. Who does not hear of it does not know.
+  result<void> tell(result<void> committed) const {
+    result<message> status =
+        committed ? result<message>(message{}) : result<message>(committed.failure());
     const auto told = broadcast_result(group_.ranks, std::move(status));
-    if (told || !is_root()) return told ? result<void>() : result<void>(told.failure());
-    return mine ? result<void>(told.failure()) : std::move(mine);
+    if (told) return {};
+    error failure = told.failure();
+    if (failure.code != errc::unavailable || (is_root() && !committed)) return failure;
+    failure.code = errc::outcome_unknown;
+    failure.message += is_root() ? "; the checkpoint is committed, but others may not know"
+                                 : "; whether the checkpoint is committed only opening it tells";
+    return failure;
   }
 
   result<void> prepare(const state& tree) {

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/checkpoint/names.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/distribute.hpp>
 #include <zarrpoint/distributed/plan_message.hpp>
 #include <zarrpoint/distributed/plan_save.hpp>
 #include <zarrpoint/distributed/prepare_state.hpp>
@@ -49,6 +50,10 @@ struct group_planner {
     group_plan out;
     if (options.validate) ZARRPOINT_CHECK(validate_sharding(states.shards, states.objects));
     std::vector<std::uint32_t> stored = main_shards(states.shards);
+    if (options.fully_parallel) {
+      ZARRPOINT_TRY(spread, distribute(states.shards));
+      stored = std::move(spread);
+    }
     ZARRPOINT_TRY(planned, plan_save(states.shards, stored));
     out.plan = std::move(planned);
     std::map<std::string_view, const gathered_object*> grids;

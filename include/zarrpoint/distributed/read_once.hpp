@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/collectives.hpp>
+#include <zarrpoint/distributed/distribute.hpp>
 #include <zarrpoint/distributed/prepare_state.hpp>
 #include <zarrpoint/distributed/process_group.hpp>
 #include <zarrpoint/distributed/read_shard.hpp>
@@ -13,8 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@ struct shared_request {
   struct holder {
     int rank = 0;
     std::size_t position = 0;  ///< among its tensors, and behind them its objects
+    bool is_main_object = false;
   };
   std::uint64_t bytes = 0;
   std::vector<holder> holders;
@@ -36,29 +39,6 @@ struct shared_request {
 
 /// Requests by what they ask for: equal on all processes.
 using shared_requests = std::map<std::string, shared_request>;
-
-/// Tells each request which of those that want it reads it: those that few want first, then the
-/// largest, each to the process that has the least to read.
-inline std::vector<shared_request*> choose_readers(shared_requests& all, int ranks) {
-  std::vector<std::pair<const std::string*, shared_request*>> order;
-  order.reserve(all.size());
-  for (auto& [id, one] : all) order.emplace_back(&id, &one);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.second->holders.size(), b.second->bytes) <
-           std::tuple(b.second->holders.size(), a.second->bytes);
-  });
-  std::vector<std::uint64_t> load(static_cast<std::size_t>(ranks), 0);
-  std::vector<shared_request*> out;
-  for (const auto& [id, one] : order) {
-    const auto less_loaded = [&](const auto& a, const auto& b) {
-      return load[static_cast<std::size_t>(a.rank)] < load[static_cast<std::size_t>(b.rank)];
-    };
-    one->reader = *std::min_element(one->holders.begin(), one->holders.end(), less_loaded);
-    load[static_cast<std::size_t>(one->reader.rank)] += one->bytes;
-    out.push_back(one);
-  }
-  return out;
-}
 
 class once_reader {
  public:
@@ -74,7 +54,7 @@ class once_reader {
     ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
     ZARRPOINT_TRY(states, agree(ranks, read_descriptions(described)));
     shared_requests all = requests_of(states);
-    const std::vector<shared_request*> order = choose_readers(all, ranks.size());
+    ZARRPOINT_TRY(order, choose_readers(states.shards, all));
     std::uint64_t bytes = 0;
     for (std::size_t begin = 0; begin < order.size();) {
       const std::size_t end = end_of_round(order, begin);
@@ -116,7 +96,7 @@ class once_reader {
       wire_writer id;
       id.flag(true);
       id.text(unique_key(one.id));
-      add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++});
+      add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++, one.is_main});
     }
     return out;
   }
@@ -127,6 +107,25 @@ class once_reader {
     shared_request& one = to[std::string(as_text(text))];
     one.bytes = bytes;
     one.holders.push_back(holder);
+  }
+
+  /// Tensors are read by those whom `distribute` gives them; objects by those who hold their main
+  /// replicas, or the first who want them. All in one order, the same on all processes.
+  template <class = void>
+  static result<std::vector<shared_request*>> choose_readers(const shard_table& shards,
+                                                             shared_requests& all) {
+    ZARRPOINT_TRY(chosen, distribute(shards, {.from_other_groups = true}));
+    std::set<std::pair<int, std::size_t>> readers;
+    for (const std::uint32_t i : chosen) readers.emplace(shards.rank(i), shards.position(i));
+    std::vector<shared_request*> out;
+    for (auto& [id, one] : all) {
+      const auto reads = std::find_if(one.holders.begin(), one.holders.end(), [&](const auto& h) {
+        return h.is_main_object || readers.contains({h.rank, h.position});
+      });
+      one.reader = reads != one.holders.end() ? *reads : one.holders.front();
+      out.push_back(&one);
+    }
+    return out;
   }
 
   /// The same on all processes.

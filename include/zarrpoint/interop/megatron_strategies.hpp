@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/distributed/process_group.hpp>
+#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/interop/megatron_directory.hpp>
+#include <zarrpoint/interop/megatron_layout.hpp>
+#include <zarrpoint/interop/pickle_convert.hpp>
+#include <zarrpoint/interop/torch_file.hpp>
+#include <zarrpoint/interop/torch_writer.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Saving and loading in the layout of Megatron-Core's zarr backend, by
+// `process_group{.known = megatron::strategies::table()}` and, to save, `.sharded = {"zarr", 1}`.
+
+namespace zarrpoint::inline v0::megatron {
+
+/// Writes shards as Megatron-Core does: each cell one chunk of a Zarr v2 array, uncompressed; each
+/// object a file of torch.save. Bytes of an object that are such a file already are put as they
+/// are, others are pickled as `bytes`. Grids must be regular.
+struct saver {
+  static constexpr std::string_view name = "megatron_zarr_saver";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_sharded;
+  static strategy_id companion() { return {"torch", 1}; }
+
+  result<array_metadata> layout(const save_job&, const planned_tensor& tensor) const {
+    if (!tensor.grid.edges.empty())
+      return error{errc::unsupported, "save \"" + tensor.key +
+                                          "\": shards of different shapes; the layout of "
+                                          "Megatron-Core has chunks of one shape"};
+    return to_metadata(layout_of(tensor)).at("save \"" + tensor.key + "\"");
+  }
+
+  template <class = void>
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    const context how = with_scratch(job.how);
+    struct step {
+      const planned_array* array;
+      const cell_write* cell;
+    };
+    std::vector<step> steps;
+    for (const array_writes& one : mine.arrays) {
+      if (one.puts_document)
+        ZARRPOINT_CHECK(
+            put_array_document(job.store, one.array->tensor.key, layout_of(one.array->tensor)));
+      for (const cell_write& cell : one.cells) steps.push_back({one.array, &cell});
+    }
+    ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(),
+                                 [&](std::size_t i) {
+                                   return write_cell(job, how, *steps[i].array, *steps[i].cell)
+                                       .at("save \"" + steps[i].array->tensor.key + "\"");
+                                 },
+                                 {.stop = how.stop}));
+    for (const sharded_object& object : mine.objects)
+      ZARRPOINT_CHECK(write_object(job, object).at("save object \"" + object.unique_key() + "\""));
+    return message{};
+  }
+
+  template <class = void>
+  result<void> finish(const save_job& job, const save_receipts& all) const {
+    return write_metadata(job.store, {.sharded = std::string(backend),
+                                      .sharded_version = version,
+                                      .common = all.common_strategy.backend,
+                                      .common_version = all.common_strategy.version});
+  }
+
+ private:
+  static tensor_layout layout_of(const planned_tensor& tensor) {
+    return {{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
+  }
+
+  template <class = void>
+  static result<void> write_cell(const save_job& job, const context& how,
+                                 const planned_array& array, const cell_write& cell) {
+    ZARRPOINT_TRY(key, detail::tensor_key(array.tensor.key));
+    ZARRPOINT_TRY(metadata, to_metadata(layout_of(array.tensor)));
+    ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, how));
+    ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
+    // Megatron-Core stores chunks of zeros, too.
+    return target.write(cell.part, elements.view, {.elide_fill = false});
+  }
+
+  template <class = void>
+  static result<void> write_object(const save_job& job, const sharded_object& object) {
+    constexpr std::string_view zip_mark = "PK\x03\x04";
+    if (as_text(object.bytes()).starts_with(zip_mark)) {
+      ZARRPOINT_TRY(key, store_key::parse(object.unique_key() + ".pt"));
+      return job.store.put(key, object.bytes());
+    }
+    const bytes_view bytes = object.bytes();
+    return put_object(job.store, object.unique_key(),
+                      torch::value(torch::value::bytes(bytes.begin(), bytes.end())));
+  }
+};
+static_assert(sharded_saver<saver>);
+
+namespace detail {
+
+/// The sharded part of a directory of Megatron-Core's.
+template <class = void>
+class shards_of_directory final : public sharded_reader {
+ public:
+  shards_of_directory(directory of, load_options options)
+      : directory_(std::move(of)), options_(std::move(options)) {}
+
+  result<void> read_contents() {
+    ZARRPOINT_TRY(there, directory_.list());
+    for (const std::string& key : there.tensors) {
+      ZARRPOINT_TRY(from, directory_.tensor(key));
+      tensors_.push_back({key, from.spec(), from.metadata().chunk_shape});
+    }
+    for (const megatron::object_id& one : there.objects) {
+      if (!objects_.empty() && objects_.back().key == one.key) continue;
+      objects_.push_back({one.key, one.shape, dims(one.shape.rank(), 0)});
+    }
+    return {};
+  }
+
+  std::span<const stored_tensor> tensors() const override { return tensors_; }
+  std::span<const zarrpoint::object_id> objects() const override { return objects_; }
+
+  result<void> read(std::string_view key, const box& part,
+                    const mutable_host_view& into) const override {
+    return directory_.read(key, part, into, {.cast = options_.cast});
+  }
+
+  /// The bytes that were pickled, or the whole file of any other value.
+  result<message> read_object(const zarrpoint::object_id& id) const override {
+    const auto at = std::lower_bound(
+        objects_.begin(), objects_.end(), id.key,
+        [](const zarrpoint::object_id& one, const std::string& key) { return one.key < key; });
+    if (at != objects_.end() && at->key == id.key) {
+      ZARRPOINT_TRY(wanted, sharded_object::request(id));
+      ZARRPOINT_CHECK(wanted.check_same_grid(at->global_shape));
+    }
+    ZARRPOINT_TRY(file, directory_.object({id.key, id.global_offset, id.global_shape}));
+    if (auto bytes = torch::to_bytes(file.root())) return *std::move(bytes);
+    ZARRPOINT_TRY(key, store_key::parse(zarrpoint::unique_key(id) + ".pt"));
+    ZARRPOINT_TRY(whole, get(directory_.store(), key, SIZE_MAX));
+    if (!whole) return error{errc::not_found, "object " + zarrpoint::unique_key(id)};
+    return message(whole->begin(), whole->end());
+  }
+
+  result<std::vector<std::string>> remove(const any_store& store,
+                                          std::string_view prefix) const override {
+    std::vector<std::string> out;
+    for (const stored_tensor& one : tensors_) {
+      if (one.key.starts_with(prefix)) out.push_back(one.key);
+    }
+    for (const zarrpoint::object_id& one : objects_) {
+      if (one.key.starts_with(prefix)) out.push_back(one.key);
+    }
+    std::sort(out.begin(), out.end());
+    for (const std::string& key : out) {
+      ZARRPOINT_TRY(at, store_key::parse(key));
+      ZARRPOINT_CHECK(store.erase_all(at));
+      ZARRPOINT_TRY(lock, store_key::parse(key + ".sync"));
+      ZARRPOINT_CHECK(store.erase_all(lock));
+    }
+    return out;
+  }
+
+ private:
+  directory directory_;
+  load_options options_;
+  std::vector<stored_tensor> tensors_;
+  std::vector<zarrpoint::object_id> objects_;
+};
+
+}  // namespace detail
+
+/// Reads what Megatron-Core's zarr backend, or `saver`, wrote, with any number of processes.
+struct loader {
+  static constexpr std::string_view name = "megatron_zarr_loader";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_sharded;
+
+  template <class = void>
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const {
+    ZARRPOINT_TRY(opened, directory::open(location(job.store), job.how));
+    auto out = std::make_shared<detail::shards_of_directory<>>(std::move(opened), job.options);
+    ZARRPOINT_CHECK(out->read_contents());
+    return std::shared_ptr<sharded_reader>(std::move(out));
+  }
+};
+static_assert(sharded_loader<loader>);
+
+/// Writes `common.pt`. What is no value of Python (a hole in a list, see `to_node`) is the object
+/// that stands for it in JSON.
+struct common_saver {
+  static constexpr std::string_view name = "torch_common_saver";
+  static constexpr std::string_view backend = "torch";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_common;
+
+  template <class = void>
+  result<std::vector<leaf_record>> save_common(const save_job& job, const node& common) const {
+    ZARRPOINT_CHECK(write_common(job.store, torch::value(common)));
+    return std::vector<leaf_record>{};
+  }
+};
+static_assert(zarrpoint::common_saver<common_saver>);
+
+/// Reads `common.pt`, where it holds nothing but values of JSON: nothing in it is run.
+struct common_loader {
+  static constexpr std::string_view name = "torch_common_loader";
+  static constexpr std::string_view backend = "torch";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  template <class = void>
+  result<node> load_common(const load_job& job) const {
+    ZARRPOINT_TRY(opened, directory::open(location(job.store), job.how));
+    return opened.common_node();
+  }
+};
+static_assert(zarrpoint::common_loader<common_loader>);
+
+/// Ours, and these.
+using strategies = default_strategies::with<saver, loader, common_saver, common_loader>;
+
+}  // namespace zarrpoint::inline v0::megatron
