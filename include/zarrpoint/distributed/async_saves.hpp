@@ -82,14 +82,18 @@ class async_saves {
     wire_writer to;
     to.number(mine);
     to.flag(!calls_.empty() && (wait || calls_.front().written.ready()));
+    // Of several queues of one group each counts for itself.
+    const std::string tree = calls_.empty() ? "" : calls_.front().operation->staged_name();
+    to.text(tree);
     ZARRPOINT_TRY(all, all_gather(group_.ranks, std::move(to).take()));
     bool ready = true;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       wire_reader from(all[rank]);
       const std::uint64_t theirs = from.number();
       ready = from.flag() && ready;
+      const std::string its_tree = from.text();
       ZARRPOINT_CHECK(from.finish());
-      if (theirs != mine)
+      if (theirs != mine || its_tree != tree)
         return error{errc::invalid_argument, "Unmatched async calls: rank " + std::to_string(rank) +
                                                  " finalizes save " + std::to_string(theirs) +
                                                  ", this process save " + std::to_string(mine) +

@@ -80,9 +80,12 @@ class group_save_operation {
     return report_;
   }
 
-  bool is_root() const { return group_.ranks.rank() == 0; }
+  /// The tree that all write to: another one for each save, the same on all processes.
+  const std::string& staged_name() const noexcept { return part_.staged_name; }
 
  private:
+  bool is_root() const { return group_.ranks.rank() == 0; }
+
   /// What became of the commit, told by rank 0. Who does not hear of it does not know.
   result<void> tell(result<void> committed) const {
     result<message> status =
