@@ -82,6 +82,17 @@ result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into) {
   return from.finish();
 }
 
+/// What was not written must not become a checkpoint, whatever the writer said. Errors: `corrupt`.
+template <class = void>
+result<void> check_written(const planned_tensor& tensor, const chunk_digests& digests,
+                           const save_options& options) {
+  const std::size_t written = digests.objects().size();
+  if (written == tensor.cells || (options.elide_fill && written < tensor.cells)) return {};
+  return error{errc::corrupt, "of " + in_quotes(tensor.key) + " " + std::to_string(written) +
+                                  " objects were written, planned were " +
+                                  std::to_string(tensor.cells)};
+}
+
 /// How a grid of objects is stored: an array of byte strings, each a chunk of its own.
 template <class = void>
 result<array_metadata> object_layout(const object_id& id, const save_options& options) {
@@ -167,6 +178,7 @@ struct zarr_saver {
     bool all_core = true;
     for (const planned_array& array : all.arrays) {
       all_core = all_core && detail::is_core_array(array.metadata);
+      ZARRPOINT_CHECK(detail::check_written(array.tensor, digests[array.tensor.key], job.options));
       commit.leaves.push_back({array.tensor.key, std::string(detail::array_kind), array.document,
                                std::move(digests[array.tensor.key])});
     }
