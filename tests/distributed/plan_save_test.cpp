@@ -215,6 +215,26 @@ TEST_CASE("no two processes write one object, however wrong the shards are") {
   CHECK(refused > 500);
 }
 
+TEST_CASE("flat pieces that leave a hole, overlap or leave the shard are not assembled") {
+  for (const std::vector<flat_range>& ranges : {std::vector<flat_range>{{0, 2}, {3, 6}},
+                                                {{0, 4}, {2, 6}},
+                                                {{0, 5}},
+                                                {{1, 6}},
+                                                {{0, 7}},
+                                                {{-1, 6}},
+                                                {{INT64_MIN, INT64_MAX}}}) {
+    std::vector<gathered_shard> shards;
+    for (const flat_range& range : ranges) {
+      shards.push_back({static_cast<int>(shards.size()), irregular("m", {6}, {{0}, {6}})});
+      shards.back().shard.range = range;
+    }
+    const shard_table table = make_shard_table(shards).value();
+    const auto plan = plan_save(table, main_shards(table));
+    REQUIRE_FALSE(plan);
+    CHECK(plan.failure().message.find("shard [0:6]") != std::string::npos);
+  }
+}
+
 TEST_CASE("uneven shards that make too many cells are refused before any is made") {
   std::vector<gathered_shard> shards;
   for (index_t i = 0; i < 2000; ++i)  // a diagonal: boundaries cross in 2000 x 2000 places

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/distribute.hpp>
+#include <zarrpoint/distributed/plan_save.hpp>
 #include <zarrpoint/distributed/validate_sharding.hpp>
+#include <zarrpoint/distributed/wire.hpp>
 
 #include "support/random_layout.hpp"
 
@@ -248,6 +251,38 @@ TEST_CASE("random layouts, whole and damaged, are judged as counting each elemen
   }
   CHECK(good > 500);
   CHECK(bad > 500);
+}
+
+TEST_CASE("what processes lie in their messages does no harm; what passes can be planned") {
+  random_source random(61);
+  std::size_t refused = 0;
+  std::size_t passed = 0;
+  for (int round = 0; round < 6000; ++round) {
+    std::vector<shard_metadata> shards = random_tensor(random, "w");
+    for (shard_metadata& one : shards) one.replica = {0, 0};
+    std::vector<std::byte> message = encode_shards(shards).value();
+    for (index_t flips = pick(random, 0, 3); flips > 0; --flips)
+      message[static_cast<std::size_t>(
+          pick(random, 0, static_cast<index_t>(message.size()) - 1))] ^=
+          static_cast<std::byte>(1U << static_cast<unsigned>(pick(random, 0, 7)));
+    shard_table table;
+    if (!decode_shards(message, 0, table)) continue;
+    const auto status = validate_sharding(table);
+    const auto chosen = distribute(table, {});
+    REQUIRE(chosen);
+    const auto plan = plan_save(table, main_shards(table), {.max_cells = 100000});
+    const auto other = plan_save(table, *chosen, {.max_cells = 100000});
+    if (status) {
+      ++passed;
+      REQUIRE((plan || plan.failure().code == errc::resource_limit));
+      REQUIRE(other.has_value() == plan.has_value());
+    } else {
+      ++refused;
+      REQUIRE(status.failure().message.size() < 20000);
+    }
+  }
+  CHECK(refused > 500);
+  CHECK(passed > 500);
 }
 
 TEST_CASE("messages stay short, however much is wrong; all boxes may overlap") {

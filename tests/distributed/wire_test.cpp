@@ -163,6 +163,12 @@ TEST_CASE("messages that are cut, damaged or lie are refused or read as somethin
   shard_table unread;
   CHECK(decode_shards(other_version, 0, unread).failure().code == errc::unsupported);
 
+  shard_table idle;
+  const std::uint32_t form = idle.intern({.key = "w", .type = dtype_kind::int8});
+  CHECK_FALSE(decode_shards(encode_shards(idle).value(), 0, unread));
+  REQUIRE(idle.append(0, form, std::vector<index_t>{0}));
+  CHECK(decode_shards(encode_shards(idle).value(), 0, unread));
+
   std::mt19937_64 random(6);
   std::size_t refused = 0;
   for (int round = 0; round < 20000; ++round) {

@@ -50,9 +50,11 @@ class shard_distributor {
              std::tie(b.group, b.is_foreign, b.holders, a.bytes, b.first);
     });
     std::vector<std::pair<std::uint32_t, std::uint32_t>> chosen;  // by identity, then the holder
+    chosen.reserve(shards_.size());
     for (const one_shard& shard : shards_) chosen.emplace_back(shard.first, assign(shard));
     std::sort(chosen.begin(), chosen.end());
     std::vector<std::uint32_t> out;
+    out.reserve(chosen.size());
     for (const auto& [identity, holder] : chosen) out.push_back(holder);
     return out;
   }
@@ -75,22 +77,24 @@ class shard_distributor {
   /// shard may be at the offset of another.
   std::strong_ordering compare(const sorted_shard& a, const sorted_shard& b) const {
     if (const auto order = std::tie(a.key, a.place, a.start) <=> std::tie(b.key, b.place, b.start);
-        order != 0)
+        std::is_neq(order))
       return order;
     const auto x = table_.range(a.shard);
     const auto y = table_.range(b.shard);
-    if (const auto order = (x ? x->stop : -1) <=> (y ? y->stop : -1); order != 0) return order;
+    if (const auto order = (x ? x->stop : -1) <=> (y ? y->stop : -1); std::is_neq(order))
+      return order;
     const auto list = [](std::span<const index_t> p, std::span<const index_t> q) {
       return std::lexicographical_compare_three_way(p.begin(), p.end(), q.begin(), q.end());
     };
     // An empty shard at the end of an axis has the place of the next row's first element.
-    if (const auto order = list(table_.offset(a.shard), table_.offset(b.shard)); order != 0)
+    if (const auto order = list(table_.offset(a.shard), table_.offset(b.shard)); std::is_neq(order))
       return order;
     return list(table_.local_shape(a.shard), table_.local_shape(b.shard));
   }
 
   /// Sorts all entries so that those of one shard in one group follow each other by process.
   void find_shards() {
+    entries_.reserve(table_.size());
     for (std::uint32_t i = 0; i < table_.size(); ++i) {
       const auto range = table_.range(i);
       entries_.push_back({keys_.key_of[table_.form_number(i)], i,
@@ -98,7 +102,7 @@ class shard_distributor {
     }
     std::sort(entries_.begin(), entries_.end(), [&](const sorted_shard& a, const sorted_shard& b) {
       if (const int x = group(a.shard), y = group(b.shard); x != y) return x < y;
-      if (const auto order = compare(a, b); order != 0) return order < 0;
+      if (const auto order = compare(a, b); std::is_neq(order)) return std::is_lt(order);
       const int x = table_.rank(a.shard);
       const int y = table_.rank(b.shard);
       return x != y ? x < y : a.shard < b.shard;
@@ -112,7 +116,7 @@ class shard_distributor {
       int last = -1;
       std::size_t end = begin;
       for (; end < entries_.size() && group(entries_[end].shard) == shard.group &&
-             compare(entries_[begin], entries_[end]) == 0;
+             std::is_eq(compare(entries_[begin], entries_[end]));
            ++end) {
         const std::uint32_t i = entries_[end].shard;
         if (std::exchange(last, table_.rank(i)) != table_.rank(i)) ++shard.holders;
@@ -126,7 +130,12 @@ class shard_distributor {
 
   index_t bytes_of(std::uint32_t shard) const {
     index_t bytes = static_cast<index_t>(std::max<std::size_t>(table_.form(shard).type.size(), 1));
-    if (const auto range = table_.range(shard)) return saturating_mul(bytes, range->size());
+    if (table_.is_empty(shard)) return 0;
+    if (const auto range = table_.range(shard)) {
+      index_t size = 0;  // nobody may have looked whether the range is one
+      if (__builtin_sub_overflow(range->stop, range->start, &size)) size = INT64_MAX;
+      return saturating_mul(bytes, size);
+    }
     for (const index_t n : table_.local_shape(shard)) bytes = saturating_mul(bytes, n);
     return bytes;
   }

@@ -161,11 +161,19 @@ class save_planner {
                         .first_source = static_cast<std::uint32_t>(plan_.sources.size()),
                         .sources = static_cast<std::uint32_t>(end - i)};
       const std::uint32_t box = shards[i].shard;
+      index_t assembled = 0;
       for (; i < end; ++i) {
         const std::uint32_t shard = shards[i].shard;
-        plan_.sources.push_back({table_.rank(shard), table_.position(shard),
-                                 table_.range(shard).value_or(flat_range{})});
+        const flat_range range = table_.range(shard).value_or(flat_range{});
+        if (range.start != assembled) break;
+        assembled = range.stop;
+        plan_.sources.push_back({table_.rank(shard), table_.position(shard), range});
       }
+      if (i < end ||
+          (tensor.is_flat && assembled != element_count(dims(table_.local_shape(box))).value_or(0)))
+        return error{errc::invalid_argument, where +
+                                                 "flat pieces do not follow each other in shard " +
+                                                 to_string(table_.global_box(box))};
       const index_t taken = static_cast<index_t>(plan_.cells.size()) - tensor.first_cell;
       const index_t wanted = locate(tensor.grid, box);
       if (wanted > most - taken) return error{errc::invalid_argument, where + "its shards overlap"};

@@ -26,9 +26,9 @@ namespace zarrpoint::inline v0 {
 struct shard_form {
   std::string key;
   dtype type;
-  std::vector<index_t> global_shape;
-  std::vector<index_t> fragmentation;  ///< of a regular grid; else empty
-  std::vector<index_t> local_shape;    ///< of a regular grid; else empty: each shard has its own
+  std::vector<index_t> global_shape{};
+  std::vector<index_t> fragmentation{};  ///< of a regular grid; else empty
+  std::vector<index_t> local_shape{};    ///< of a regular grid; else empty: each shard has its own
   std::size_t prepended_axes = 0;
   std::size_t replica_parts = 1;
   bool is_regular = false;
@@ -103,7 +103,7 @@ class shard_table {
   bool is_empty(std::size_t i) const noexcept {
     const auto shape = local_shape(i);
     const auto flat = range(i);
-    return (flat && flat->size() <= 0) ||
+    return (flat && flat->stop <= flat->start) ||
            std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
   }
   /// Its extent along an axis of the global tensor.

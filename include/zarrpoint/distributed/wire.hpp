@@ -280,6 +280,7 @@ inline result<void> decode_shards(bytes_view message, int rank, shard_table& int
   std::vector<std::uint32_t> forms;
   for (std::size_t n = from.count(8); n > 0 && !from.failed(); --n)
     forms.push_back(into.intern(detail::read_form(from)));
+  std::vector<bool> is_used(forms.size(), false);
   std::vector<index_t> numbers;
   for (std::size_t n = from.count(); n > 0 && !from.failed(); --n) {
     const std::uint64_t form = from.number();
@@ -287,10 +288,13 @@ inline result<void> decode_shards(bytes_view message, int rank, shard_table& int
       from.fail();
       break;
     }
+    is_used[form] = true;
     numbers.resize(into.forms()[forms[form]].width());
     for (index_t& value : numbers) value = from.index();
     if (!from.failed()) ZARRPOINT_CHECK(into.append(rank, forms[form], numbers));
   }
+  // A form without shards would make a tensor of which nobody has any part.
+  if (std::find(is_used.begin(), is_used.end(), false) != is_used.end()) from.fail();
   return from.finish().at("process " + std::to_string(rank));
 }
 
