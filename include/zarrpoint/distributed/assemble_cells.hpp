@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -74,12 +76,16 @@ class cell_assembler {
   template <class = void>
   result<std::vector<message>> pieces(int ranks, memory_resource& resource) const {
     std::vector<message> out(static_cast<std::size_t>(ranks));
+    // A shard of an irregular grid may be several cells, which one process writes.
+    std::vector<bool> sent(shards_.size(), false);
     for (const planned_tensor& tensor : part_.plan.tensors) {
       for (const planned_cell& cell : part_.plan.cells_of(tensor)) {
         if (cell.writer == rank_) continue;
         for (const cell_source& source : part_.plan.sources_of(cell)) {
+          if (source.shard < sent.size() && sent[source.shard]) continue;
           ZARRPOINT_TRY(shard, shard_of(source));
           ZARRPOINT_TRY(elements, shard->stage(resource));
+          sent[source.shard] = true;
           message& to = out[static_cast<std::size_t>(cell.writer)];
           ZARRPOINT_TRY(bytes, byte_count(elements.view.spec()));
           const std::size_t at = to.size();
@@ -101,6 +107,7 @@ class cell_assembler {
     for (std::size_t t = 0; t < part_.plan.tensors.size(); ++t) {
       const planned_tensor& tensor = part_.plan.tensors[t];
       array_writes writes{&part_.arrays[t], part_.puts_document[t], {}};
+      joined_shards joined;
       for (const planned_cell& cell : part_.plan.cells_of(tensor)) {
         if (cell.writer != rank_) continue;
         cell_write write{tensor.grid.cell(cell.index), {}};
@@ -108,9 +115,15 @@ class cell_assembler {
         if (sources.empty())
           return error{errc::corrupt, "plan: a cell of \"" + tensor.key + "\" has no source"};
         if (tensor.is_flat) {
-          ZARRPOINT_TRY(whole, join_pieces({tensor.type, write.part.shape}, sources, pieces, taken,
-                                           resource));
-          write.stage = of_tensor(std::move(whole));
+          ZARRPOINT_TRY(first, shard_of(sources.front()));
+          ZARRPOINT_CHECK(check_part(*first, write.part));
+          auto& whole = joined[sources.front().shard];
+          if (whole == nullptr) {
+            ZARRPOINT_TRY(made, join_pieces({tensor.type, first->metadata().local_shape}, sources,
+                                            pieces, taken, resource));
+            whole = std::make_shared<const zarrpoint::tensor>(std::move(made));
+          }
+          write.stage = part_of(whole, first->metadata(), write.part);
         } else {
           ZARRPOINT_TRY(shard, shard_of(sources.front()));
           ZARRPOINT_CHECK(check_part(*shard, write.part));
@@ -136,6 +149,9 @@ class cell_assembler {
   }
 
  private:
+  /// By the number of the first piece, which is of this process.
+  using joined_shards = std::map<std::uint32_t, std::shared_ptr<const tensor>>;
+
   result<const sharded_tensor*> shard_of(const cell_source& source) const {
     if (source.rank == rank_ && source.shard < shards_.size()) return &shards_[source.shard];
     return error{errc::corrupt, "plan: shard " + std::to_string(source.shard) + " of rank " +
@@ -153,12 +169,17 @@ class cell_assembler {
     return {};
   }
 
-  static std::function<result<staged>(memory_resource&)> of_tensor(tensor whole) {
-    auto shared = std::make_shared<const tensor>(std::move(whole));
-    return [shared](memory_resource&) -> result<staged> { return staged{shared->view(), {}}; };
+  /// A cell, or a part of it, of a shard joined of its flat pieces.
+  static std::function<result<staged>(memory_resource&)> part_of(
+      std::shared_ptr<const tensor> whole, const shard_metadata& about, const box& part) {
+    const host_view view = subview(with_prepended(whole->view(), about.prepended_axes),
+                                   selection(relative_to(about.global_box(), part)));
+    return [whole = std::move(whole), view](memory_resource&) -> result<staged> {
+      return staged{view, {}};
+    };
   }
 
-  /// One cell out of its flat pieces, of which some are here and some came from others.
+  /// One shard out of its flat pieces, of which some are here and some came from others.
   template <class = void>
   result<tensor> join_pieces(const tensor_spec& cell, std::span<const cell_source> sources,
                              std::span<const message> pieces, std::vector<std::size_t>& taken,
@@ -169,7 +190,7 @@ class cell_assembler {
     for (const cell_source& source : sources) {
       const flat_range range = source.range;
       if (range.start < 0 || range.stop < range.start || range.stop > room)
-        return error{errc::corrupt, "plan: flat range " + to_string(range) + " of a cell of " +
+        return error{errc::corrupt, "plan: flat range " + to_string(range) + " of a shard of " +
                                         std::to_string(room) + " elements"};
       const mutable_host_view to =
           dense_view(out.mutable_view().data + range.start * static_cast<index_t>(size),
