@@ -104,6 +104,8 @@ TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end
         write_grid{{216}, {101}, {axis_edges({{101, 1}, {57, 2}, {1, 1}})}});
   CHECK(uneven.cells.size() == 4);
   CHECK(uneven.cells[3].writer == 4);
+  CHECK(plan_of(row({7, 1})).tensors[0].grid == write_grid{{8}, {1}});
+  CHECK(plan_of(row({8, 1})).cells.size() == 2);
   // Nobody has any of it: the array is there all the same.
   const save_plan nothing = plan_of(row({0, 0}));
   REQUIRE(nothing.tensors.size() == 1);

@@ -135,7 +135,7 @@ class save_planner {
       regular = saturating_mul(regular, form.global_shape[axis] / step);
       rectilinear = saturating_mul(rectilinear, static_cast<index_t>(cuts.size()) - 1);
     }
-    if (regular / 4 <= static_cast<index_t>(boxes)) return grid;
+    if (regular <= 4 * static_cast<index_t>(boxes)) return grid;
     if (rectilinear > limits_.max_cells)
       return error{errc::resource_limit, "plan of \"" + form.key + "\": " + std::to_string(boxes) +
                                              " uneven shards make " + std::to_string(rectilinear) +
