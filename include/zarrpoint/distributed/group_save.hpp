@@ -14,6 +14,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file_store.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,20 +25,38 @@
 
 namespace zarrpoint::inline v0 {
 
+namespace detail {
+template <class = void>
+class group_save_operation;
+}  // namespace detail
+
 /// What a save of several processes did, as one of them sees it.
 struct group_save_report {
   std::vector<std::string> warnings{};  ///< the same on all processes
   std::uint64_t cells = 0;              ///< objects of tensors that this process wrote
   std::uint64_t bytes = 0;              ///< of their elements, before the codecs
+  bool plan_reused = false;             ///< by `group_save_options::plans`
   double blocking_seconds = 0;          ///< until the caller could go on
   double seconds = 0;                   ///< in all, the commit included
+};
+
+/// The plan of the last save of a process, see `group_save_options::plans`.
+class plan_cache {
+ private:
+  template <class>
+  friend class detail::group_save_operation;
+
+  message description_;  ///< what the process brought
+  detail::process_part part_;
+  std::vector<planned_array> arrays_;  // of rank 0
+  std::vector<object_id> objects_;
 };
 
 namespace detail {
 
 /// A save of several processes, step by step: `begin` and `finish` are collective, `write` between
 /// them is not, and may run in the background.
-template <class = void>
+template <class>
 class group_save_operation {
  public:
   /// Describe, plan, stage. With `copies` the caller may change its tensors afterwards.
@@ -125,11 +144,56 @@ class group_save_operation {
     message differing;
     if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
     ZARRPOINT_TRY(described, agree(ranks, describe_state(prepared_, differing)));
+    ZARRPOINT_TRY(known, is_known(described));
+    if (known) return plan_again();
+    message kept = options_.plans != nullptr ? described : message{};
     ZARRPOINT_TRY(all, gather(ranks, std::move(described)));
     result<std::vector<message>> parts = std::vector<message>{};
     if (is_root()) parts = plan_all(all);
     ZARRPOINT_TRY(part, scatter_result(ranks, std::move(parts)));
-    return agree(ranks, join(part));
+    const auto decode = [&]() -> result<void> {
+      ZARRPOINT_TRY(decoded, decode_part(part));
+      part_ = std::move(decoded);
+      return join();
+    };
+    ZARRPOINT_CHECK(agree(ranks, decode()));
+    if (options_.plans != nullptr) {
+      plan_cache& cache = *options_.plans;
+      cache.description_ = std::move(kept);
+      cache.part_ = part_;
+      cache.arrays_ = arrays_;
+      cache.objects_ = objects_;
+    }
+    return {};
+  }
+
+  /// Whether every process brings what it brought the last time.
+  result<bool> is_known(const message& described) const {
+    if (options_.plans == nullptr) return false;
+    const bool mine = !described.empty() && options_.plans->description_ == described;
+    ZARRPOINT_TRY(all, all_gather(group_.ranks, message{mine ? std::byte{1} : std::byte{0}}));
+    return std::all_of(all.begin(), all.end(), [](const message& one) {
+      return one.size() == 1 && one.front() == std::byte{1};
+    });
+  }
+
+  /// The plan of the last time, for another tree.
+  result<void> plan_again() {
+    const plan_cache& cache = *options_.plans;
+    part_ = cache.part_;
+    arrays_ = cache.arrays_;
+    objects_ = cache.objects_;
+    report_.plan_reused = true;
+    const auto open = [&]() -> result<message> {
+      if (!is_root()) return message{};
+      ZARRPOINT_CHECK(open_target());
+      const std::string name = publication_ ? publication_->staged_name() : std::string();
+      const bytes_view bytes = as_bytes(name);
+      return message(bytes.begin(), bytes.end());
+    };
+    ZARRPOINT_TRY(name, broadcast_result(group_.ranks, open()));
+    part_.staged_name = as_text(name);
+    return agree(group_.ranks, join());
   }
 
   static message digest_of(bytes_view text) {
@@ -159,7 +223,7 @@ class group_save_operation {
   result<void> open_target() {
     const save_options& storage = options_.storage;
     ZARRPOINT_TRY(target, location_access::to_write(where_, storage.sync, group_.how.stores));
-    ZARRPOINT_CHECK(check_target(target, where_, storage, group_.how.limit));
+    ZARRPOINT_CHECK(check_target(target));
     const bool alone = group_.ranks.size() == 1;
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = storage.overwrite,
@@ -175,17 +239,30 @@ class group_save_operation {
     // A store that the processes share, being threads: in place, as `save` writes to a store that
     // cannot publish.
     job_.emplace(save_job{beneath(target), storage, group_.how});
-    return erase_root_document(job_->store);
+    ZARRPOINT_CHECK(erase_root_document(job_->store));
+    if (!storage.overwrite) return {};
+    // What may be overwritten may be of another layout, which must not show through.
+    const auto erased = job_->store.erase_all(store_key::root());
+    if (erased || erased.failure().code == errc::unsupported) return {};
+    return erased.failure();
+  }
+
+  /// Refuses a target that is there and must not be replaced.
+  result<void> check_target(const stored_place& target) const {
+    const save_options& storage = options_.storage;
+    ZARRPOINT_TRY(replaceable, saver_.sharded_saver()->is_checkpoint(beneath(target)));
+    if (!replaceable) return detail::check_target(target, where_, storage, group_.how.limit);
+    if (storage.overwrite) return {};
+    return error{errc::already_exists,
+                 where_.name() + " is there already, and save_options::overwrite is false"};
   }
 
   static any_store beneath(const stored_place& target) {
     return target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
   }
 
-  /// This process's part, and the tree that rank 0 made.
-  result<void> join(bytes_view part) {
-    ZARRPOINT_TRY(decoded, decode_part(part));
-    part_ = std::move(decoded);
+  /// The tree that rank 0 made.
+  result<void> join() {
     report_.warnings = part_.warnings;
     if (is_root()) return {};
     const save_options& storage = options_.storage;

@@ -13,7 +13,9 @@
 #include <zarrpoint/distributed/zarr_saver.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -57,6 +59,8 @@ class strategy_choice {
   std::variant<strategy_id, any_strategy> choice_;
 };
 
+class plan_cache;
+
 /// How processes save together. All give the same; what rank 0 gives counts where it decides.
 struct group_save_options {
   save_options storage{};  ///< `shard_shape` of its rules means nothing: shards are cells
@@ -69,6 +73,9 @@ struct group_save_options {
   /// replica, or, to spread the bytes evenly, one of those that have as few as possible to store.
   bool fully_parallel = false;
   node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
+  /// Keeps the plan: as long as all processes bring the same shards again, nothing is gathered,
+  /// validated and planned anew. One for saves with the same options, on every process or on none.
+  std::shared_ptr<plan_cache> plans{};
 };
 
 /// What becomes of keys that only one side has (Megatron-Core's StrictHandling). *Unexpected* keys
