@@ -45,7 +45,8 @@ format() {
 
 layers() {
   "$python" tests/tools/check_layers.py --self-test && "$python" tests/tools/check_layers.py &&
-    "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py
+    "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py &&
+    "$python" tests/tools/check_scenarios.py
 }
 
 # Without address randomisation where that is allowed: clang 16's sanitizers do not know the layouts
@@ -79,9 +80,9 @@ asan() {
 }
 # Of the run before: at least 90 % of the lines of include/.
 coverage() { "$python" tests/tools/coverage.py build/asan 90; }
-tsan() { preset tsan "exec array checkpoint"; }
+tsan() { preset tsan "exec array checkpoint distributed"; }
 # The layers that the others are compiled into; every codec is compiled with tests/support.
-noexcept() { preset noexcept "core memory exec store zarr handler checkpoint embedded"; }
+noexcept() { preset noexcept "core memory exec store zarr handler checkpoint distributed embedded"; }
 cxx23() { row cxx23 "checkpoint embedded"; }
 clang19() { need_packages clang-19 && preset clang19; }
 aarch64() {

@@ -214,7 +214,7 @@ TEST_CASE("the optimizer's tensors go through the factory of the model's") {
         "differ: \"parts/0\": other elements\ndiffer: \"parts/1\": other elements\n");
 }
 
-TEST_CASE("what merge lacks is an error, memory too") {
+TEST_CASE("MOD-6: what merge lacks is an error, memory too") {
   limited_resource little(100);
   const shard_metadata rows = rows_of(0, 1);  // 192 bytes
   const sharded_factory factory =
