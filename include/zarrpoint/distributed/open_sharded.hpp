@@ -63,9 +63,12 @@ result<named_strategies> find_strategies(const any_store& store, std::size_t max
   if (megatron) {
     ZARRPOINT_TRY(sharded, id_of(megatron->find("sharded_backend"),
                                  megatron->find("sharded_backend_version")));
-    ZARRPOINT_TRY(
-        common, id_of(megatron->find("common_backend"), megatron->find("common_backend_version")));
-    out = {std::move(sharded), std::move(common)};
+    out = {std::move(sharded), {"torch", 1}};
+    // Some versions of Megatron-Core name only the first.
+    if (const node* backend = megatron->find("common_backend")) {
+      ZARRPOINT_TRY(common, id_of(backend, megatron->find("common_backend_version")));
+      out.common = std::move(common);
+    }
     return out;
   }
   bool is_zarr = false;

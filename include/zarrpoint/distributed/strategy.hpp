@@ -55,7 +55,9 @@ concept common_saver = strategy<S> && S::action ==
 
 /// Writes shards. `layout` says how an array is stored (rank 0); `write` writes this process's
 /// cells and objects, without a word to the other processes, maybe in the background, and gives a
-/// receipt; `finish` writes, on rank 0, what makes a checkpoint of it.
+/// receipt; `finish` writes, on rank 0, what makes a checkpoint of it. Where a saver has a member
+/// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
+/// overwritten (if `save_options::overwrite` is set), too, as ours may.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,
@@ -92,6 +94,7 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<array_metadata> layout(const save_job&, const planned_tensor&) const = 0;
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
+  virtual result<bool> is_checkpoint(const any_store&) const = 0;
 };
 struct common_loader_interface : strategy_interface {
   virtual result<node> load_common(const load_job&) const = 0;
@@ -122,6 +125,13 @@ struct strategy_model<S> final : sharded_saver_interface {
   }
   result<void> finish(const save_job& job, const save_receipts& all) const final {
     return self.finish(job, all);
+  }
+  result<bool> is_checkpoint(const any_store& root) const final {
+    if constexpr (requires { self.is_checkpoint(root); }) {
+      return self.is_checkpoint(root);
+    } else {
+      return false;
+    }
   }
   S self;
 };

@@ -75,6 +75,17 @@ struct saver {
                                       .common_version = all.common_strategy.version});
   }
 
+  /// Whether a directory has a `metadata.json` that names a backend of shards: Megatron-Core may
+  /// have written it as well as we, so it may be overwritten, and nothing else may.
+  template <class = void>
+  result<bool> is_checkpoint(const any_store& root) const {
+    const auto wrote = read_metadata(root);
+    if (wrote) return true;
+    const errc code = wrote.failure().code;
+    if (code == errc::not_found || code == errc::corrupt) return false;
+    return wrote.failure();
+  }
+
  private:
   static tensor_layout layout_of(const planned_tensor& tensor) {
     return {{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
