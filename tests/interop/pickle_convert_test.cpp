@@ -55,18 +55,25 @@ TEST_CASE("pickle: what JSON does not know is refused, with its place") {
 
 TEST_CASE("pickle: a small one that stands for a large tree meets its budget") {
   // Lists of ten times the one before: 10^12 values in 300 bytes.
-  std::string bytes = "\x80\x02]q"s + '\0';
+  std::string bytes = "\x80\x02(]q\0"s;
   for (char i = 1; i < 13; ++i) {
     bytes += "](";
     for (int n = 0; n < 10; ++n) bytes += "h"s + static_cast<char>(i - 1);
     bytes += "eq"s + i;
   }
-  bytes += std::string(1, '0') + "h\x0c";
-  std::string popped = "\x80\x02";  // the lists before are left on the stack: taken off again
-  bytes = "\x80\x02("s + bytes.substr(2, bytes.size() - 5) + "1h\x0c.";
+  bytes += "1h\x0c.";  // the others are taken off the stack
   const auto root = test::unpickle(bytes).value();
-  CHECK(torch::to_node(root, {.max_depth = 100, .max_values = 10000}).failure().code ==
-        errc::resource_limit);
+  CHECK(torch::to_node(root, {.max_values = 10000}).failure().code == errc::resource_limit);
+  // One text, as often as a byte or two says: as an element, and as a key.
+  std::string texts = "\x80\x02X\xe8\x03\0\0"s + std::string(1000, 'x') + "q\1"s + "0](";
+  std::string keys = texts.substr(0, texts.size() - 2) + "](";
+  for (int i = 0; i < 100; ++i) texts += "h\1", keys += "}h\1Ns";
+  for (const std::string& all : {texts, keys}) {
+    const auto many = test::unpickle(all + "e.").value();
+    CHECK(many.element_count() == 100);
+    CHECK(torch::to_node(many, {.max_text = 100000}));
+    CHECK(torch::to_node(many, {.max_text = 99999}).failure().code == errc::resource_limit);
+  }
 }
 
 TEST_CASE("pickle: the ways in which bytes are written") {

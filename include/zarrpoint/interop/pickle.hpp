@@ -20,11 +20,11 @@
 
 namespace zarrpoint::inline v0::torch {
 
-/// What a pickle may cost at most. A value takes some 80 bytes of memory, and at least one of the
-/// pickle.
+/// What a pickle may cost at most. A value takes some 80 bytes of memory, a call twice that, and
+/// each at least one byte of the pickle.
 struct pickle_limits {
   std::uint64_t max_bytes = std::uint64_t{256} << 20;
-  std::size_t max_values = std::size_t{1} << 22;  ///< also of the memo and of the stack
+  std::size_t max_values = std::size_t{1} << 21;  ///< also of the memo and of the stack
 };
 
 namespace detail {
@@ -303,10 +303,7 @@ class pickle_reader {
         if (stack_.size() == floor() && !marks_.empty()) return marks_.pop_back(), result<void>();
         return drop(pop());
       case pickle_op::pop_mark: return drop(pop_mark());
-      case pickle_op::dup: {
-        ZARRPOINT_TRY(at, top());
-        return push(at);
-      }
+      case pickle_op::dup: return top().and_then([this](pickle_index at) { return push(at); });
       case pickle_op::none: return push(pickle_none);
       case pickle_op::newtrue: return push(pickle_true);
       case pickle_op::newfalse: return push(pickle_false);

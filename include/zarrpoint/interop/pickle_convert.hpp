@@ -54,6 +54,7 @@ result<std::vector<std::byte>> to_bytes(const pickle_value& value, int levels = 
 struct pickle_node_limits {
   std::size_t max_depth = 100;
   std::size_t max_values = std::size_t{1} << 22;
+  std::size_t max_text = std::size_t{1} << 28;  ///< bytes of strings and keys
 };
 
 namespace detail {
@@ -74,7 +75,9 @@ class pickle_to_node {
       case pickle_kind::none: return node();
       case pickle_kind::boolean: return node(*value.to_bool());
       case pickle_kind::real: return node(*value.to_double());
-      case pickle_kind::string: return node(*value.if_string());
+      case pickle_kind::string:
+        ZARRPOINT_CHECK(charge(*value.if_string()));
+        return node(*value.if_string());
       case pickle_kind::integer:
         if (const auto narrow = value.to_int64()) return node(*narrow);
         if (const auto wide = value.to_uint64()) return node(*wide);
@@ -114,6 +117,15 @@ class pickle_to_node {
     return std::string(value.module()) + "." + std::string(value.name());
   }
 
+  /// One text may be there any number of times.
+  result<void> charge(const std::string& text) {
+    if (text.size() > limits_.max_text - text_)
+      return error{errc::resource_limit,
+                   "more than " + std::to_string(limits_.max_text) + " bytes of text"};
+    text_ += text.size();
+    return {};
+  }
+
   result<node> members_of(const pickle_value& value, std::size_t depth) {
     node::object out;
     std::unordered_map<std::string_view, std::size_t> places;
@@ -121,6 +133,7 @@ class pickle_to_node {
       const pickle_value key = value.key(i);
       const std::string* name = key.if_string();
       if (name == nullptr) return refuse("a dict with keys other than strings");
+      ZARRPOINT_CHECK(charge(*name));
       ZARRPOINT_TRY(one, convert(value.member(i), depth + 1).at(*name));
       const auto [place, is_new] = places.try_emplace(*name, out.size());
       if (is_new) {
@@ -134,6 +147,7 @@ class pickle_to_node {
 
   pickle_node_limits limits_;
   std::size_t values_ = 0;
+  std::size_t text_ = 0;
 };
 
 }  // namespace detail
