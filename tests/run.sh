@@ -107,7 +107,7 @@ conformance() {
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
 }
 cli() {
-  python_packages && cmake --preset dev &&
+  python_packages && cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
     cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
     "$venv/bin/python" tests/cli/run.py build/dev/tools/cli/zarrpoint build/cli
 }

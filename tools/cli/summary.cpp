@@ -16,7 +16,7 @@ namespace cli {
 
 namespace {
 
-constexpr zp::index_t edge = 3;
+constexpr zp::index_t edge_items = 3;
 constexpr zp::index_t all_up_to = 1000;
 constexpr zp::index_t most_shown = 100'000;
 
@@ -25,7 +25,7 @@ class shown_elements {
  public:
   shown_elements(const zp::dims& shape, bool all) : shape_(shape), kept_(shape) {
     for (std::size_t i = 0; i < shape.rank(); ++i) {
-      if (!all && shape[i] > 2 * edge) kept_[i] = 2 * edge;
+      if (!all && shape[i] > 2 * edge_items) kept_[i] = 2 * edge_items;
     }
   }
 
@@ -49,10 +49,10 @@ class shown_elements {
       zp::dims at(shape_.rank(), 0);
       zp::dims extent = kept_;
       for (std::size_t d = 0; d < shape_.rank(); ++d) {
-        if (has_gap(d)) extent[d] = edge;
+        if (has_gap(d)) extent[d] = edge_items;
         const auto axis = static_cast<std::size_t>(of.axes[d]);
-        const zp::index_t skipped = run[d] == 0 ? 0 : shape_[d] - edge;
-        at[d] = run[d] == 0 ? 0 : edge;
+        const zp::index_t skipped = run[d] == 0 ? 0 : shape_[d] - edge_items;
+        at[d] = run[d] == 0 ? 0 : edge_items;
         part.offset[axis] += skipped * part.step[axis];
         part.shape[axis] = extent[d];
       }
@@ -106,7 +106,7 @@ class layout {
     out_ += '[';
     const bool innermost = axis + 1 == of_.kept().rank();
     for (zp::index_t i = 0; i < of_.kept()[axis]; ++i) {
-      if (i == edge && of_.has_gap(axis)) {
+      if (i == edge_items && of_.has_gap(axis)) {
         innermost ? put_word("...", axis, false) : next_list(axis, "...");
       }
       if (innermost) {
