@@ -128,6 +128,9 @@ TEST_CASE("states that contradict each other are not merged") {
         "state \"a\": a map and a sharded tensor cannot be merged");
   CHECK(refusal({{"a", state::list{1, {}}}}, {{"a", state::list{{}}}}) ==
         "state \"a\": lists of 2 and of 1 elements cannot be merged");
+  const state two = state::list{1, 2};
+  CHECK(outline(merge(state::list{}, two).value()) == outline(two));
+  CHECK(outline(merge(two, state::list{}).value()) == outline(two));
   CHECK(refusal(1, 1) == "state: a value and a value cannot be merged");
 }
 

@@ -177,6 +177,12 @@ inline result<void> merge_into(state& into, const state& from, state_place& plac
   }
   state::list& elements = *into.if_list();
   const state::list& others = *from.if_list();
+  // A process without layers of its own says nothing of how many another has.
+  if (others.empty()) return {};
+  if (elements.empty()) {
+    elements = others;
+    return {};
+  }
   if (elements.size() != others.size())
     return place.failure(errc::invalid_argument, "lists of " + std::to_string(elements.size()) +
                                                      " and of " + std::to_string(others.size()) +
