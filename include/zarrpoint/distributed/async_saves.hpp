@@ -41,6 +41,16 @@ class async_saves {
     return {};
   }
 
+  /// A save like those in the background, which is complete on return, after all that were
+  /// scheduled before. Errors: its own, and those of `finalize`.
+  template <class = void>
+  result<group_save_report> save(const location& where, const state& tree,
+                                 const group_save_options& options = {}) {
+    ZARRPOINT_CHECK(schedule(where, tree, options));
+    ZARRPOINT_TRY(reports, finalize());
+    return std::move(reports.back());
+  }
+
   /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
   /// them. What a process did not get written is an error on all, and the checkpoint that was there
   /// before stays; later saves go on. Errors: the first of the failures, after all were finalized;

@@ -180,12 +180,7 @@ class any_strategy {
         id_{std::string(S::backend), S::version},
         companion_(companion_of<S>()),
         action_(S::action),
-        model_(std::make_shared<const detail::strategy_model<S>>(std::move(from))) {
-    static_assert(detail::is_whole_strategy<S>,
-                  "zarrpoint: a strategy lacks a member of its action: save_common needs "
-                  "save_common(job, node); save_sharded needs layout, write and finish; "
-                  "load_common needs load_common(job); load_sharded needs open(job)");
-  }
+        model_(model_of(std::move(from))) {}
 
   explicit operator bool() const noexcept { return model_ != nullptr; }
   const std::string& name() const noexcept { return name_; }
@@ -214,6 +209,20 @@ class any_strategy {
   const Interface* as(strategy_action action) const noexcept {
     return model_ != nullptr && action_ == action ? static_cast<const Interface*>(model_.get())
                                                   : nullptr;
+  }
+
+  template <class S>
+  static std::shared_ptr<const detail::strategy_interface> model_of(S from) {
+    constexpr bool whole = detail::is_whole_strategy<S>;
+    static_assert(whole,
+                  "zarrpoint: a strategy lacks a member of its action: save_common needs "
+                  "save_common(job, node); save_sharded needs layout, write and finish; "
+                  "load_common needs load_common(job); load_sharded needs open(job)");
+    if constexpr (whole) {
+      return std::make_shared<const detail::strategy_model<S>>(std::move(from));
+    } else {
+      return nullptr;
+    }
   }
 
   template <class S>

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+// EXPECT: the local value of a sharded tensor must be a tensor
+#include <zarrpoint/distributed/sharded.hpp>
+#include <zarrpoint/handler/blob.hpp>
+
+#include <vector>
+
+int main() {
+#ifdef ZP_OK
+  const std::vector<float> value(3);
+#else
+  const zarrpoint::json_text value{"{}"};
+#endif
+  return zarrpoint::shard("key", value) ? 0 : 1;
+}
