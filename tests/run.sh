@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing (Debian 12), then checks and tests everything.
 #
-#   bash tests/run.sh            all steps but the rows of other compilers and machines
+#   bash tests/run.sh            all steps but the rows of other compilers and machines, and Megatron-Core
 #   bash tests/run.sh dev tidy   only the named ones
 #
 # One line per step; what a failed one said stands in build/logs.
@@ -27,13 +27,15 @@ packages() {
     libxtensor-dev libcli11-dev libopenmpi-dev openmpi-bin python3 python3-venv
 }
 
-python_packages() {
-  [ -f "$venv/done" ] && cmp -s "$venv/done" tests/interop/requirements.txt && return
-  rm -rf "$venv" &&
-    "$python" -m venv "$venv" &&
-    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/interop/requirements.txt &&
-    cp tests/interop/requirements.txt "$venv/done"
+# packages_in VENV REQUIREMENTS
+packages_in() {
+  [ -f "$1/done" ] && cmp -s "$1/done" "$2" && return
+  rm -rf "$1" &&
+    "$python" -m venv "$1" &&
+    "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
+    cp "$2" "$1/done"
 }
+python_packages() { packages_in "$venv" tests/interop/requirements.txt; }
 
 format() {
   # Compared, since --dry-run of clang-format 14 objects to the end of each inline namespace, which
@@ -96,6 +98,13 @@ readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() {
   need_packages python3-torch && python_packages && "$venv/bin/python" tests/interop/run.py build/interop
 }
+# Megatron-Core itself: its PyTorch is that of PyPI, which brings CUDA, 4.7 GB in all.
+megatron() {
+  packages_in build/megatron-venv tests/interop/megatron_requirements.txt &&
+    g++ -std=c++20 -O1 -Iinclude tests/interop/megatron_exchange.cpp -o build/megatron_exchange \
+      -lzstd -lz -pthread &&
+    build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange
+}
 mpi() {
   need_packages libopenmpi-dev openmpi-bin &&
     cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
@@ -121,7 +130,7 @@ docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
 all="packages format layers docs dev readme compile_fail single_header consumers interop mpi conformance cli asan coverage tsan noexcept size fuzz tidy"
-rows="cxx23 clang19 aarch64" # other compilers and machines: only when named
+rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
 
 run_steps() {
   local step began status passed=0 failed=0
