@@ -87,9 +87,6 @@ struct sharded_functions {
 template <class T>
 consteval void require_sharded() {
   require_leaf<std::remove_const_t<T>>();
-  static_assert(savable<T>,
-                "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
-                "bytes (text, JSON) is a sharded_object");
 }
 
 }  // namespace detail
@@ -100,6 +97,10 @@ consteval void require_sharded() {
 /// `T` is any type with a handler of tensors; `const T` is never loaded into.
 template <class T>
 class sharded {
+  static_assert(savable<T>,
+                "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
+                "bytes (text, JSON) is a sharded_object");
+
  public:
   /// Of a value that is kept. Errors: those of `shard_metadata::check` and `check_value`.
   static result<sharded> make(shard_metadata metadata, T value) {
