@@ -3,7 +3,7 @@
 #include <zarrpoint/distributed/distribute.hpp>
 #include <zarrpoint/distributed/plan_save.hpp>
 
-#include "support/random_layout.hpp"
+#include "support/random_sharding.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/plan_save.hpp>
 
-#include "support/random_layout.hpp"
+#include "support/random_sharding.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <zarrpoint/distributed/validate_sharding.hpp>
 #include <zarrpoint/distributed/wire.hpp>
 
-#include "support/random_layout.hpp"
+#include "support/random_sharding.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,114 +2,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Random ways to spread tensors over processes, for the tests of what plans with them.
-
-#include <zarrpoint/distributed/save_plan.hpp>
-#include <zarrpoint/distributed/shard_table.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <random>
-#include <string>
-#include <utility>
 #include <vector>
 
-namespace test_support {
+namespace zarrpoint_test {
 
-using namespace zarrpoint;
-
+namespace zp = zarrpoint;
 using random_source = std::mt19937_64;
 
-inline index_t pick(random_source& random, index_t least, index_t most) {
-  return std::uniform_int_distribution<index_t>(least, most)(random);
+/// A number of [0, below).
+inline std::size_t pick(random_source& random, std::size_t below) {
+  return static_cast<std::size_t>(random() % below);
 }
 
-inline shard_metadata irregular(std::string key, const dims& global, const box& part) {
-  return {.key = std::move(key),
-          .type = dtype_kind::int16,
-          .local_shape = part.shape,
-          .global_shape = global,
-          .global_offset = part.offset};
+/// A shape of a rank up to `max_rank`, now and then with an extent of 0.
+inline zp::dims random_shape(random_source& random, std::size_t max_rank, std::size_t max_extent) {
+  zp::dims shape;
+  const std::size_t rank = pick(random, max_rank + 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool is_empty = pick(random, 40) == 0;
+    shape.push_back(is_empty ? 0 : static_cast<zp::index_t>(1 + pick(random, max_extent)));
+  }
+  return shape;
 }
 
-/// Cuts `whole` in two again and again, at places of no grid.
-inline void cut(random_source& random, const box& whole, int depth, std::vector<box>& out) {
-  if (depth == 0 || whole.rank() == 0) {
-    out.push_back(whole);
-    return;
-  }
-  const auto axis =
-      static_cast<std::size_t>(pick(random, 0, static_cast<index_t>(whole.rank()) - 1));
-  const index_t at = pick(random, 0, whole.shape[axis]);
-  box left = whole;
-  box right = whole;
-  left.shape[axis] = at;
-  right.offset[axis] += at;
-  right.shape[axis] -= at;
-  cut(random, left, depth - 1, out);
-  cut(random, right, depth - 1, out);
-}
+/// Where the elements of a shape lie in `size` bytes: distinct places in random order of the axes,
+/// with gaps and negative strides; with `broadcast` also axes of stride 0.
+struct layout {
+  zp::dims strides;
+  std::size_t first = 0;  ///< offset of element (0, ..., 0)
+  std::size_t size = 0;
+};
 
-/// Shards of a random tensor that tile it, each with replicas.
-inline std::vector<shard_metadata> random_tensor(random_source& random, const std::string& key) {
-  const index_t rank = pick(random, 0, 3);
-  std::vector<shard_metadata> out;
-  const auto prepended = static_cast<std::size_t>(pick(random, 0, std::min<index_t>(rank, 1)));
-  if (pick(random, 0, 1) == 0) {
-    shard_metadata shard{.key = key, .type = dtype_kind::int16, .fragmentation = dims{}};
-    shard.prepended_axes = prepended;
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(rank); ++axis) {
-      const index_t local = axis < prepended ? 1 : pick(random, 1, 3);
-      const index_t fragments = pick(random, 1, 4);
-      if (axis >= prepended) shard.local_shape.push_back(local);
-      shard.global_shape.push_back(local * fragments);
-      shard.fragmentation->push_back(fragments);
-      shard.global_offset.push_back(0);
-    }
-    const write_grid grid{shard.global_shape, [&] {
-                            dims cell(prepended, 1);
-                            for (const index_t n : shard.local_shape) cell.push_back(n);
-                            return cell;
-                          }()};
-    for (index_t i = 0; i < grid.cells().value(); ++i) {
-      shard.global_offset = grid.cell(i).offset;
-      out.push_back(shard);
-    }
-  } else {
-    dims global;
-    for (index_t axis = 0; axis < rank; ++axis) global.push_back(pick(random, 1, 9));
-    std::vector<box> boxes;
-    cut(random, box::whole(global), static_cast<int>(pick(random, 0, 4)), boxes);
-    for (const box& one : boxes) out.push_back(irregular(key, global, one));
+inline layout random_layout(random_source& random, const zp::dims& shape, std::size_t element,
+                            bool broadcast = false) {
+  std::vector<std::size_t> order(shape.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  if (pick(random, 2) == 0) std::shuffle(order.begin(), order.end(), random);
+  const bool has_gaps = pick(random, 2) == 0;
+  const bool has_negatives = pick(random, 3) == 0;
+  layout out{zp::dims(shape.rank(), 0), 0, 0};
+  std::size_t unit = element;
+  std::size_t last = 0;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const std::size_t axis = order[k];
+    if (has_gaps && pick(random, 2) == 0) unit += element * pick(random, 3) + pick(random, 2);
+    const auto extent = static_cast<std::size_t>(std::max<zp::index_t>(shape[axis], 1));
+    if (broadcast && pick(random, 4) == 0) continue;
+    const bool is_negative = has_negatives && pick(random, 2) == 0;
+    const auto stride = static_cast<zp::index_t>(unit);
+    out.strides[axis] = is_negative ? -stride : stride;
+    if (is_negative) out.first += unit * (extent - 1);
+    last += unit * (extent - 1);
+    unit *= extent;
   }
-  if (rank == static_cast<index_t>(prepended) || pick(random, 0, 1) == 0) return out;
-  std::vector<shard_metadata> flat;
-  for (const shard_metadata& one : out) {
-    const index_t volume = element_count(one.local_shape).value();
-    index_t start = 0;
-    for (bool last = false; !last;) {
-      last = pick(random, 0, 2) == 0;
-      const index_t stop = last ? volume : pick(random, start, volume);
-      flat.push_back(one);
-      flat.back().range = flat_range{start, stop};
-      start = stop;
-    }
-  }
-  return flat;
-}
-
-/// Gives shards and some replicas to random processes.
-inline std::vector<gathered_shard> spread(random_source& random,
-                                          const std::vector<shard_metadata>& shards, int ranks) {
-  std::vector<gathered_shard> out;
-  for (shard_metadata one : shards) {
-    out.push_back({static_cast<int>(pick(random, 0, ranks - 1)), one});
-    for (index_t copy = pick(random, 0, 2); copy > 0; --copy) {
-      one.replica = {0, copy};
-      out.push_back({static_cast<int>(pick(random, 0, ranks - 1)), one});
-    }
-  }
-  std::shuffle(out.begin(), out.end(), random);
+  out.size = last + element;
   return out;
 }
 
-}  // namespace test_support
+/// Calls `f(coordinate)` for every element of a shape, in row-major order: the naive reference.
+template <class F>
+void for_each_coordinate(const zp::dims& shape, F&& f) {
+  if (std::any_of(shape.begin(), shape.end(), [](zp::index_t n) { return n == 0; })) return;
+  zp::dims at(shape.rank(), 0);
+  while (true) {
+    f(static_cast<const zp::dims&>(at));
+    std::size_t i = shape.rank();
+    while (i > 0 && ++at[i - 1] == shape[i - 1]) at[--i] = 0;
+    if (i == 0) return;
+  }
+}
+
+/// Bytes from element (0, ..., 0) to the one at `at`.
+inline zp::index_t offset_of(const zp::dims& at, const zp::dims& strides) {
+  zp::index_t offset = 0;
+  for (std::size_t i = 0; i < at.rank(); ++i) offset += at[i] * strides[i];
+  return offset;
+}
+
+/// Bytes on the heap of exactly that many, so that a sanitizer sees every step outside.
+inline std::vector<std::byte> random_bytes(random_source& random, std::size_t size) {
+  std::vector<std::byte> out(size);
+  for (std::byte& b : out) b = static_cast<std::byte>(random() & 0xff);
+  return out;
+}
+
+}  // namespace zarrpoint_test
