@@ -74,6 +74,12 @@ class checkpoint {
     return out;
   }
 
+  /// The stored kind of a leaf, such as "array"; empty where others wrote it, or there is none.
+  std::string_view typestr(std::string_view name) const {
+    const stored_leaf* leaf = find(name);
+    return leaf != nullptr ? std::string_view(leaf->typestr) : std::string_view();
+  }
+
   /// What is known of a leaf before its data are read. Errors: `not_found`, `corrupt`,
   /// `unsupported` naming the data type or codec.
   template <class = void>

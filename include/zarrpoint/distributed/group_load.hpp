@@ -15,6 +15,7 @@
 #include <zarrpoint/distributed/state_ops.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -45,6 +46,7 @@ class group_load_operation {
   group_load_operation(const process_group& group, const group_load_options& options)
       : group_(group), options_(options) {
     group_.how = with_scratch(group_.how);
+    progress_ = std::exchange(group_.how.progress, {});  // of the whole, not of each tensor
   }
 
   result<group_load_report> run(const location& where, const state& request) {
@@ -145,13 +147,23 @@ class group_load_operation {
     return error{errc::not_found, checkpoint_.name + " has no tensor " + in_quotes(key)};
   }
 
-  /// Refused before a chunk is read.
+  /// Refused before a chunk is read. What the load makes must fit the caller's budget.
   result<void> check_requests() {
+    std::uint64_t to_make = 0;
     for (const sharded_tensor& tensor : tensors_) {
       ZARRPOINT_TRY(there, stored(tensor.key()));
       ZARRPOINT_CHECK(check_request(*there, tensor.metadata(), options_.storage.cast)
                           .at("load from " + checkpoint_.name));
+      ZARRPOINT_TRY(
+          bytes, byte_count(tensor.metadata().data_shape(), memory_size(tensor.metadata().type)));
+      bytes_ += bytes;
+      if (!tensor.has_data()) to_make += bytes;
     }
+    if (to_make > group_.how.limit.memory)
+      return error{errc::resource_limit, "load from " + checkpoint_.name + ": its tensors take " +
+                                             std::to_string(to_make) +
+                                             " bytes, more than limits::memory of " +
+                                             std::to_string(group_.how.limit.memory)};
     return {};
   }
 
@@ -169,6 +181,7 @@ class group_load_operation {
 
   result<void> read_alone() {
     std::atomic<std::uint64_t> bytes{0};
+    progress_meter meter(progress_, "load", bytes_);
     ZARRPOINT_CHECK(parallel_for(
         group_.how.executor, tensors_.size() + objects_.size(),
         [&](std::size_t i) -> result<void> {
@@ -176,7 +189,9 @@ class group_load_operation {
           sharded_tensor& tensor = tensors_[i];
           ZARRPOINT_TRY(there, stored(tensor.key()));
           ZARRPOINT_CHECK(load_shard(*there, tensor).at("load " + in_quotes(tensor.key())));
-          bytes += byte_count(tensor.metadata().data_spec()).value_or(0);
+          const std::uint64_t read = byte_count(tensor.metadata().data_spec()).value_or(0);
+          bytes += read;
+          meter.add(tensor.key(), read);
           return {};
         },
         {.stop = group_.how.stop}));
@@ -233,6 +248,8 @@ class group_load_operation {
   sharded_checkpoint checkpoint_;
   factory_merges merges_;
   state tree_;
+  progress_callback progress_;
+  std::uint64_t bytes_ = 0;  ///< of all tensors that are asked for
   key_set asked_;
   std::vector<sharded_tensor> tensors_;
   std::vector<sharded_object> objects_;

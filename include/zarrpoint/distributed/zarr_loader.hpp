@@ -33,14 +33,15 @@ class zarr_reader final : public sharded_reader {
     out->how_ = job.how;
     ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
     for (const std::string& key : opened.names()) {
-      ZARRPOINT_TRY(about, opened.metadata(key));
-      if (key == common_leaf && about.typestr == json_text::zarrpoint_handler::typestr) continue;
+      const std::string_view kind = opened.typestr(key);
+      if (key == common_leaf && kind == json_text::zarrpoint_handler::typestr) continue;
       ZARRPOINT_TRY(elements, opened.as_array(key));
-      if (about.typestr == object_kind) {
-        out->objects_.push_back({key, about.spec.shape, dims(about.spec.shape.rank(), 0)});
+      const tensor_spec spec = elements.spec();
+      if (kind == object_kind) {
+        out->objects_.push_back({key, spec.shape, dims(spec.shape.rank(), 0)});
         out->object_arrays_.push_back(std::move(elements));
       } else {
-        out->tensors_.push_back({key, about.spec, about.shard_shape});
+        out->tensors_.push_back({key, spec, elements.metadata().chunk_shape});
         out->arrays_.push_back(std::move(elements));
       }
     }

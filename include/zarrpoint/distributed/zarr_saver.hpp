@@ -9,11 +9,13 @@
 #include <zarrpoint/distributed/strategy.hpp>
 #include <zarrpoint/distributed/wire.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/handler/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -143,19 +145,19 @@ struct zarr_saver {
         ZARRPOINT_CHECK(detail::put_document(job.store, key, "zarr.json", one.array->document));
       for (const cell_write& cell : one.cells) steps.push_back({&one, &cell});
     }
-    const context how = with_scratch(job.how);
-    ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(),
-                                 [&](std::size_t i) -> result<void> {
-                                   const planned_array& array = *steps[i].writes->array;
-                                   chunk_digests own;
-                                   ZARRPOINT_CHECK(
-                                       write_cell(job, how, array, *steps[i].cell, own)
-                                           .at("save " + detail::in_quotes(array.tensor.key)));
-                                   const std::lock_guard lock(merging);
-                                   digests[array.tensor.key].merge(own);
-                                   return {};
-                                 },
-                                 {.stop = how.stop}));
+    context how = with_scratch(job.how);
+    progress_meter meter(std::exchange(how.progress, {}), "save", bytes_of(mine));
+    const auto write_step = [&](std::size_t i) -> result<void> {
+      const planned_array& array = *steps[i].writes->array;
+      chunk_digests own;
+      ZARRPOINT_CHECK(write_cell(job, how, array, *steps[i].cell, own)
+                          .at("save " + detail::in_quotes(array.tensor.key)));
+      meter.add(array.tensor.key, bytes_of(array, *steps[i].cell));
+      const std::lock_guard lock(merging);
+      digests[array.tensor.key].merge(own);
+      return {};
+    };
+    ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(), write_step, {.stop = how.stop}));
     for (const object_id& grid : mine.first_objects) {
       ZARRPOINT_TRY(key, store_key::parse(grid.key));
       ZARRPOINT_TRY(metadata, detail::object_layout(grid, job.options));
@@ -207,6 +209,17 @@ struct zarr_saver {
   }
 
  private:
+  static std::uint64_t bytes_of(const planned_array& array, const cell_write& cell) {
+    return byte_count(cell.part.shape, array.tensor.type.size()).value_or(0);
+  }
+  static std::uint64_t bytes_of(const shard_writes& mine) {
+    std::uint64_t bytes = 0;
+    for (const array_writes& one : mine.arrays) {
+      for (const cell_write& cell : one.cells) bytes += bytes_of(*one.array, cell);
+    }
+    return bytes;
+  }
+
   template <class = void>
   static result<void> write_cell(const save_job& job, const context& how,
                                  const planned_array& array, const cell_write& cell,
