@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/group_load.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/shard_values.hpp"
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace group_load_test {
+
+namespace {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+constexpr std::uint64_t seed = 31;
+
+shard_metadata half(std::string key, int rank, int ranks = 2) {
+  return from_rank_offsets(std::move(key), {dtype_kind::float32, {12 / ranks, 3}},
+                           {.offsets = {{0, rank, ranks}}})
+      .value();
+}
+
+sharded_object object_on(int rank) {
+  return sharded_object::make("o", json_text{"object " + std::to_string(rank)}, {{2}, {rank}, {}})
+      .value();
+}
+
+void save_halves(const location& where) {
+  CHECK(save_by(2, where, [](int rank) {
+          return state{
+              {"w", with_values(half("w", rank), seed)}, {"o", object_on(rank)}, {"step", 5}};
+        }) == "done");
+}
+
+/// Three ranks want thirds of what two wrote, and both objects.
+std::string load_thirds(const location& where, const group_load_options& options = {}) {
+  return load_by(
+      3, where,
+      [](int rank) {
+        return state{{"w", with_room(half("w", rank, 3))},
+                     {"o", state::list{object_on(0).without_data(), object_on(1).without_data()}}};
+      },
+      [](int, const group_load_report& report) {
+        std::string wrong = wrong_in(*report.loaded.find("w")->if_tensor(), seed);
+        for (int i = 0; i < 2; ++i) {
+          if (!(*report.loaded.find("o/" + std::to_string(i))->if_object() == object_on(i)))
+            wrong += "object";
+        }
+        if (report.loaded.get<int>("step").value_or(0) != 5) wrong += "step";
+        return wrong;
+      },
+      options);
+}
+
+/// Whether it is one error that all ranks have, or all is well; never silent damage.
+bool is_one_answer(const std::string& said) {
+  return said.find("wrong: ") == said.npos && said.find("; rank 2: ") == said.npos;
+}
+
+}  // namespace
+
+TEST_CASE("load: what damages a checkpoint is told on all ranks, and nothing is made up") {
+  const test::temp_directory folder;
+  const std::string path = folder / "ckpt";
+  save_halves(path);
+  for (const bool once : {false, true}) CHECK(load_thirds(path, {.read_once = once}) == "done");
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  REQUIRE(files.size() == 9);
+  int refused = 0;
+  for (const auto& file : files) {
+    CAPTURE(file.string());
+    const std::string good = test::read_file(file);
+    const bool is_chunk = file.string().find("/c/") != std::string::npos;
+    const auto check = [&](bool must_fail) {
+      for (const bool once : {false, true}) {
+        const std::string said = load_thirds(path, {.read_once = once});
+        CAPTURE(said);
+        CHECK(is_one_answer(said));
+        if (said != "done") ++refused;
+        if (must_fail) CHECK(said != "done");
+        if (must_fail && is_chunk)
+          CHECK((said.find("\"w\"") != said.npos || said.find("\"o/shard_") != said.npos ||
+                 said.find("common_state") != said.npos));
+      }
+    };
+    test::write_file(file, good.substr(0, good.size() / 2));
+    check(is_chunk);
+    std::string flipped = good;
+    flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x40);
+    test::write_file(file, flipped);
+    check(is_chunk);
+    test::write_file(file, "");
+    check(is_chunk);
+    std::filesystem::remove(file);
+    check(is_chunk);
+    test::write_file(file, good);
+  }
+  // All of the four chunks, and the root's document.
+  CHECK(refused >= 2 * 4 * 5 + 8);
+  CHECK(load_thirds(path) == "done");
+}
+
+TEST_CASE("load: another dtype needs a cast, another grid of objects is refused") {
+  const memory_store store;
+  save_halves(store);
+  const auto nothing = [](int, const group_load_report&) { return std::string(); };
+  for (const bool once : {false, true}) {
+    const auto request = [](int rank) {
+      shard_metadata one = half("w", rank);
+      if (rank == 1) one.type = dtype_kind::float64;
+      return state{{"w", sharded_tensor(one)}};
+    };
+    CHECK(
+        load_by(2, store, request, nothing, {.read_once = once}) ==
+        "dtype_mismatch: rank 1: load from memory:: tensor \"w\": stored dtype is float32, wanted "
+        "float64; load_options::cast converts");
+    CHECK(load_by(2, store, request, nothing, {.storage = {.cast = true}, .read_once = once}) ==
+          "done");
+    const auto object = [](int rank) {
+      return state{{"o", sharded_object::request("o", {{3}, {rank}, {}}).value()}};
+    };
+    const std::string said = load_by(2, store, object, nothing, {.read_once = once});
+    CAPTURE(said);
+    CHECK(said.starts_with("shape_mismatch: "));
+    CHECK(said.find("objects are not resharded") != said.npos);
+    CHECK(said.find("rank 0: shape") == said.npos);
+  }
+}
+
+TEST_CASE("load: a tensor is asked for as an object, and the other way round") {
+  const memory_store store;
+  save_halves(store);
+  const auto nothing = [](int, const group_load_report&) { return std::string(); };
+  for (const bool once : {false, true}) {
+    for (const strictness mode :
+         {strictness::assume_ok_unexpected, strictness::raise_all, strictness::ignore_all}) {
+      const std::string tensor_of_object =
+          load_by(2, store,
+                  [](int rank) {
+                    return state{{"x", sharded_tensor(half("o", rank))},
+                                 {"w", sharded_tensor(half("w", rank))}};
+                  },
+                  nothing, {.strict = mode, .read_once = once});
+      CHECK(tensor_of_object == "not_found: ranks 0, 1: memory: has no tensor \"o\"");
+      const std::string object_of_tensor =
+          load_by(2, store,
+                  [](int rank) {
+                    return state{{"x", sharded_object::request("w", {{2}, {rank}, {}}).value()},
+                                 {"o", object_on(rank).without_data()}};
+                  },
+                  nothing, {.strict = mode, .read_once = once});
+      CAPTURE(object_of_tensor);
+      CHECK(object_of_tensor.starts_with("not_found: "));
+      CHECK(object_of_tensor.find("no object \"w\"") != object_of_tensor.npos);
+    }
+  }
+}
+
+TEST_CASE("load: read-only values, contradicting trees and requests that overlap") {
+  const memory_store store;
+  save_halves(store);
+  const auto nothing = [](int, const group_load_report&) { return std::string(); };
+  const std::string read_only = load_by(
+      2, store,
+      [](int rank) {
+        return state{
+            {"w", sharded<const std::vector<float>>::make(half("w", rank), std::vector<float>(18))
+                      .value()}};
+      },
+      nothing);
+  CHECK(read_only.find("its local value is read-only") != read_only.npos);
+  // "step" is a common value of the checkpoint.
+  const std::string both = load_by(
+      2, store,
+      [](int rank) {
+        return state{{"step", sharded_tensor(half("w", rank))}};
+      },
+      nothing);
+  CHECK(both.starts_with("invalid_argument: "));
+  CHECK(both.find("\"step\"") != both.npos);
+  // All may ask for the same main replica, unless it is to be validated.
+  const auto same = [](int) { return state{{"w", sharded_tensor(half("w", 0, 1))}}; };
+  CHECK(load_by(2, store, same, nothing) == "done");
+  const std::string validated = load_by(2, store, same, nothing, {.validate = true});
+  CAPTURE(validated);
+  CHECK(validated.starts_with("invalid_argument: "));
+  CHECK(validated.find("\"w\"") != validated.npos);
+}
+
+TEST_CASE("load: a rank that dies is named, and nobody waits") {
+  const memory_store store;
+  save_halves(store);
+  for (const bool once : {false, true}) {
+    const auto results = thread_world::run(3, [&](const thread_communicator& self) -> result<void> {
+      if (self.rank() == 2) return error{errc::io, "out of power"};
+      return load(store, state{{"w", sharded_tensor(half("w", self.rank()))}}, group_of(self),
+                  {.read_once = once})
+          .transform([](const auto&) {});
+    });
+    for (int rank = 0; rank < 2; ++rank) {
+      const auto& one = results[static_cast<std::size_t>(rank)];
+      REQUIRE_FALSE(one);
+      CHECK(one.failure().code == errc::unavailable);
+      CHECK(one.failure().message.find("rank 2 is gone") != std::string::npos);
+      CHECK(one.failure().message.find("out of power") != std::string::npos);
+    }
+  }
+}
+
+}  // namespace group_load_test
