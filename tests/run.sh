@@ -111,6 +111,7 @@ mpi() {
     cmake --build build/mpi -j "$jobs" --target mpi_test &&
     ctest --test-dir build/mpi -R '^mpi$' --output-on-failure --no-tests=error
 }
+parallel() { bash examples/parallel/run.sh; }
 conformance() {
   python_packages && "$venv/bin/python" tests/conformance/run.py build/conformance &&
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
@@ -129,7 +130,7 @@ fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-60}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop mpi conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop mpi parallel conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
 
 run_steps() {

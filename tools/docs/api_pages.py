@@ -26,7 +26,8 @@ LAYERS = {
     "codec": "Chains of codecs, and what a codec of yours has to do.",
     "memory": "Tensors, views, memory resources and spaces.",
     "exec": "Executors, progress, stopping, results that are being made.",
-    "interop": "Layouts of others: safetensors.",
+    "distributed": "One checkpoint of many processes: sharded tensors, states, saving and loading together.",
+    "interop": "Layouts of others: safetensors, Megatron-Core, torch.save; MPI.",
     "zarr": "Metadata of Zarr v2 and v3 as plain structs, and their JSON.",
     "core": "Values without policy: dtypes, shapes, boxes, errors, results.",
 }
