@@ -9,7 +9,10 @@
 #include <zarrpoint/distributed/dcp_view.hpp>
 #include <zarrpoint/distributed/group_load.hpp>
 #include <zarrpoint/distributed/group_save.hpp>
+#include <zarrpoint/distributed/iterations.hpp>
 #include <zarrpoint/distributed/narrow.hpp>
+#include <zarrpoint/distributed/optimizer_state.hpp>
+#include <zarrpoint/distributed/rank_mesh.hpp>
 #include <zarrpoint/distributed/split_factory.hpp>
 #include <zarrpoint/distributed/state_diff.hpp>
 #include <zarrpoint/distributed/stored_metadata.hpp>

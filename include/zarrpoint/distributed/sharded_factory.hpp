@@ -72,6 +72,11 @@ class sharded_factory {
   const std::string& key() const noexcept { return key_; }
   const replica_id& replica() const noexcept { return replica_; }
   bool has_data() const noexcept { return data_.has_value(); }
+  /// The value, if it is a `T`; null otherwise.
+  template <class T>
+  const T* get() const noexcept {
+    return data_ ? data_->get<T>() : nullptr;
+  }
 
   /// Errors: `invalid_argument` without a key.
   result<void> validate() const {
