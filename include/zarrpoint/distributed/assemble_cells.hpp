@@ -46,14 +46,10 @@ inline box relative_to(const box& of, const box& part) {
 }
 
 /// What is there now, in memory of its own, so that the caller may change its tensor.
-inline result<staged> copy_of(const host_view& from, memory_resource& resource) {
-  ZARRPOINT_TRY(bytes, byte_count(from.spec()));
-  ZARRPOINT_TRY(owned, buffer::allocate(bytes, resource));
-  copy_elements(dense_view(owned.data(), from.spec()), from);
-  staged out;
-  out.view = dense_view(static_cast<const std::byte*>(owned.data()), from.spec());
-  out.owned = std::move(owned);
-  return out;
+inline result<tensor> copy_of(const host_view& from, memory_resource& resource) {
+  ZARRPOINT_TRY(out, tensor::make(from.spec(), resource));
+  copy_elements(out.mutable_view(), from);
+  return std::move(out);
 }
 
 /// A cell, or a part of it, of a shard that is not flat.
@@ -84,6 +80,12 @@ class cell_assembler {
         for (const cell_source& source : part_.plan.sources_of(cell)) {
           if (source.shard < sent.size() && sent[source.shard]) continue;
           ZARRPOINT_TRY(shard, shard_of(source));
+          if (tensor.type.is_variable())
+            return error{errc::unsupported, "flat pieces of \"" + tensor.key +
+                                                "\", whose elements have no fixed size, cannot be "
+                                                "sent to another process"};
+          if (cell.writer < 0 || cell.writer >= ranks)
+            return error{errc::corrupt, "plan: there is no rank " + std::to_string(cell.writer)};
           ZARRPOINT_TRY(elements, shard->stage(resource));
           sent[source.shard] = true;
           message& to = out[static_cast<std::size_t>(cell.writer)];
@@ -130,9 +132,9 @@ class cell_assembler {
           if (copies) {
             ZARRPOINT_TRY(now, stage_part(*shard, write.part, resource));
             ZARRPOINT_TRY(kept, copy_of(now.view, resource));
-            auto shared = std::make_shared<const staged>(std::move(kept));
+            auto shared = std::make_shared<const zarrpoint::tensor>(std::move(kept));
             write.stage = [shared](memory_resource&) -> result<staged> {
-              return staged{shared->view, {}};
+              return staged{shared->view(), {}};
             };
           } else {
             write.stage = [shard = *shard, at = write.part](memory_resource& into) {
@@ -205,7 +207,8 @@ class cell_assembler {
       }
       const auto from = static_cast<std::size_t>(source.rank);
       const std::size_t bytes = static_cast<std::size_t>(range.size()) * size;
-      if (from >= pieces.size() || pieces[from].size() - taken[from] < bytes)
+      if (from >= pieces.size() || cell.type.is_variable() ||
+          pieces[from].size() - taken[from] < bytes)
         return error{errc::corrupt,
                      "rank " + std::to_string(source.rank) + " sent too little of a flat range"};
       if (bytes != 0) std::memcpy(to.data, pieces[from].data() + taken[from], bytes);

@@ -52,8 +52,9 @@ class group_load_operation {
   result<group_load_report> run(const location& where, const state& request) {
     const any_communicator& ranks = group_.ranks;
     ZARRPOINT_CHECK(agree(ranks, guarded([&] { return prepare(where, request); })));
+    ZARRPOINT_CHECK(check_identity());
     ZARRPOINT_CHECK(match());
-    ZARRPOINT_CHECK(agree(ranks, check_requests()));
+    ZARRPOINT_CHECK(agree(ranks, guarded([&] { return check_requests(); })));
     if (options_.validate) ZARRPOINT_CHECK(validate());
     if (options_.read_once) {
       ZARRPOINT_CHECK(read_together());
@@ -87,6 +88,21 @@ class group_load_operation {
     });
   }
 
+  /// Processes open a path one after the other, and a save may replace what is there: parts of two
+  /// checkpoints make no state.
+  result<void> check_identity() {
+    const std::string identity = checkpoint_.shards->identity();
+    const bytes_view mine = as_bytes(identity);
+    ZARRPOINT_TRY(of_root, broadcast(group_.ranks, message(mine.begin(), mine.end())));
+    if (as_text(of_root) == identity) return agree(group_.ranks, result<void>());
+    return agree(group_.ranks,
+                 result<void>(error{errc::invalid_argument,
+                                    checkpoint_.name +
+                                        " is not the checkpoint that rank 0 "
+                                        "opened: it is at another place, or a save replaced it "
+                                        "in between"}));
+  }
+
   /// What the strictness mode makes of keys that only one side has.
   result<void> match() {
     const strictness mode = options_.strict;
@@ -103,12 +119,12 @@ class group_load_operation {
       if (mode == strictness::return_all || mode == strictness::return_unexpected)
         report_.unexpected = keys.unexpected;
       if (!keys.unexpected.empty()) {
-        ZARRPOINT_CHECK(agree(group_.ranks, leave_out(keys.unexpected)));
+        ZARRPOINT_CHECK(agree(group_.ranks, guarded([&] { return leave_out(keys.unexpected); })));
       } else {
         ZARRPOINT_CHECK(agree(group_.ranks, result<void>()));
       }
     }
-    return agree(group_.ranks, collect());
+    return agree(group_.ranks, guarded([&] { return collect(); }));
   }
 
   result<void> leave_out(const key_set& unexpected) {
@@ -169,14 +185,16 @@ class group_load_operation {
 
   /// Whether what all processes ask for makes sense together.
   result<void> validate() {
-    ZARRPOINT_TRY(described, agree(group_.ranks, describe_state({tensors_, objects_, {}}, {})));
+    ZARRPOINT_TRY(described, agree(group_.ranks, guarded([&] {
+                                     return describe_state({tensors_, objects_, {}}, {});
+                                   })));
     ZARRPOINT_TRY(all, gather(group_.ranks, std::move(described)));
     const auto check = [&]() -> result<void> {
       if (group_.ranks.rank() != 0) return {};
       ZARRPOINT_TRY(states, read_descriptions(all));
       return validate_sharding(states.shards, states.objects);
     };
-    return agree(group_.ranks, check());
+    return agree(group_.ranks, guarded(check));
   }
 
   result<void> read_alone() {

@@ -47,6 +47,9 @@ class plan_cache {
   friend class detail::group_save_operation;
 
   message description_;  ///< what the process brought
+  strategy_id saver_;
+  int ranks_ = 0;  // of how many, and which of them it was
+  int rank_ = 0;
   detail::process_part part_;
   std::vector<planned_array> arrays_;  // of rank 0
   std::vector<object_id> objects_;
@@ -143,23 +146,28 @@ class group_save_operation {
     ZARRPOINT_TRY(of_root, broadcast(ranks, digest_of(mine)));
     message differing;
     if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
-    ZARRPOINT_TRY(described, agree(ranks, describe_state(prepared_, differing)));
+    ZARRPOINT_TRY(described,
+                  agree(ranks, guarded([&] { return describe_state(prepared_, differing); })));
     ZARRPOINT_TRY(known, is_known(described));
     if (known) return plan_again();
     message kept = options_.plans != nullptr ? described : message{};
     ZARRPOINT_TRY(all, gather(ranks, std::move(described)));
     result<std::vector<message>> parts = std::vector<message>{};
-    if (is_root()) parts = plan_all(all);
+    // An exception of a strategy must not leave the others waiting.
+    if (is_root()) parts = guarded([&] { return plan_all(all); });
     ZARRPOINT_TRY(part, scatter_result(ranks, std::move(parts)));
     const auto decode = [&]() -> result<void> {
       ZARRPOINT_TRY(decoded, decode_part(part));
       part_ = std::move(decoded);
       return join();
     };
-    ZARRPOINT_CHECK(agree(ranks, decode()));
+    ZARRPOINT_CHECK(agree(ranks, guarded(decode)));
     if (options_.plans != nullptr) {
       plan_cache& cache = *options_.plans;
       cache.description_ = std::move(kept);
+      cache.saver_ = saver_.id();
+      cache.ranks_ = ranks.size();
+      cache.rank_ = ranks.rank();
       cache.part_ = part_;
       cache.arrays_ = arrays_;
       cache.objects_ = objects_;
@@ -170,10 +178,16 @@ class group_save_operation {
   /// Whether every process brings what it brought the last time.
   result<bool> is_known(const message& described) const {
     if (options_.plans == nullptr) return false;
-    const bool mine = !described.empty() && options_.plans->description_ == described;
-    ZARRPOINT_TRY(all, all_gather(group_.ranks, message{mine ? std::byte{1} : std::byte{0}}));
-    return std::all_of(all.begin(), all.end(), [](const message& one) {
-      return one.size() == 1 && one.front() == std::byte{1};
+    const plan_cache& kept = *options_.plans;
+    const any_communicator& ranks = group_.ranks;
+    const bool mine = !described.empty() && kept.description_ == described &&
+                      kept.saver_ == saver_.id() && kept.ranks_ == ranks.size() &&
+                      kept.rank_ == ranks.rank();
+    // A process that missed a save has the plan of another, though it may bring the same.
+    const bytes_view id = as_bytes(kept.part_.plan_id);
+    ZARRPOINT_TRY(all, all_gather(ranks, mine ? message(id.begin(), id.end()) : message{}));
+    return !all.front().empty() && std::all_of(all.begin(), all.end(), [&](const message& one) {
+      return one == all.front();
     });
   }
 
@@ -191,9 +205,9 @@ class group_save_operation {
       const bytes_view bytes = as_bytes(name);
       return message(bytes.begin(), bytes.end());
     };
-    ZARRPOINT_TRY(name, broadcast_result(group_.ranks, open()));
+    ZARRPOINT_TRY(name, broadcast_result(group_.ranks, guarded(open)));
     part_.staged_name = as_text(name);
-    return agree(group_.ranks, join());
+    return agree(group_.ranks, guarded([&] { return join(); }));
   }
 
   static message digest_of(bytes_view text) {
@@ -217,7 +231,8 @@ class group_save_operation {
     objects_ = planned.grids;
     report_.warnings = std::move(planned.warnings);
     const std::string staged = publication_ ? publication_->staged_name() : std::string();
-    return planner.parts_of(planned, arrays_, {group_.ranks.size(), staged, report_.warnings});
+    return planner.parts_of(planned, arrays_,
+                            {group_.ranks.size(), random_id(), staged, report_.warnings});
   }
 
   result<void> open_target() {
@@ -239,12 +254,23 @@ class group_save_operation {
     // A store that the processes share, being threads: in place, as `save` writes to a store that
     // cannot publish.
     job_.emplace(save_job{beneath(target), storage, group_.how});
+    ZARRPOINT_TRY(replaces, holds_checkpoint(job_->store));
     ZARRPOINT_CHECK(erase_root_document(job_->store));
-    if (!storage.overwrite) return {};
-    // What may be overwritten may be of another layout, which must not show through.
+    if (!replaces) return {};
+    // It may be of another layout, which must not show through.
     const auto erased = job_->store.erase_all(store_key::root());
     if (erased || erased.failure().code == errc::unsupported) return {};
     return erased.failure();
+  }
+
+  /// Of a target that may be replaced, whether it is there.
+  result<bool> holds_checkpoint(const any_store& root) const {
+    for (const std::string_view name : {"zarr.json", ".zgroup", ".zattrs", ".zarray"}) {
+      ZARRPOINT_TRY(key, store_key::parse(name));
+      ZARRPOINT_TRY(document, root.open(key));
+      if (document != nullptr) return true;
+    }
+    return saver_.sharded_saver()->is_checkpoint(root);
   }
 
   /// Refuses a target that is there and must not be replaced.
@@ -285,12 +311,14 @@ class group_save_operation {
     const cell_assembler assembler(part_, prepared_.tensors, ranks.rank());
     std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
     if (part_.exchanges) {
-      ZARRPOINT_TRY(outgoing, agree(ranks, assembler.pieces(ranks.size(), resource)));
+      ZARRPOINT_TRY(
+          outgoing,
+          agree(ranks, guarded([&] { return assembler.pieces(ranks.size(), resource); })));
       ZARRPOINT_TRY(incoming, ranks.exchange(std::move(outgoing)));
       pieces = std::move(incoming);
     }
-    auto writes = assembler.assemble(pieces, resource, copies);
-    ZARRPOINT_TRY(mine, agree(ranks, std::move(writes)));
+    ZARRPOINT_TRY(
+        mine, agree(ranks, guarded([&] { return assembler.assemble(pieces, resource, copies); })));
     writes_ = std::move(mine);
     for (const sharded_object& object : prepared_.objects) {
       if (object.replica().is_main()) writes_.objects.push_back(object);

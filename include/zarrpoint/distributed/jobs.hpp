@@ -104,6 +104,9 @@ class sharded_reader {
   sharded_reader& operator=(const sharded_reader&) = delete;
   virtual ~sharded_reader() = default;
 
+  /// Another one for each save, so that processes know whether they opened the same checkpoint;
+  /// empty where the format has no such thing.
+  virtual std::string identity() const { return {}; }
   /// Sorted by key.
   virtual std::span<const stored_tensor> tensors() const = 0;
   /// Every grid of objects, sorted by key; its offsets mean nothing. None where the format has no

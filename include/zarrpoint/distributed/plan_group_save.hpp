@@ -37,6 +37,7 @@ struct group_plan {
 /// What the parts have in common.
 struct part_context {
   int ranks = 1;
+  std::string plan_id;
   std::string staged_name;
   std::vector<std::string> warnings;
 };
@@ -78,10 +79,13 @@ struct group_planner {
                                         std::span<const planned_array> arrays,
                                         const part_context& about) const {
     ZARRPOINT_TRY(plans, split_plan(planned.plan, about.ranks));
-    std::map<std::string_view, const planned_array*> by_key;
+    std::map<std::string_view, array_text> by_key;
     std::map<std::string_view, int> putters;
     bool exchanges = false;
-    for (const planned_array& array : arrays) by_key.emplace(array.tensor.key, &array);
+    for (const planned_array& array : arrays)
+      by_key.emplace(array.tensor.key,
+                     array_text{static_cast<std::uint64_t>(array.metadata.zarr_format),
+                                dump_json(array.document, json_style::compact)});
     for (const planned_tensor& tensor : planned.plan.tensors) {
       const auto cells = planned.plan.cells_of(tensor);
       putters.emplace(tensor.key, cells.empty() ? 0 : cells.front().writer);
@@ -94,20 +98,20 @@ struct group_planner {
     std::vector<message> out;
     for (int rank = 0; rank < about.ranks; ++rank) {
       process_part part;
+      std::vector<const array_text*> texts;
       part.plan = std::move(plans[static_cast<std::size_t>(rank)]);
       for (const planned_tensor& tensor : part.plan.tensors) {
-        planned_array array = *by_key.at(tensor.key);
-        array.tensor = tensor;
-        part.arrays.push_back(std::move(array));
+        texts.push_back(&by_key.at(tensor.key));
         part.puts_document.push_back(putters.at(tensor.key) == rank);
       }
       for (std::size_t i = 0; i < planned.grids.size(); ++i) {
         if (planned.grid_writers[i] == rank) part.first_objects.push_back(planned.grids[i]);
       }
+      part.plan_id = about.plan_id;
       part.staged_name = about.staged_name;
       part.warnings = about.warnings;
       part.exchanges = exchanges;
-      out.push_back(encode_part(part));
+      out.push_back(encode_part(part, texts));
     }
     return out;
   }

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,18 +29,26 @@ struct process_part {
   std::vector<bool> puts_document;    ///< for each of them
   std::vector<object_id> first_objects;
   zarrpoint::save_plan plan;
+  std::string plan_id;      ///< another one for each plan that is made
   std::string staged_name;  ///< of the tree to write to; empty: the target itself
   std::vector<std::string> warnings;
   bool exchanges = false;  ///< whether any process sends flat pieces to another
 };
 
+/// The document of an array as text: made once, though many processes may be told of it.
+struct array_text {
+  std::uint64_t zarr_format = 3;
+  std::string document;
+};
+
+/// `arrays` are those of the plan, in its order; `part.arrays` is not looked at.
 template <class = void>
-message encode_part(const process_part& part) {
+message encode_part(const process_part& part, std::span<const array_text* const> arrays) {
   wire_writer to;
   to.bytes(encode_plan(part.plan));
-  for (std::size_t i = 0; i < part.arrays.size(); ++i) {
-    to.number(static_cast<std::uint64_t>(part.arrays[i].metadata.zarr_format));
-    to.text(dump_json(part.arrays[i].document, json_style::compact));
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    to.number(arrays[i]->zarr_format);
+    to.text(arrays[i]->document);
     to.flag(part.puts_document[i]);
   }
   to.number(part.first_objects.size());
@@ -47,6 +56,7 @@ message encode_part(const process_part& part) {
     to.text(grid.key);
     to.shape(grid.global_shape);
   }
+  to.text(part.plan_id);
   to.text(part.staged_name);
   to.number(part.warnings.size());
   for (const std::string& warning : part.warnings) to.text(warning);
@@ -79,6 +89,7 @@ result<process_part> decode_part(bytes_view from_root) {
     grid.global_offset = dims(grid.global_shape.rank(), 0);
     out.first_objects.push_back(std::move(grid));
   }
+  out.plan_id = from.text();
   out.staged_name = from.text();
   for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
     out.warnings.push_back(from.text());

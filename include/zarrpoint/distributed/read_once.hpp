@@ -50,13 +50,22 @@ class once_reader {
   result<std::uint64_t> read(std::vector<sharded_tensor>& tensors,
                              std::vector<sharded_object>& objects) {
     const any_communicator& ranks = group_.ranks;
-    ZARRPOINT_TRY(mine, agree(ranks, describe_state({tensors, objects, {}}, {})));
+    ZARRPOINT_TRY(mine, agree(ranks, guarded([&] {
+                                return describe_state({tensors, objects, {}}, {});
+                              })));
     ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
-    ZARRPOINT_TRY(states, agree(ranks, read_descriptions(described)));
-    shared_requests all = requests_of(states);
-    ZARRPOINT_TRY(order, choose_readers(states.shards, all));
+    ZARRPOINT_TRY(states, agree(ranks, guarded([&] { return read_descriptions(described); })));
+    shared_requests all;
+    ZARRPOINT_TRY(order, agree(ranks, guarded([&] {
+                                 all = requests_of(states);
+                                 return choose_readers(states.shards, all);
+                               })));
     std::uint64_t bytes = 0;
     for (std::size_t begin = 0; begin < order.size();) {
+      if (is_for_all(*order[begin])) {
+        ZARRPOINT_CHECK(read_for_all(*order[begin++], tensors, bytes));
+        continue;
+      }
       const std::size_t end = end_of_round(order, begin);
       const std::span<shared_request* const> round(order.data() + begin, end - begin);
       auto outgoing = guarded([&] { return read_round(round, tensors, objects, bytes); });
@@ -70,7 +79,8 @@ class once_reader {
   }
 
  private:
-  // What a process has in hand for others at a time, at most, but for one tensor.
+  // What a process has in hand for others at a time, at most, but for copies of one tensor for
+  // fewer than half of the others.
   static constexpr std::uint64_t bytes_of_round = std::uint64_t{64} << 20;
 
   template <class = void>
@@ -88,6 +98,8 @@ class once_reader {
       id.shape(about.local_shape);
       id.flag(about.range.has_value());
       if (about.range) id.shape({about.range->start, about.range->stop});
+      // Elements of no fixed size are not sent: who asks for them reads them.
+      if (about.type.is_variable()) id.number(i);
       add(out, std::move(id), byte_count(about.data_spec()).value_or(0),
           {states.shards.rank(i), states.shards.position(i)});
       ++tensors_of[states.shards.rank(i)];
@@ -132,13 +144,43 @@ class once_reader {
   std::size_t end_of_round(const std::vector<shared_request*>& order, std::size_t begin) const {
     std::vector<std::uint64_t> sent(static_cast<std::size_t>(group_.ranks.size()), 0);
     std::size_t end = begin;
-    for (; end < order.size(); ++end) {
+    for (; end < order.size() && !is_for_all(*order[end]); ++end) {
       std::uint64_t& of_reader = sent[static_cast<std::size_t>(order[end]->reader.rank)];
       const std::uint64_t more = order[end]->bytes * (order[end]->holders.size() - 1);
       if (of_reader != 0 && more > 0 && of_reader + more > bytes_of_round) break;
       of_reader += more;
     }
     return end;
+  }
+
+  /// Whether it is a tensor of which a copy for each who wants it would take much memory of the
+  /// reader, and which most processes want: then all get it, each from another.
+  bool is_for_all(const shared_request& one) const {
+    const std::uint64_t copies = one.holders.size();
+    return copies > 1 && one.bytes > bytes_of_round / copies &&
+           2 * copies > static_cast<std::uint64_t>(group_.ranks.size());
+  }
+
+  template <class = void>
+  result<void> read_for_all(const shared_request& one, std::vector<sharded_tensor>& tensors,
+                            std::uint64_t& bytes) {
+    const any_communicator& ranks = group_.ranks;
+    result<message> elements = message{};
+    if (one.reader.rank == ranks.rank()) {
+      elements = guarded([&] { return read_tensor(tensors[one.reader.position], true); });
+      bytes += one.bytes;
+    }
+    ZARRPOINT_TRY(read, broadcast_result(ranks, std::move(elements), one.reader.rank));
+    return agree(ranks, guarded([&]() -> result<void> {
+                   for (const shared_request::holder& holder : one.holders) {
+                     const bool is_reader =
+                         holder.rank == one.reader.rank && holder.position == one.reader.position;
+                     if (holder.rank != ranks.rank() || is_reader) continue;
+                     ZARRPOINT_CHECK(place(tensors[holder.position], read)
+                                         .at("from rank " + std::to_string(one.reader.rank)));
+                   }
+                   return {};
+                 }));
   }
 
   template <class = void>

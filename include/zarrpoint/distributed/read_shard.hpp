@@ -8,6 +8,7 @@
 #include <zarrpoint/distributed/jobs.hpp>
 #include <zarrpoint/distributed/shard_geometry.hpp>
 #include <zarrpoint/distributed/sharded.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
@@ -88,7 +89,19 @@ inline result<void> read_common_part(const sharded_reader& reader, const stored_
 inline result<void> read_shard(const sharded_reader& reader, const stored_tensor& stored,
                                const shard_metadata& wanted, const mutable_host_view& into) {
   // Elements of a tensor of another shape may have no stored counterpart.
-  if (stored.spec.shape != wanted.global_shape && !into.type.is_variable()) fill_with_zero(into);
+  if (stored.spec.shape != wanted.global_shape) {
+    if (into.type.is_variable()) {
+      const std::string empty;
+      copy_elements(into, host_view{reinterpret_cast<const std::byte*>(&empty),
+                                    into.type,
+                                    into.shape,
+                                    dims(into.rank(), 0),
+                                    {},
+                                    {}});
+    } else {
+      fill_with_zero(into);
+    }
+  }
   if (!wanted.range)
     return read_common_part(reader, stored, wanted.global_box(),
                             with_leading_axes(into, wanted.prepended_axes));

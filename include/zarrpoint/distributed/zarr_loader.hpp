@@ -32,6 +32,7 @@ class zarr_reader final : public sharded_reader {
     out->options_ = job.options;
     out->how_ = job.how;
     ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
+    out->identity_ = opened.id();
     for (const std::string& key : opened.names()) {
       const std::string_view kind = opened.typestr(key);
       if (key == common_leaf && kind == json_text::zarrpoint_handler::typestr) continue;
@@ -48,6 +49,7 @@ class zarr_reader final : public sharded_reader {
     return std::shared_ptr<sharded_reader>(std::move(out));
   }
 
+  std::string identity() const override { return identity_; }
   std::span<const stored_tensor> tensors() const override { return tensors_; }
   std::span<const object_id> objects() const override { return objects_; }
 
@@ -127,6 +129,7 @@ class zarr_reader final : public sharded_reader {
 
   load_options options_;
   context how_;
+  std::string identity_;
   std::vector<stored_tensor> tensors_;
   std::vector<object_id> objects_;
   std::vector<array> arrays_;

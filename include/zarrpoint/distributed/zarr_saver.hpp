@@ -115,6 +115,10 @@ struct zarr_saver {
   static constexpr strategy_action action = strategy_action::save_sharded;
 
   result<array_metadata> layout(const save_job& job, const planned_tensor& tensor) const {
+    if (job.options.zarr_format == 2)
+      return error{errc::unsupported,
+                   "several processes save in Zarr v2 only in the layout of Megatron-Core, which "
+                   "megatron::strategies has as (zarr, 1); save_options::zarr_format must be 3"};
     save_options own = job.options;
     own.rules.push_back({.shard_shape = tensor.grid.cell_shape});
     tensor_spec stored{tensor.type, tensor.grid.shape};
