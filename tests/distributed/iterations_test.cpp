@@ -53,10 +53,13 @@ TEST_CASE("LOC-3: saved, loaded, removed, one after the other") {
           .value();
     };
     const auto save_iteration = [&](index_t iteration) {
-      return save_by(4, iteration_at(folder, iteration).value(), [&](int rank) {
+      const auto state_of = [&](int rank) {
         return state{{"iteration", iteration},
                      {"w", with_values(shard(rank, 4), static_cast<std::uint64_t>(iteration))}};
-      });
+      };
+      group_save_options once;
+      once.storage.overwrite = false;
+      return save_by(4, iteration_at(folder, iteration).value(), state_of, once);
     };
     const auto load_latest = [&]() -> index_t {
       const auto there = list_iterations(folder).value();
@@ -89,7 +92,7 @@ TEST_CASE("LOC-3: saved, loaded, removed, one after the other") {
     for (const index_t old : {2, 9}) CHECK(remove_iteration(folder, old).value());
     CHECK(list_iterations(folder).value() == std::vector<index_t>{10});
     CHECK(load_latest() == 10);
-    // One that is there is not replaced by the way.
+    // One that is there is replaced only by who says so.
     CHECK(save_iteration(10).starts_with("already_exists"));
   }
   std::filesystem::create_directory(directory / "run/notes");
