@@ -265,7 +265,7 @@ TEST_CASE("read once: ranks that want different parts, casts, and nothing at all
             {.storage = {.cast = true}, .read_once = true}) == "done");
 }
 
-TEST_CASE("FP8-1, XST-1: 8-bit floats and 16-bit ones, from one rank to all") {
+TEST_CASE("FP8-1: 8-bit floats and 16-bit ones, from one rank to all") {
   for (const int main : {0, 6}) {
     for (const dtype_kind kind : {dtype_kind::bfloat16, dtype_kind::float16,
                                   dtype_kind::float8_e4m3fn, dtype_kind::float8_e5m2}) {
