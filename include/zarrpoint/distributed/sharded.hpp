@@ -137,7 +137,12 @@ class sharded {
   result<void> init_data(F&& init, const place<space_of_t<T>>& where = {}) {
     detail::require_loadable<T>();
     if (has_data()) return {};
-    ZARRPOINT_TRY(made, handler_of<T>::make(metadata_.data_spec(), where));
+    tensor_spec spec = metadata_.data_spec();
+    if constexpr (handler_is_flat<handler_of<T>>()) {
+      ZARRPOINT_TRY(count, element_count(spec.shape));
+      spec.shape = {count};
+    }
+    ZARRPOINT_TRY(made, handler_of<T>::make(spec, where));
     init(made);
     value_ = std::make_shared<T>(std::move(made));
     return {};

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/sharded.hpp>
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sharded_test {
+
+namespace {
+
+using namespace zarrpoint;
+
+shard_metadata row_of(dims local = {2, 3}) {
+  return from_rank_offsets("w", {dtype_kind::float32, local}, {.offsets = {{0, 1, 4}}}).value();
+}
+
+/// Writes 0, 1, 2, ... in row-major order.
+result<void> count_up(const mutable_host_view& into) {
+  std::vector<float> numbers(static_cast<std::size_t>(element_count(into.shape).value()));
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  copy_elements(into, dense_view(reinterpret_cast<const std::byte*>(numbers.data()), into.spec()));
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("sharded: an lvalue is borrowed, an rvalue kept, and copies share it") {
+  std::vector<float> mine{1, 2, 3};
+  const auto borrowed = shard("w", mine, {.offsets = {{0, 1, 4}}}).value();
+  CHECK(&borrowed.value() == &mine);
+  CHECK(borrowed.key() == "w");
+  CHECK(borrowed.replica().is_main());
+  CHECK(borrowed.metadata().global_shape == dims{12});
+  CHECK(borrowed.metadata().global_offset == dims{3});
+  const auto kept = shard("w", std::vector<float>{4, 5}, {}).value();
+  sharded_tensor any = kept;
+  CHECK(any.get<std::vector<float>>() == &kept.value());
+  CHECK(any.get<std::vector<double>>() == nullptr);
+  CHECK(any.is_writable());
+  CHECK_FALSE(any.without_data().has_data());
+  CHECK_FALSE(any.without_data().is_writable());
+  shard_metadata other = any.metadata();
+  other.key = "v";
+  CHECK(any.with(other).key() == "v");
+  CHECK(any.with(other).get<std::vector<float>>() == &kept.value());
+  const auto flat = shard_flat("f", mine, {.local_shape = {2, 4}, .range = {3, 6}}).value();
+  CHECK(flat.metadata().data_shape() == dims{3});
+}
+
+TEST_CASE("sharded: a value that is not of its shard is refused") {
+  using floats = std::vector<float>;
+  CHECK(sharded<floats>::make(row_of(), floats(6)));
+  CHECK(sharded<floats>::make(row_of(), floats(5)).failure().code == errc::shape_mismatch);
+  CHECK(sharded<std::vector<double>>::make(row_of(), std::vector<double>(6)).failure().code ==
+        errc::dtype_mismatch);
+  shard_metadata outside = row_of();
+  outside.fragmentation.reset();
+  outside.global_offset[0] = 7;
+  CHECK(sharded<floats>::request(outside).failure().code == errc::out_of_range);
+  CHECK(shard("", floats(2)).failure().code == errc::invalid_argument);
+  CHECK_FALSE(sharded_tensor(outside).validate());
+  const sharded_tensor renamed = sharded_tensor(shard("w", floats(6)).value()).with(row_of({3, 2}));
+  CHECK(renamed.validate());
+  CHECK_FALSE(renamed.with(row_of({3, 3})).validate());
+}
+
+TEST_CASE("sharded: elements are staged from, and filled into, whatever holds them") {
+  std::vector<float> numbers{5, 6, 7, 8, 9, 10};
+  const sharded_tensor vector = sharded<std::vector<float>>::borrow(row_of(), numbers).value();
+  CHECK(vector.stage(default_resource()).value().view.shape == dims{2, 3});
+  REQUIRE(vector.fill(count_up, default_resource()));
+  CHECK(numbers == std::vector<float>{0, 1, 2, 3, 4, 5});
+  const sharded_tensor fixed =
+      sharded<const std::vector<float>>::make(row_of(), std::vector<float>(6)).value();
+  CHECK_FALSE(fixed.is_writable());
+  CHECK(fixed.fill(count_up, default_resource()).failure().message.find("read-only") !=
+        std::string::npos);
+  const sharded_tensor request(row_of());
+  CHECK(request.stage(default_resource()).failure().code == errc::invalid_argument);
+  CHECK(request.fill(count_up, default_resource()).failure().code == errc::invalid_argument);
+  const auto refused = vector.fill(
+      [](const mutable_host_view&) -> result<void> {
+        return error{errc::io, "no"};
+      },
+      default_resource());
+  CHECK(refused.failure().code == errc::io);
+}
+
+TEST_CASE("sharded: what has no value is given one, of zeros or by an initialiser") {
+  sharded_tensor request(row_of());
+  REQUIRE(request.init_data(default_resource()));
+  const tensor* const made = request.get<tensor>();
+  REQUIRE(made != nullptr);
+  CHECK(made->shape() == dims{2, 3});
+  for (std::size_t i = 0; i < made->size(); ++i) CHECK(made->data<float>()[i] == 0);
+  REQUIRE(request.init_data(default_resource()));
+  CHECK(request.get<tensor>() == made);
+  auto typed = sharded<std::vector<float>>::request(row_of()).value();
+  REQUIRE(typed.init_data([](std::vector<float>& value) { value.assign(6, 2.5F); }));
+  CHECK(typed.value() == std::vector<float>(6, 2.5F));
+  REQUIRE(typed.init_data([](std::vector<float>& value) { value.clear(); }));
+  CHECK(typed.value().size() == 6);
+  CHECK(typed.validate());
+  CHECK_FALSE(typed.without_data().has_data());
+}
+
+}  // namespace sharded_test

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/distributed/zarr_saver.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/shard_values.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace zarr_saver_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+state rows(int rank, const std::vector<index_t>& heights, bool regular) {
+  index_t total = 0;
+  for (const index_t height : heights) total += height;
+  index_t at = 0;
+  for (int i = 0; i < rank; ++i) at += heights[static_cast<std::size_t>(i)];
+  const index_t height = heights[static_cast<std::size_t>(rank)];
+  shard_metadata one{.key = "w",
+                     .type = dtype_kind::float32,
+                     .local_shape = {height, 4},
+                     .global_shape = {total, 4},
+                     .global_offset = {at, 0}};
+  if (regular) one.fragmentation = dims{static_cast<index_t>(heights.size()), 1};
+  return state{{"w", with_values(one, 1)}};
+}
+
+}  // namespace
+
+TEST_CASE("zarr saver: a shard is an object, and what it is made of follows the rules") {
+  const memory_store store;
+  group_save_options how;
+  how.storage.rules = {{.chunk_shape = dims{1, 2}, .codecs = zstd_codecs()}};
+  CHECK(save_by(
+            2, store,
+            [](int rank) {
+              return rows(rank, {3, 3}, true);
+            },
+            how) == "done");
+  const auto opened = checkpoint::open(store);
+  REQUIRE(opened);
+  const auto about = opened->metadata("w").value();
+  CHECK(about.shard_shape == dims{3, 4});
+  const tensor values = opened->load<tensor>("w").value();
+  CHECK(values.shape() == dims{6, 4});
+}
+
+TEST_CASE("zarr saver: uneven shards, cast as they are written, are read by any reader") {
+  const memory_store store;
+  group_save_options how;
+  how.storage.rules = {{.cast = dtype_kind::float64}};
+  CHECK(save_by(
+            3, store,
+            [](int rank) {
+              return rows(rank, {5, 11, 1}, false);
+            },
+            how) == "done");
+  const auto opened = checkpoint::open(store);
+  REQUIRE(opened);
+  const tensor values = opened->load<tensor>("w").value();
+  CHECK(values.type() == dtype_kind::float64);
+  CHECK(values.shape() == dims{17, 4});
+  how.storage.rules = {{.cast = dtype_kind::string}};
+  const std::string refused = save_by(
+      3, store,
+      [](int rank) {
+        return rows(rank, {5, 11, 1}, false);
+      },
+      how);
+  CHECK(refused.starts_with("unsupported: "));
+}
+
+TEST_CASE("zarr saver: digests are told to rank 0, and damaged ones refused") {
+  detail::digests_of_arrays digests;
+  object_digest one;
+  one.size = 12;
+  one.crc32c = {7U, std::nullopt};
+  digests["w"].set("c/0", one);
+  const message encoded = detail::encode_digests(digests);
+  detail::digests_of_arrays back;
+  REQUIRE(detail::decode_digests(encoded, back));
+  REQUIRE(back["w"].find("c/0") != nullptr);
+  CHECK(back["w"].find("c/0")->crc32c == one.crc32c);
+  const auto twice = detail::decode_digests(encoded, back);
+  CHECK(to_string(twice.failure()) == "corrupt: two processes wrote \"c/0\"");
+  for (std::size_t size = 0; size < encoded.size(); ++size) {
+    detail::digests_of_arrays unused;
+    CHECK_FALSE(detail::decode_digests(bytes_view(encoded).first(size), unused));
+  }
+}
+
+}  // namespace zarr_saver_test
