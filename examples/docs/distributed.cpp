@@ -126,6 +126,27 @@ zp::result<void> resume(const std::string& path, const zp::process_group& group)
   return right ? zp::result<void>() : zp::error{zp::errc::corrupt, "other values"};
 }
 
+zp::result<void> keep_optimizer(const std::string& folder, const zp::process_group& group) {
+  const int rank = group.ranks.rank(), ranks = group.ranks.size();
+  std::vector<float> w(6), moment(6, 0.5F);
+  ZARRPOINT_TRY(part, zp::shard("w", w, {.offsets = {{0, rank, ranks}}}));
+  const zp::state model{{"layer", zp::state{{"w", part}}}};
+
+  const std::vector<std::string> paths{"layer/w"};  // the optimizer's parameters 0, 1, ...
+  ZARRPOINT_TRY(parameters, zp::sharded_parameters::of_model(model, paths));
+  zp::optimizer_state adam(parameters);
+  ZARRPOINT_CHECK(adam.add(0, "exp_avg", moment));  // "optimizer.state.exp_avg.w"
+  ZARRPOINT_CHECK(adam.add_group({{"lr", 0.001}}, {0}));
+
+  ZARRPOINT_TRY(where, zp::iteration_at(folder, 1200));  // iter_0001200
+  ZARRPOINT_CHECK(zp::save(where, zp::state{{"model", model}, {"optimizer", adam.tree()}}, group));
+  ZARRPOINT_TRY(iterations, zp::list_iterations(folder));
+  ZARRPOINT_TRY(latest, zp::iteration_at(folder, iterations.back()));
+  ZARRPOINT_TRY(report, zp::load(latest, zp::state{{"model", model}}, group));  // no moments
+  ZARRPOINT_TRY(rate, report.loaded.get<double>("optimizer/param_groups/0/lr"));
+  return rate == 0.001 ? zp::result<void>() : zp::error{zp::errc::corrupt, "another rate"};
+}
+
 /// Writes what all have in common as a document of its own, for those who look with an editor.
 struct readable_common_saver : zp::json_common_saver {
   static constexpr std::string_view name = "readable_common_saver";
@@ -199,6 +220,8 @@ int main(int count, char** arguments) {
   good = passed("arrange", bool(arrange(w, gate_and_up))) && good;
   good = passed("train", on_threads(2, run, train)) && good;
   good = passed("resume", on_threads(3, run, resume)) && good;
+  const std::string here = count > 1 ? arguments[1] : ".";
+  good = passed("optimizer", on_threads(3, here, keep_optimizer)) && good;
   good = passed("strategy", on_threads(4, readable, save_readably)) && good;
   good = passed("strategy: load", on_threads(2, readable, load_part)) && good;
   good = passed("megatron", on_threads(2, megatron, save_for_megatron)) && good;
