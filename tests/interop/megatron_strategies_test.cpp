@@ -489,6 +489,30 @@ TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another dir
   CHECK(store.list(store_key::parse("w").value()).value().size() == 3);
 }
 
+/// A store that cannot tell what is in it.
+struct unlisted_store {
+  memory_store base;
+
+  auto open(const store_key& key) const { return base.open(key); }
+  std::string describe(const store_key& key) const { return base.describe(key); }
+  auto create(const store_key& key) const { return base.create(key); }
+  auto put(const store_key& key, bytes_view bytes) const { return base.put(key, bytes); }
+  auto erase(const store_key& key) const { return base.erase(key); }
+  auto erase_all(const store_key& key) const { return base.erase_all(key); }
+};
+
+TEST_CASE("megatron_strategies: what lies where nothing can be listed is not cleared away") {
+  const unlisted_store store;
+  const store_key note = store_key::parse("notes/mine").value();
+  store.put(note, as_bytes(std::string_view("mine"))).value();
+  const auto step = [](int) { return state{{"step", 1}}; };
+  CHECK(saved(2, location(store), step, in_their_layout(true)) == "done");
+  CHECK(store.open(note).value() != nullptr);
+  // What is beside a checkpoint goes with it.
+  CHECK(saved(2, location(store), step, in_their_layout(true)) == "done");
+  CHECK(store.open(note).value() == nullptr);
+}
+
 /// A program's own, in place of ours.
 struct noting_saver {
   static constexpr std::string_view name = "noting_saver";
