@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Processes that are killed in a save, at each of its steps: what was saved before stays, and the
-// others know who is gone.
+// Processes that are killed in a save, at each of its steps, or in a load: what was saved before
+// stays, and the others know who is gone.
 
 #include <zarrpoint/distributed/group_load.hpp>
 #include <zarrpoint/distributed/group_save.hpp>
@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -312,6 +313,82 @@ TEST_CASE("killed ranks: several at a time, and in the first save of all") {
   }
   CHECK(step_in(folder / "model.zarr").find("does not exist") != std::string::npos);
   check_recovery(folder, 1);
+}
+
+TEST_CASE("killed ranks: before each exchange of a load, in which all read once what all want") {
+  const test::temp_directory folder;
+  const std::string path = folder / "model.zarr";
+  save_by_four(path, 1);
+  const auto load_by_four = [&](death of) {
+    return fork_world(ranks, [&](const fork_communicator& self) {
+      self.before_each([&](int number) {
+        if (self.rank() == of.rank && number == of.exchange) zarrpoint_test::kill_this_process();
+      });
+      const auto run = [&]() -> result<void> {
+        ZARRPOINT_TRY(w, shard("w", std::vector<float>(12 * ranks)));
+        ZARRPOINT_CHECK(load(path, state{{"w", w}}, {.ranks = self, .how = context{}},
+                             {.strict = strictness::raise_unexpected, .read_once = true}));
+        if (w.value()[47] != 147) return error{errc::corrupt, "other values"};
+        return {};
+      };
+      const result<void> loaded = run();
+      return loaded ? "loaded " + std::to_string(self.exchanges()) : to_string(loaded.failure());
+    });
+  };
+  const std::string first = load_by_four({})[0];
+  REQUIRE(first.starts_with("loaded "));
+  const int exchanges = std::stoi(first.substr(7));
+  REQUIRE(exchanges > 4);
+  for (const int rank : {0, 2}) {
+    for (int exchange = 0; exchange < exchanges; ++exchange) {
+      CAPTURE(rank);
+      CAPTURE(exchange);
+      const auto said = load_by_four({.rank = rank, .exchange = exchange});
+      for (int other = 0; other < ranks; ++other) {
+        const std::string& text = said[static_cast<std::size_t>(other)];
+        CAPTURE(text);
+        if (other == rank) {
+          CHECK(text == "died of signal 9");
+        } else {
+          CHECK(text.starts_with("unavailable: "));
+          CHECK(text.find("rank " + std::to_string(rank) + " is gone") != text.npos);
+        }
+      }
+    }
+  }
+  CHECK(step_in(path) == "1");
+}
+
+TEST_CASE("real processes: two to eight save, and as many others load") {
+  const test::temp_directory folder;
+  const std::string path = folder / "model.zarr";
+  const auto part_of = [](const fork_communicator& self) {
+    return shard("v", std::vector<std::int32_t>(static_cast<std::size_t>(840 / self.size())),
+                 {.offsets = {{0, self.rank(), self.size()}}});
+  };
+  for (int size = 2; size <= 8; ++size) {
+    CAPTURE(size);
+    const auto saved = fork_world(size, [&](const fork_communicator& self) {
+      const auto part = part_of(self).value();
+      std::iota(part.value().begin(), part.value().end(),
+                static_cast<std::int32_t>(part.metadata().global_offset[0]));
+      const auto done = save(path, state{{"step", size}, {"v", part}},
+                             {.ranks = self, .how = context{}}, {.storage = {.sync = false}});
+      return done ? std::string("done") : to_string(done.failure());
+    });
+    CHECK(saved == std::vector<std::string>(static_cast<std::size_t>(size), "done"));
+    const auto loaded = fork_world(10 - size, [&](const fork_communicator& self) {
+      const auto part = part_of(self).value();
+      const auto done = load(path, state{{"v", part}}, {.ranks = self, .how = context{}});
+      if (!done) return to_string(done.failure());
+      auto expected = static_cast<std::int32_t>(part.metadata().global_offset[0]);
+      for (const std::int32_t element : part.value())
+        if (element != expected++) return std::string("other values");
+      return "step " + std::to_string(done->loaded.get<int>("step").value());
+    });
+    CHECK(loaded == std::vector<std::string>(static_cast<std::size_t>(10 - size),
+                                             "step " + std::to_string(size)));
+  }
 }
 
 }  // namespace killed_rank_test
