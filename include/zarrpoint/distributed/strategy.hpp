@@ -279,6 +279,29 @@ class strategy_table {
   std::shared_ptr<const std::vector<any_strategy>> entries_;
 };
 
+template <class... S>
+struct strategies;
+
+namespace detail {
+
+// Not members of `strategies`: clang 16 takes private ones for inaccessible in `with`.
+template <class... S>
+struct strategy_list {};
+template <class... A, class... B>
+consteval strategy_list<A..., B...> operator+(strategy_list<A...>, strategy_list<B...>) {
+  return {};
+}
+/// `One`, unless one of `More` does the same.
+template <class One, class... More>
+using kept_strategy = std::conditional_t<(false || ... || same_strategy<One, More>),
+                                         strategy_list<>, strategy_list<One>>;
+template <class... S>
+consteval std::type_identity<strategies<S...>> strategies_of(strategy_list<S...>) {
+  return {};
+}
+
+}  // namespace detail
+
 /// A list of strategies as a type. `with` adds some, each in place of one that does the same for
 /// the same backend and version. Two of one list that do the same do not compile.
 template <class... S>
@@ -287,30 +310,10 @@ struct strategies {
                 "zarrpoint: two strategies of a list have the same action, backend and version; "
                 "with<...> overrides one");
 
- private:
-  template <class... Kept>
-  struct list {};
-  template <class One, class... More>
-  static consteval auto kept() {
-    if constexpr ((false || ... || detail::same_strategy<One, More>)) {
-      return list<>{};
-    } else {
-      return list<One>{};
-    }
-  }
-  template <class... A, class... B>
-  friend consteval auto operator+(list<A...>, list<B...>) {
-    return list<A..., B...>{};
-  }
-  template <class... Kept, class... More>
-  static consteval auto joined(list<Kept...>, list<More...>) {
-    return std::type_identity<strategies<Kept..., More...>>{};
-  }
-
- public:
   template <class... More>
-  using with =
-      typename decltype(joined((list<>{} + ... + kept<S, More...>()), list<More...>{}))::type;
+  using with = typename decltype(detail::strategies_of(
+      (detail::strategy_list<>{} + ... + detail::kept_strategy<S, More...>{}) +
+      detail::strategy_list<More...>{}))::type;
 
   static strategy_table table() { return strategy_table({any_strategy(S{})...}); }
 };
