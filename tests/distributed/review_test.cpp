@@ -228,6 +228,45 @@ TEST_CASE("ranks that opened different checkpoints do not mix them") {
   CHECK(refused.find("is not the checkpoint that rank 0 opened") != std::string::npos);
 }
 
+TEST_CASE("a rule for the chunks of tensors leaves objects alone") {
+  const memory_store store;
+  group_save_options options;
+  options.storage.rules.push_back({.chunk_shape = dims{2, 3}});
+  const auto object = [](int rank) {
+    return sharded_object::make("o", json_text{std::to_string(rank)},
+                                {.global_shape = {2}, .global_offset = {rank}})
+        .value();
+  };
+  CHECK(save_by(
+            2, store,
+            [&](int rank) {
+              return state{{"w", with_values(half(rank), 1)}, {"o", object(rank)}};
+            },
+            options) == "done");
+  CHECK(load_by(
+            2, store,
+            [&](int rank) {
+              return state{{"o", object(1 - rank).without_data()}};
+            },
+            [](int rank, const group_load_report& report) {
+              const auto text = report.loaded.find("o")->if_object()->get<json_text>();
+              return text && text->text == std::to_string(1 - rank) ? "" : "another object";
+            }) == "done");
+}
+
+TEST_CASE("what all have in common is not saved where it could not be loaded") {
+  const memory_store store;
+  const std::string refused =
+      outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+        process_group group = group_of(self);
+        group.how.limit.metadata_bytes = 10'000;
+        const state tree{{"text", std::string(20'000, 'x')}};
+        return save(store, tree, group).transform([](const auto&) {});
+      }));
+  CHECK(refused.find("resource_limit: ") == 0);
+  CHECK(refused.find("limits::metadata_bytes of 10000") != std::string::npos);
+}
+
 TEST_CASE("Zarr v2 is the business of another strategy, which the error names") {
   const memory_store store;
   group_save_options options;

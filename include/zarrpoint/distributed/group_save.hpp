@@ -143,6 +143,7 @@ class group_save_operation {
     // What is common need not travel unless it differs.
     const std::string text = dump_json(common_, json_style::compact);
     const bytes_view mine = as_bytes(text);
+    ZARRPOINT_CHECK(agree(ranks, check_loadable(text.size())));
     ZARRPOINT_TRY(of_root, broadcast(ranks, digest_of(mine)));
     message differing;
     if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
@@ -173,6 +174,16 @@ class group_save_operation {
       cache.objects_ = objects_;
     }
     return {};
+  }
+
+  /// What is saved must be what a load within the same limits takes.
+  result<void> check_loadable(std::size_t common_bytes) const {
+    const std::size_t most = group_.how.limit.metadata_bytes;
+    if (common_bytes <= most) return {};
+    return error{errc::resource_limit,
+                 "what all processes have in common takes " + std::to_string(common_bytes) +
+                     " bytes as JSON, more than limits::metadata_bytes of " + std::to_string(most) +
+                     "; large values belong in tensors or objects"};
   }
 
   /// Whether every process brings what it brought the last time.

@@ -99,7 +99,9 @@ result<void> check_written(const planned_tensor& tensor, const chunk_digests& di
 template <class = void>
 result<array_metadata> object_layout(const object_id& id, const save_options& options) {
   save_options own = options;
-  own.rules.push_back({.shard_shape = dims(id.global_shape.rank(), 1)});
+  // Rules for tensors may match any key: each object is a chunk whatever they say.
+  const dims one(id.global_shape.rank(), 1);
+  own.rules.push_back({.chunk_shape = one, .shard_shape = one});
   ZARRPOINT_TRY(planned, plan_layout(id.key, {dtype_kind::bytes, id.global_shape}, own));
   return std::move(planned.metadata);
 }
