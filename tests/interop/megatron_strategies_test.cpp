@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/async_saves.hpp>
 #include <zarrpoint/distributed/stored_metadata.hpp>
 #include <zarrpoint/interop/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -487,6 +488,32 @@ TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another dir
     CHECK(holds(location(any_store(store)), 6) == "done");
   }
   CHECK(store.list(store_key::parse("w").value()).value().size() == 3);
+}
+
+TEST_CASE("megatron_strategies: saved in the background") {
+  const test::temp_directory folder;
+  const auto outcomes =
+      thread_world::run(2, [&](const thread_communicator& self) -> result<std::size_t> {
+        async_saves saves(group_with(self));
+        std::vector<float> w(2);
+        for (int step = 1; step <= 2; ++step) {
+          std::fill(w.begin(), w.end(), static_cast<float>(step));
+          ZARRPOINT_TRY(part, shard("w", w, {.offsets = {{0, self.rank(), 2}}}));
+          ZARRPOINT_CHECK(saves.schedule(folder / std::to_string(step),
+                                         state{{"step", step}, {"w", part}}, in_their_layout()));
+        }
+        std::fill(w.begin(), w.end(), -1.F);
+        ZARRPOINT_TRY(done, saves.finalize());
+        return done.size();
+      });
+  REQUIRE(outcome(outcomes) == "done");
+  for (const auto& done : outcomes) CHECK(*done == 2);
+  for (int step = 1; step <= 2; ++step) {
+    const std::string path = folder / std::to_string(step);
+    const auto all = load_plain_tensors(path, group_with({})).value();
+    for (const float one : all.at("w").data<float>()) CHECK(one == static_cast<float>(step));
+    CHECK(load_common_state(path, group_with({}))->get<int>("step").value() == step);
+  }
 }
 
 /// A store that cannot tell what is in it.
