@@ -84,7 +84,12 @@ asan() {
 coverage() { "$python" tests/tools/coverage.py build/asan 90; }
 tsan() { preset tsan "exec array checkpoint distributed"; }
 # The layers that the others are compiled into; every codec is compiled with tests/support.
-noexcept() { preset noexcept "core memory exec store zarr handler checkpoint distributed embedded"; }
+# That of many processes is compiled only.
+noexcept() {
+  g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude \
+    -include zarrpoint/distributed.hpp -x c++ /dev/null &&
+    preset noexcept "core memory exec store zarr handler checkpoint embedded"
+}
 cxx23() { row cxx23 "checkpoint embedded"; }
 clang19() { need_packages clang-19 && preset clang19; }
 aarch64() {
