@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/strategy.hpp>
-
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>
@@ -54,7 +53,9 @@ TEST_CASE("strategies are found by action, backend and version, and versions are
   REQUIRE(found.common_saver() != nullptr);
   CHECK(found.common_loader() == nullptr);
   CHECK(found.sharded_saver() == nullptr);
-  CHECK(found.common_saver()->save_common({.store = any_store(memory_store())}, {}).value()[0].name == "version 3");
+  CHECK(
+      found.common_saver()->save_common({.store = any_store(memory_store())}, {}).value()[0].name ==
+      "version 3");
   CHECK(table.find(strategy_action::load_common, {"none", 1}).value().common_loader() != nullptr);
 
   const auto version = table.find(strategy_action::save_common, {"none", 2});
