@@ -64,9 +64,13 @@ def in_order(headers, roots, seen):
     return found
 
 
+def optional_layers(headers):
+    return [whole for whole in OPTIONAL_LAYERS if whole in headers]
+
+
 def bundle(headers):
     """Whoever includes a part of an opt-in layer gets all of it: one file a layer."""
-    for whole in OPTIONAL_LAYERS:
+    for whole in optional_layers(headers):
         folder = whole.removesuffix(".hpp") + "/"
         for name, header in headers.items():
             if not name.startswith(folder):
@@ -79,7 +83,7 @@ def optional_files(headers, included):
     """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each opt-in layer,
     for each header that no other of them includes, that several files need, or that needs another
     library."""
-    in_layer = {name for whole in OPTIONAL_LAYERS for name in headers[whole].own}
+    in_layer = {name for whole in optional_layers(headers) for name in headers[whole].own}
     left = {name: [to for to in headers[name].own if to not in included]
             for name in sorted(headers) if name not in included and name not in in_layer}  # fmt: skip
     includers = {name: [other for other in left if name in left[other]] for name in left}

@@ -42,9 +42,10 @@ zp::result<void> load_part(const std::string& path, const zp::process_group& gro
   const zp::state wanted{{"bias", part}};
   ZARRPOINT_TRY(report, zp::load(path, wanted, group));  // into `bias`
   ZARRPOINT_TRY(step, report.loaded.get<int>("step"));
-  const auto first = static_cast<float>(rank * 24 / ranks / 6);
-  return step == 1200 && bias[0] == first ? zp::result<void>()
-                                          : zp::error{zp::errc::corrupt, "other values"};
+  const int saver = rank * 24 / ranks / 6;  // whose rank the first element is
+  return step == 1200 && bias[0] == static_cast<float>(saver)
+             ? zp::result<void>()
+             : zp::error{zp::errc::corrupt, "other values"};
 }
 
 template <class Work>

@@ -211,6 +211,7 @@ class once_reader {
       }
     }
     std::vector<message> letters;
+    letters.reserve(out.size());
     for (wire_writer& to : out) letters.push_back(std::move(to).take());
     return letters;
   }

@@ -96,6 +96,7 @@ class zarr_reader final : public sharded_reader {
                                std::move(leaf.document), std::move(leaf.objects)});
     }
     if (removed.empty()) return removed;
+    kept.reserve(commit.leaves.size());
     for (const leaf_record& leaf : commit.leaves) kept.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(kept));
     save_options options;

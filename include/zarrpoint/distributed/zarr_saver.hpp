@@ -198,6 +198,7 @@ struct zarr_saver {
                                std::move(digests[grid.key])});
     }
     std::vector<std::string_view> names;
+    names.reserve(commit.leaves.size());
     for (const leaf_record& leaf : commit.leaves) names.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(names));
     save_options options = job.options;
