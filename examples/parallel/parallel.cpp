@@ -107,8 +107,8 @@ int main(int count, char** arguments) {
   MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &level);
   const auto run = [&]() -> zp::result<void> {
     // The deadline of a real program is longer than any process works without a word to the others.
-    ZARRPOINT_TRY(
-        ranks, zp::mpi_communicator::create(MPI_COMM_WORLD, {.deadline = std::chrono::seconds(3)}));
+    ZARRPOINT_TRY(ranks, zp::mpi_communicator::create(MPI_COMM_WORLD,
+                                                      {.deadline = std::chrono::seconds(10)}));
     const zp::process_group group{.ranks = ranks};
     return what == "save" ? save(of, group) : restore(of, group);
   };

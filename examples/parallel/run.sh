@@ -53,9 +53,9 @@ END
 
 expect "They save step 2, and rank 2 is killed (SIGKILL) in the middle of it:" \
   processes 4 save "$checkpoint" 2 2 <<END
-rank 0: unavailable: save $checkpoint: rank 2 did not come to agree within 3 s
-rank 1: unavailable: save $checkpoint: rank 2 did not come to agree within 3 s
-rank 3: unavailable: save $checkpoint: rank 2 did not come to agree within 3 s
+rank 0: unavailable: save $checkpoint: rank 2 did not come to agree within 10 s
+rank 1: unavailable: save $checkpoint: rank 2 did not come to agree within 10 s
+rank 3: unavailable: save $checkpoint: rank 2 did not come to agree within 10 s
 END
 
 expect "The checkpoint is as it was:" "$program" look "$checkpoint" 1 <<END

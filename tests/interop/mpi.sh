@@ -31,7 +31,7 @@ for ranks in 1 2 3 8; do expect $ranks $ranks done all; done
 [ -z "${MPI_LARGE:-}" ] || expect 2 2 done large
 expect 1 1 'invalid_argument: MPI has no threads: .*' single
 expect 3 3 'invalid_argument: Unmatched collectives: rank [0-9] is in .*, rank [0-9] in .*' unmatched
-gone() { echo "unavailable: rank $1 did not come to $2 within 2 s"; }
+gone() { echo "unavailable: rank $1 did not come to $2 within 5 s"; }
 expect 3 3 "$(gone 1 barrier)" late 1
 # The one that is killed says nothing, and all others who it was.
 expect 2 1 "$(gone 1 barrier)" killed 1

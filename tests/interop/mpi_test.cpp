@@ -109,7 +109,7 @@ result<void> more_than_2_gib() {
 
 /// What a rank that waits in vain is told.
 result<void> in_vain(std::string_view mode, int culprit) {
-  ZARRPOINT_TRY(group, mpi_communicator::create(MPI_COMM_WORLD, {.deadline = 2s}));
+  ZARRPOINT_TRY(group, mpi_communicator::create(MPI_COMM_WORLD, {.deadline = 5s}));
   const bool it_is_me = group.rank() == culprit;
   ZARRPOINT_CHECK(barrier(group));
   if (mode == "unmatched") {
@@ -120,7 +120,7 @@ result<void> in_vain(std::string_view mode, int culprit) {
     }
     return barrier(group);
   }
-  if (mode == "late" && it_is_me) std::this_thread::sleep_for(6s);
+  if (mode == "late" && it_is_me) std::this_thread::sleep_for(12s);
   if (mode == "killed" && it_is_me) std::raise(SIGKILL);
   if (mode != "killed_amid") return barrier(group);
   std::thread killer;
