@@ -159,6 +159,8 @@ class Terminal(Case):
                 [COMMAND, command, str(self.folder / "big.npy"), *options],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                # Who was started in the background of a script ignores interrupts, and so would this.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
             while f"{COMMAND}\0" not in Path(f"/proc/{running.pid}/cmdline").read_text():
                 time.sleep(0.01)
