@@ -25,19 +25,6 @@
 
 namespace zarrpoint::inline v0::detail {
 
-/// A local tensor seen with the axes of the global one: those prepended have one element.
-inline host_view with_prepended(host_view local, std::size_t axes) {
-  dims shape(axes, 1);
-  dims strides(axes, 0);
-  for (std::size_t i = 0; i < local.rank(); ++i) {
-    shape.push_back(local.shape[i]);
-    strides.push_back(local.strides[i]);
-  }
-  local.shape = shape;
-  local.strides = strides;
-  return local;
-}
-
 /// The part `of` a box, counted from its own corner.
 inline box relative_to(const box& of, const box& part) {
   box out = part;

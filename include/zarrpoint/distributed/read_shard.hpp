@@ -48,19 +48,6 @@ inline result<void> check_request(const stored_tensor& stored, const shard_metad
   return {};
 }
 
-/// A local tensor seen with the axes of the global one: those prepended have one element.
-inline mutable_host_view with_leading_axes(mutable_host_view local, std::size_t axes) {
-  dims shape(axes, 1);
-  dims strides(axes, 0);
-  for (std::size_t i = 0; i < local.rank(); ++i) {
-    shape.push_back(local.shape[i]);
-    strides.push_back(local.strides[i]);
-  }
-  local.shape = shape;
-  local.strides = strides;
-  return local;
-}
-
 /// Elements of a view of rank 1, from `first` on, as a box of that shape in row-major order.
 inline mutable_host_view as_box(mutable_host_view flat, index_t first, const dims& shape) {
   const index_t step = flat.strides[0];
@@ -104,7 +91,7 @@ inline result<void> read_shard(const sharded_reader& reader, const stored_tensor
   }
   if (!wanted.range)
     return read_common_part(reader, stored, wanted.global_box(),
-                            with_leading_axes(into, wanted.prepended_axes));
+                            with_prepended(into, wanted.prepended_axes));
   index_t at = 0;
   for (const box& part : global_boxes(wanted)) {
     ZARRPOINT_CHECK(read_common_part(reader, stored, part, as_box(into, at, part.shape)));

@@ -10,6 +10,7 @@
 #include <zarrpoint/handler/type_handler.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,20 @@ namespace zarrpoint::inline v0 {
 using fill_function = std::function<result<void>(const mutable_host_view&)>;
 
 namespace detail {
+
+/// A local tensor seen with the axes of the global one: those prepended have one element.
+template <class View>
+View with_prepended(View local, std::size_t axes) {
+  dims shape(axes, 1);
+  dims strides(axes, 0);
+  for (std::size_t i = 0; i < local.rank(); ++i) {
+    shape.push_back(local.shape[i]);
+    strides.push_back(local.strides[i]);
+  }
+  local.shape = shape;
+  local.strides = strides;
+  return local;
+}
 
 /// The shard's own shape for a value that has no shape, such as a span; that of the value else.
 template <class Handler, class T>
