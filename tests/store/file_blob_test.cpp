@@ -151,6 +151,24 @@ TEST_CASE("file_blob: errors of the device are reported with the name") {
   }
 }
 
+TEST_CASE("the file behind it, also past the page cache, whatever has its name") {
+  const fixture f;
+  const std::string text = numbers(8192);
+  test::write_file(f.dir.path() / "x", text);
+  const auto object = f.open("x");
+  fs::remove(f.dir.path() / "x");
+  REQUIRE(object->descriptor() >= 0);
+  CHECK(fs::file_size("/proc/self/fd/" + std::to_string(object->descriptor())) == text.size());
+  const detail::unique_fd direct = detail::open_direct(object->descriptor());
+  if (direct) {  // not every file system has it
+    alignas(4096) static std::array<std::byte, 4096> page{};
+    CHECK((::fcntl(direct.get(), F_GETFL) & O_DIRECT) != 0);
+    CHECK(detail::read_fully(direct.get(), 4096, page) == 0);
+    CHECK(as_text(bytes_view(page)) == text.substr(4096));
+  }
+  CHECK_FALSE(detail::open_direct(-1));
+}
+
 TEST_CASE("file_blob: a mapping outlives its blob; nothing stays open") {
   const std::size_t before = test::open_files();
   {

@@ -15,9 +15,13 @@
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -25,6 +29,27 @@ namespace zarrpoint::inline v0 {
 struct mapped_view {
   host_view elements;
   mapping memory;  ///< keeps the elements alive
+};
+
+/// Where an array's elements lie in one object of its store as they do in memory: for who moves
+/// them another way than through `read`.
+struct raw_extent {
+  std::string key;  ///< of the object, relative to the array
+  std::unique_ptr<blob> object{};
+  std::uint64_t offset = 0;  ///< of the first element in the object
+  /// The elements lie in blocks of so many bytes, one after another, each with a checksum; behind
+  /// the last element there may be padding.
+  std::uint64_t block_bytes = 0;
+  std::size_t blocks = 0;
+  std::vector<std::optional<std::uint32_t>> crc32c{};  ///< of each block, or none to compare with
+
+  /// Whether block `i`, whose checksum is `found`, is what it should be. Errors: `corrupt`.
+  result<void> check(std::size_t i, std::uint32_t found) const {
+    if (crc32c[i] == found) return {};
+    return error{errc::corrupt, "stored block " + std::to_string(i) + " of " +
+                                    std::to_string(block_bytes) +
+                                    " bytes is not that of the digest"};
+  }
 };
 
 /// One Zarr array, v2 or v3, in a store: boxes of elements go in and out. A cheap handle; the
@@ -86,6 +111,11 @@ class array {
   /// and the store must be able to map. Given `read_options::expected` the bytes are verified, too,
   /// unless `read_options::checksums` is false.
   result<std::optional<mapped_view>> view(const read_options& options = {}) const;
+
+  /// Where the elements lie for such an array, whether its store can map or not; nothing for others
+  /// and for empty ones. Nothing is verified but the size of the object; the checksums are given
+  /// where there are any and `read_options::checksums` is true.
+  result<std::optional<raw_extent>> raw(const read_options& options = {}) const;
 
  private:
   explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}

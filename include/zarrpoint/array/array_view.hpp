@@ -56,7 +56,7 @@ inline std::optional<std::vector<std::size_t>> row_major_slots(const array_layou
   return slots;
 }
 
-/// The slots again, if the inner chunks lie one after another in the object.
+/// Whether the inner chunks lie one after another in the object.
 inline bool are_adjacent(const stored_object& object, const std::vector<std::size_t>& slots,
                          std::uint64_t size) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -67,59 +67,70 @@ inline bool are_adjacent(const stored_object& object, const std::vector<std::siz
   return true;
 }
 
-inline result<void> verify_mapped(const array_state& of, const context& how,
-                                  const object_digest& expected, const mapped_view& view) {
-  const std::vector<std::size_t> slots = *row_major_slots(of.layout);
-  const std::size_t size = of.layout.chain().encoded_bound();
-  return parallel_for(how.executor, slots.size(),
-                      [&](std::size_t i) -> result<void> {
-                        const bytes_view stored(view.elements.data + i * size, size);
-                        const std::optional<std::uint32_t> digest = expected.crc32c[slots[i]];
-                        if (digest && *digest == crc32c(stored)) return {};
-                        return error{errc::corrupt, "stored block " + std::to_string(i) + " of " +
-                                                        std::to_string(size) +
-                                                        " bytes is not that of the digest"};
-                      },
-                      {.stop = how.stop});
+inline result<void> verify_mapped(const context& how, const raw_extent& extent, bytes_view stored) {
+  const auto size = static_cast<std::size_t>(extent.block_bytes);
+  return parallel_for(
+      how.executor, extent.crc32c.size(),
+      [&](std::size_t i) { return extent.check(i, crc32c(stored.subspan(i * size, size))); },
+      {.stop = how.stop});
 }
 
-/// The lone object of an array, mapped; nothing where the layout or the store does not allow it.
-inline result<std::optional<mapped_view>> map_array(const array_state& of, const context& how,
-                                                    const read_options& options) {
+/// Where the elements lie in the lone object of an array; nothing where the layout does not allow
+/// it.
+inline result<std::optional<raw_extent>> find_raw(const array_state& of, const context& how,
+                                                  const read_options& options) {
   const array_layout& layout = of.layout;
   const tensor_spec spec = of.metadata.spec();
-  if (!of.metadata.edges.empty()) return std::optional<mapped_view>();
-  if (!layout.chain().is_raw() || !layout.is_row_major()) return std::optional<mapped_view>();
-  if (box::whole(spec.shape).empty())
-    return mapped_view{dense_view(static_cast<const std::byte*>(nullptr), spec), {}};
+  if (!of.metadata.edges.empty() || box::whole(spec.shape).empty())
+    return std::optional<raw_extent>();
+  if (!layout.chain().is_raw() || !layout.is_row_major()) return std::optional<raw_extent>();
   const auto slots = row_major_slots(layout);
-  if (!slots) return std::optional<mapped_view>();
+  if (!slots) return std::optional<raw_extent>();
 
   const std::string key = of.chunk_key(dims(spec.shape.rank(), 0));
   const std::shared_ptr<scratch_pool> pool = scratch_of(how);
   const scratch_pool::lease scratch = pool->borrow();
   ZARRPOINT_TRY(object,
                 stored_object::open(of, key, *scratch, options.expected).at("chunk " + key));
+  const std::uint64_t size = layout.chain().encoded_bound();
+  if (object == nullptr || !are_adjacent(*object, *slots, size)) return std::optional<raw_extent>();
+  raw_extent out{.key = key,
+                 .offset = object->entry(slots->front()).offset,
+                 .block_bytes = size,
+                 .blocks = slots->size()};
   const object_digest* expected =
       options.expected != nullptr ? options.expected->find(key) : nullptr;
-  const std::uint64_t size = layout.chain().encoded_bound();
-  if (object == nullptr || !are_adjacent(*object, *slots, size))
-    return std::optional<mapped_view>();
-  result<mapping> mapped = object->bytes->map();
+  if (expected != nullptr && options.checksums) {
+    out.crc32c.reserve(slots->size());
+    for (const std::size_t slot : *slots) out.crc32c.push_back(expected->crc32c[slot]);
+  }
+  out.object = std::move(object->bytes);
+  return std::optional<raw_extent>(std::move(out));
+}
+
+/// The lone object of an array, mapped; nothing where the layout or the store does not allow it.
+inline result<std::optional<mapped_view>> map_array(const array_state& of, const context& how,
+                                                    const read_options& options) {
+  const tensor_spec spec = of.metadata.spec();
+  if (box::whole(spec.shape).empty() && of.metadata.edges.empty() && of.layout.chain().is_raw() &&
+      of.layout.is_row_major())
+    return mapped_view{dense_view(static_cast<const std::byte*>(nullptr), spec), {}};
+  ZARRPOINT_TRY(extent, find_raw(of, how, options));
+  if (!extent) return std::optional<mapped_view>();
+  result<mapping> mapped = extent->object->map();
   if (!mapped) {
     if (mapped.failure().code == errc::unsupported) return std::optional<mapped_view>();
     return std::move(mapped).failure();
   }
-  const shard_entry first = object->entry(slots->front());
-  const bytes_view bytes = mapped->bytes();
-  if (bytes.size() < first.offset + size * slots->size())
-    return error{errc::corrupt, "chunk " + key + ": it has changed since it was opened"};
-  const std::byte* data = bytes.data() + first.offset;
-  if (reinterpret_cast<std::uintptr_t>(data) % spec.type.scalar_size() != 0)
+  const std::uint64_t size = extent->block_bytes * extent->blocks;
+  if (mapped->bytes().size() < extent->offset + size)
+    return error{errc::corrupt, "chunk " + extent->key + ": it has changed since it was opened"};
+  const bytes_view bytes = mapped->bytes().subspan(static_cast<std::size_t>(extent->offset),
+                                                   static_cast<std::size_t>(size));
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % spec.type.scalar_size() != 0)
     return std::optional<mapped_view>();
-  mapped_view out{dense_view(data, spec), *std::move(mapped)};
-  if (expected != nullptr && options.checksums)
-    ZARRPOINT_CHECK(verify_mapped(of, how, *expected, out).at("chunk " + key));
+  mapped_view out{dense_view(bytes.data(), spec), *std::move(mapped)};
+  ZARRPOINT_CHECK(verify_mapped(how, *extent, bytes).at("chunk " + extent->key));
   return std::optional<mapped_view>(std::move(out));
 }
 
@@ -128,6 +139,11 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
 inline result<std::optional<mapped_view>> array::view(const read_options& options) const {
   const context& how = options.how != nullptr ? *options.how : state_->how;
   return detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_);
+}
+
+inline result<std::optional<raw_extent>> array::raw(const read_options& options) const {
+  const context& how = options.how != nullptr ? *options.how : state_->how;
+  return detail::at_array(detail::find_raw(*state_, how, with_digests(options)), *state_);
 }
 
 }  // namespace zarrpoint::inline v0

@@ -61,6 +61,10 @@ class blob {
     return error{errc::unsupported, "map " + name() + ": this store cannot map objects"};
   }
 
+  /// The file that is this object, from its first byte on, for who reads it another way; -1 where
+  /// there is none. Open for reading as long as the blob lives, whose own it stays.
+  virtual int descriptor() const noexcept { return -1; }
+
   /// What error messages call this object.
   virtual std::string name() const = 0;
 

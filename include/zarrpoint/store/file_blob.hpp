@@ -42,6 +42,7 @@ class file_blob final : public blob {
   }
 
   std::uint64_t size() const noexcept override { return size_; }
+  int descriptor() const noexcept override { return fd_.get(); }
   std::string name() const override { return name_; }
 
   using blob::read;

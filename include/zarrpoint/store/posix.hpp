@@ -121,6 +121,14 @@ inline int sync_directory(int fd) noexcept {
   return code == EINVAL || code == ENOTSUP ? 0 : code;
 }
 
+/// The open file itself, whatever has its name by now, opened for reading once more and past the
+/// page cache; empty where the file system (or a missing /proc) does not let that be.
+inline unique_fd open_direct(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  return unique_fd(
+      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC); }));
+}
+
 /// What tells a file from all others, whatever its names.
 struct file_id {
   dev_t device;
