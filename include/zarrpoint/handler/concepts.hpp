@@ -21,12 +21,15 @@
 //   static constexpr bool is_flat = true;      // has no shape of its own: as a target it takes
 //                                              // any shape of as many elements
 //   static constexpr std::array<std::string_view, N> aliases{...};    // other kinds it restores
+//   static result<void> check_target(const T&);            // asked before `writable`: whether this
+//                                                          // value may be written into
 //
 // A handler of a leaf that is no tensor holds `typestr`, and
 //
 //   static result<std::vector<std::byte>> to_bytes(const T&);
 //   static result<T> from_bytes(bytes_view);
 
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/fwd.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 

@@ -85,6 +85,8 @@ result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
   // Asked first: it is where a handler refuses what has no view.
   if constexpr (requires { Handler::spec(target); })
     ZARRPOINT_CHECK(result<tensor_spec>(Handler::spec(target)));
+  if constexpr (requires { Handler::check_target(target); })
+    ZARRPOINT_CHECK(Handler::check_target(target));
   mutable_tensor_view<typename Handler::space> view = Handler::writable(target);
   if (view.shape != stored.shape) {
     const bool fits =
