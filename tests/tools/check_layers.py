@@ -29,8 +29,8 @@ LAYERS = {
     "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
 }
 LAYERS["distributed"] = set(LAYERS)
-LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp"}
 LAYERS["cuda"] = {"core", "memory", "exec", "handler"}
+LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp"}
 UMBRELLA = "zarrpoint.hpp"  # includes only, of the layers up to checkpoint
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
 
@@ -43,7 +43,8 @@ CONFINED = [
     (r"lzma\.h", {"codec/lzma.hpp", "codec/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
-    (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/"}),  # how many processors may run us
+    (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/", "cuda/numa.hpp"}),  # how many processors may run us
+    (r"sys/syscall\.h", {"store/", "cuda/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),

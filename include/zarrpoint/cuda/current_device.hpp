@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/cuda/error.hpp>
+
+namespace zarrpoint::inline v0::cuda {
+
+/// How many devices there are, at least one. Errors: `device` when there is none.
+inline result<int> device_count() {
+  int count = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
+  if (status != cudaSuccess) return detail::failure_of(status, {0, "count of the devices"});
+  return count;
+}
+
+/// Makes a device the calling thread's current one, and the one before it again at the end: the
+/// default stream and new events are the current device's.
+class device_scope {
+ public:
+  explicit device_scope(int device) noexcept {
+    status_ = cudaGetDevice(&before_);
+    changed_ = status_ == cudaSuccess && before_ != device;
+    if (changed_) status_ = cudaSetDevice(device);
+  }
+  device_scope(const device_scope&) = delete;
+  device_scope& operator=(const device_scope&) = delete;
+  ~device_scope() {
+    if (changed_) static_cast<void>(cudaSetDevice(before_));
+  }
+
+  /// Whether the device is the current one.
+  cudaError_t status() const noexcept { return status_; }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+  cudaError_t status_ = cudaSuccess;
+};
+
+namespace detail {
+
+/// Calls `f`, which returns the runtime's status, while the device is the current one.
+template <class F>
+result<void> on_device(const request& asked, F&& f) {
+  const device_scope scope(asked.device);
+  return checked(scope.status() == cudaSuccess ? f() : scope.status(), asked);
+}
+
+}  // namespace detail
+
+}  // namespace zarrpoint::inline v0::cuda
