@@ -292,7 +292,8 @@ class read_operation {
     std::size_t used = 0;
     result<void> status;
     const auto flush = [&] {
-      status = from.bytes.read(std::span<const read_request>(batch.data(), used));
+      const std::span<const read_request> requests(batch.data(), used);
+      static_cast<void>(status = from.bytes.read(requests));  // nvcc would warn of what it returns
       used = 0;
       return status.has_value();
     };

@@ -20,7 +20,8 @@ namespace detail {
 /// The most byte planes that a pointer to each is kept for; the kernels of more go without.
 inline constexpr std::size_t max_planes = 16;
 
-#if __has_builtin(__builtin_shufflevector)
+// nvcc understands the builtin in its own way.
+#if __has_builtin(__builtin_shufflevector) && !defined(__CUDACC__)
 
 // Vectors of 16 bytes, which every x86-64 and aarch64 has; wider ones are not faster, since both
 // directions are bound by loads and stores.

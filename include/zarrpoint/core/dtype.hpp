@@ -331,8 +331,7 @@ constexpr std::string_view to_string(const dtype& type) noexcept {
 }
 
 /// The type of that Zarr v3 name, if it is one of ours without parameters.
-template <class = void>  // nvcc takes its return type for no literal one
-constexpr std::optional<dtype> parse_dtype(std::string_view name) noexcept {
+inline std::optional<dtype> parse_dtype(std::string_view name) noexcept {
   for (const dtype_kind kind : all_dtype_kinds) {
     if (detail::facts_of(kind).name == name) return dtype(kind);
   }

@@ -44,7 +44,7 @@ class small_float {
   constexpr explicit small_float(double value) noexcept : bits_(round_binary(value)) {}
   template <std::integral T>
   constexpr explicit small_float(T value) noexcept
-      : bits_(round_integer(value < T{}, magnitude(value))) {}
+      : bits_(round_integer(is_negative(value), magnitude(value))) {}
 
   static constexpr small_float from_bits(bits_type bits) noexcept {
     small_float out{};
@@ -115,9 +115,14 @@ class small_float {
   }
 
   template <class T>
+  static constexpr bool is_negative(T value) noexcept {
+    if constexpr (std::is_signed_v<T>) return value < T{};
+    return false;
+  }
+  template <class T>
   static constexpr std::uint64_t magnitude(T value) noexcept {
     const auto bits = static_cast<std::uint64_t>(value);
-    return value < T{} ? 0 - bits : bits;
+    return is_negative(value) ? 0 - bits : bits;
   }
 
   /// From an integer, to the nearest number, ties to the even one.

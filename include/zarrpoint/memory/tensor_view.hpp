@@ -30,9 +30,16 @@ struct basic_tensor_view {
   tensor_spec spec() const { return {type, shape}; }
 
   /// The same memory, read only.
+#if defined(__CUDACC__)  // nvcc warns, although there is no such operator without Writable
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 554
+#endif
   operator basic_tensor_view<Space, false>() const requires Writable {
     return {data, type, shape, strides, space, ready};
   }
+#if defined(__CUDACC__)
+#pragma nv_diagnostic pop
+#endif
 };
 
 template <memory_space Space>

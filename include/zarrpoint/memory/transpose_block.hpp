@@ -41,7 +41,7 @@ void copy_matrix(const matrix<std::byte*>& to, const matrix<const std::byte*>& f
 /// touched once, whole.
 inline constexpr std::size_t tile_bytes = 64;
 
-#if __has_builtin(__builtin_shufflevector)
+#if __has_builtin(__builtin_shufflevector) && !defined(__CUDACC__)
 
 template <std::size_t Size>
 struct vector_of;

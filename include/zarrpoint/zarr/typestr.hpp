@@ -79,7 +79,7 @@ inline std::optional<dtype> parse_v2_time(char kind, std::string_view rest) {
 }
 
 /// A number of `size` bytes.
-constexpr std::optional<dtype> v2_number(char kind, std::size_t size) {
+inline std::optional<dtype> v2_number(char kind, std::size_t size) {
   for (const dtype_kind one : all_dtype_kinds) {
     const dtype type(one);
     if (type.size() != size || has_bare_name_in_v2(type)) continue;
