@@ -39,6 +39,19 @@ class device_scope {
   cudaError_t status_ = cudaSuccess;
 };
 
+/// The same for libraries that know the driver only, such as libcufile: the device's primary
+/// context is the calling thread's, too, which it need not be before a thread's first call.
+class context_scope {
+ public:
+  explicit context_scope(int device) noexcept : device_(device) {
+    if (device_.status() == cudaSuccess && cudaFree(nullptr) != cudaSuccess)
+      static_cast<void>(cudaGetLastError());
+  }
+
+ private:
+  device_scope device_;
+};
+
 namespace detail {
 
 /// Calls `f`, which returns the runtime's status, while the device is the current one.

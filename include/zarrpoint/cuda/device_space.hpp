@@ -37,6 +37,9 @@ class device_space {
   cudaStream_t stream() const noexcept { return stream_; }
   const kernel_table* kernels() const noexcept { return kernels_; }
 
+  /// Makes the device's context the calling thread's for as long as the result lives.
+  context_scope enter() const noexcept { return context_scope(device_); }
+
   friend bool operator==(const device_space&, const device_space&) = default;
 
   /// Blocks until the event has happened.
