@@ -254,7 +254,7 @@ TEST_CASE("an array outside the host brings its space and its event along") {
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   made->upload(values);
   const auto view = handler_of<device_tensor<float>>::view(*made);
-  CHECK(view.space.device == &device);
+  CHECK(view.space.owner == &device);
   CHECK(view.ready.id == made->ready().id);
   CHECK(view.strides == dims{12, 4});
   CHECK(made->download() == values);

@@ -5,6 +5,7 @@
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/codec/workspace.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
+#include <zarrpoint/memory/kept_objects.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <algorithm>
@@ -110,6 +111,8 @@ class scratch_pool {
   const limited_resource& budget() const noexcept { return budget_; }
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
+  /// What operations leave for later ones, in memory of `resource()`: rings of pinned memory.
+  kept_objects& kept() noexcept { return kept_; }
 
  private:
   /// The budget, with what idle workspaces keep as a reserve.
@@ -168,6 +171,7 @@ class scratch_pool {
   std::size_t workspaces_ = 0;  // idle or lent
   std::size_t warm_bytes_ = 0;  // of idle ones, and what lent ones held when they were lent
   std::vector<std::unique_ptr<codec_workspace>> idle_;
+  kept_objects kept_;  // the last member: gone before the budget
 };
 
 /// `how`, with scratch memory that all operations it is passed to share: for whoever reads or

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Elements of any memory space to the host and back: written once, against the concept.
+// Elements of any memory space to the host and back: written once, against the concepts.
 
 #include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/device_buffer.hpp>
+#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/row_plan.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -12,7 +16,6 @@
 #include <array>
 #include <cstdlib>
 #include <span>
-#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -42,32 +45,6 @@ touched_bytes bytes_touched(const basic_tensor_view<Space, Writable>& view) {
   return out;
 }
 
-/// Calls `f(offset of a run in the view, offset in a dense array, bytes)` for each run of elements
-/// that lie one after another, in row-major order.
-template <class Space, bool Writable, class F>
-result<void> for_each_run(const basic_tensor_view<Space, Writable>& view, F&& f) {
-  auto run = static_cast<index_t>(view.type.size());
-  std::size_t outer = view.rank();  // dimensions [outer, rank) lie within a run
-  for (; outer > 0; --outer) {
-    const std::size_t i = outer - 1;
-    if (view.shape[i] == 0) return {};
-    if (view.shape[i] != 1 && view.strides[i] != run) break;
-    run *= view.shape[i];
-  }
-  for (std::size_t i = 0; i < outer; ++i) {
-    if (view.shape[i] == 0) return {};
-  }
-  dims at(outer, 0);
-  for (index_t dense = 0;; dense += run) {
-    index_t offset = 0;
-    for (std::size_t i = 0; i < outer; ++i) offset += at[i] * view.strides[i];
-    ZARRPOINT_CHECK(f(offset, dense, static_cast<std::size_t>(run)));
-    std::size_t i = outer;
-    while (i > 0 && ++at[i - 1] == view.shape[i - 1]) at[--i] = 0;
-    if (i == 0) return {};
-  }
-}
-
 /// Whether the elements fill their memory without gaps in some order of the dimensions, as those of
 /// a column-major matrix do.
 template <class Space>
@@ -89,38 +66,137 @@ bool is_dense_in_some_order(const mutable_tensor_view<Space>& view) {
   return true;
 }
 
-/// Copies that were started and must all be waited for; a space promises no order among them.
-template <memory_space Space>
-class started_copies {
- public:
-  explicit started_copies(const Space& space) : space_(&space) {}
-  started_copies(const started_copies&) = delete;
-  started_copies& operator=(const started_copies&) = delete;
-  /// The memory on either side must not be given back while a copy is under way, on failure too.
-  ~started_copies() {
-    for (const typename Space::event& event : events_) static_cast<void>(space_->wait(event));
+/// Narrower rows are moved by a kernel where there is one: each row costs a device about as much as
+/// this many bytes.
+inline constexpr std::size_t narrow_row = 64;
+
+/// The layout of `view` on the device against a dense one at `dense`.
+template <class Space, bool Writable>
+strided_move gather_of(const basic_tensor_view<Space, Writable>& view, std::byte* dense) {
+  return {dense,
+          view.data,
+          view.type.size(),
+          view.shape,
+          row_major_strides(view.shape, view.type.size()),
+          view.strides};
+}
+template <class Space>
+strided_move scatter_of(const mutable_tensor_view<Space>& view, const std::byte* dense) {
+  return {view.data,  dense,        view.type.size(),
+          view.shape, view.strides, row_major_strides(view.shape, view.type.size())};
+}
+
+/// Gathers `from` by a kernel and copies it to `to`, which is dense. False without a kernel, or
+/// without the memory on the device to gather in.
+template <device_space Space>
+result<bool> stage_by_kernel(const tensor_view<Space>& from, mutable_bytes to) {
+  if constexpr (kernel_space<Space>) {
+    if (!from.space.has_kernels()) return false;
+    auto scratch = device_buffer<Space>::allocate(from.space, to.size());
+    if (!scratch && scratch.failure().code == errc::resource_limit) return false;
+    if (!scratch) return std::move(scratch).failure();
+    ZARRPOINT_CHECK(from.space.move(gather_of(from, scratch->data())));
+    ZARRPOINT_CHECK(from.space.copy_to_host(to.data(), scratch->data(), {.width = to.size()}));
+    return true;
+  } else {
+    static_cast<void>(from), static_cast<void>(to);
+    return false;
   }
-  result<void> add(result<typename Space::event> started) {
-    if (!started) return std::move(started).failure();
-    events_.push_back(std::move(*started));
-    return events_.size() < most_at_once ? result<void>{} : wait();
+}
+
+/// The way back.
+template <device_space Space>
+result<bool> place_by_kernel(const mutable_tensor_view<Space>& to, bytes_view from) {
+  if constexpr (kernel_space<Space>) {
+    if (!to.space.has_kernels()) return false;
+    auto scratch = device_buffer<Space>::allocate(to.space, from.size());
+    if (!scratch && scratch.failure().code == errc::resource_limit) return false;
+    if (!scratch) return std::move(scratch).failure();
+    ZARRPOINT_CHECK(to.space.copy_from_host(scratch->data(), from.data(), {.width = from.size()}));
+    ZARRPOINT_CHECK(to.space.move(scatter_of(to, scratch->data())));
+    return true;
+  } else {
+    static_cast<void>(to), static_cast<void>(from);
+    return false;
   }
-  result<void> wait() {
-    while (!events_.empty()) {
-      const typename Space::event event = std::move(events_.back());
-      events_.pop_back();
-      ZARRPOINT_CHECK(space_->wait(event));
+}
+
+template <device_space Space>
+result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource) {
+  ZARRPOINT_TRY(bytes, byte_count(from.spec()));
+  if (from.type.is_variable()) return error{errc::unsupported, "strings live in host memory only"};
+  staged out;
+  out.view = dense_view(static_cast<const std::byte*>(nullptr), from.spec());
+  if (bytes == 0) return out;
+  const touched_bytes touched = bytes_touched(from);
+  const auto cover = static_cast<std::size_t>(touched.high - touched.low);
+  ZARRPOINT_CHECK(from.space.check(from.data + touched.low, cover));
+  const row_plan plan = plan_rows(from.shape, from.strides, from.type.size());
+  const bool by_rows =
+      plan.blocks() == 1 && (plan.rows.count == 1 || plan.rows.width >= narrow_row);
+  bool whole = !by_rows && cover == bytes;  // dense in another order of the dimensions
+  // One copy of everything between the first and the last element costs less than many small ones,
+  // as long as what lies between is not the larger part.
+  const bool may_be_whole = !by_rows && cover / 2 <= bytes;
+  ZARRPOINT_TRY(owned, buffer::allocate(may_be_whole ? std::max(cover, bytes) : bytes, resource));
+  stream_guard<Space> under_way(from.space);
+  ZARRPOINT_CHECK(from.space.follow(from.ready));
+  bool gathered = false;
+  if (!by_rows && !whole) {
+    ZARRPOINT_TRY(by_kernel, stage_by_kernel(from, owned.bytes().first(bytes)));
+    gathered = by_kernel;
+    whole = !gathered && may_be_whole;
+  }
+  if (whole) {
+    ZARRPOINT_CHECK(
+        from.space.copy_to_host(owned.data(), from.data + touched.low, {.width = cover}));
+    out.view = {owned.data() - touched.low, from.type, from.shape, from.strides, {}, {}};
+  } else {
+    out.view.data = owned.data();
+    if (!gathered) {
+      ZARRPOINT_CHECK(plan.for_each([&](index_t on_device, index_t on_host) {
+        return from.space.copy_to_host(owned.data() + on_host, from.data + on_device, plan.rows);
+      }));
     }
-    return {};
   }
+  ZARRPOINT_CHECK(under_way.finish());
+  out.owned = std::move(owned);
+  return out;
+}
 
- private:
-  // A tensor with gaps may have millions of runs; a device has not that many events.
-  static constexpr std::size_t most_at_once = 1024;
-
-  const Space* space_;
-  std::vector<typename Space::event> events_;
-};
+template <device_space Space>
+result<void> place_on_device(const mutable_tensor_view<Space>& to, const host_view& from,
+                             memory_resource& resource) {
+  ZARRPOINT_TRY(bytes, byte_count(to.spec()));
+  if (bytes == 0) return {};
+  const touched_bytes touched = bytes_touched(to);
+  const auto cover = static_cast<std::size_t>(touched.high - touched.low);
+  ZARRPOINT_CHECK(to.space.check(to.data + touched.low, cover));
+  const row_plan plan = plan_rows(to.shape, to.strides, to.type.size());
+  const bool by_rows =
+      plan.blocks() == 1 && (plan.rows.count == 1 || plan.rows.width >= narrow_row);
+  buffer reordered;
+  stream_guard<Space> under_way(to.space);
+  ZARRPOINT_CHECK(to.space.follow(to.ready));
+  bool moved = false;
+  if (!by_rows) {
+    ZARRPOINT_TRY(by_kernel, place_by_kernel(to, {from.data, bytes}));
+    moved = by_kernel;
+  }
+  if (moved) return under_way.finish();
+  if (!by_rows && is_dense_in_some_order(to)) {
+    ZARRPOINT_TRY(owned, buffer::allocate(bytes, resource));
+    reordered = std::move(owned);
+    copy_elements({reordered.data() - touched.low, to.type, to.shape, to.strides, {}, {}}, from);
+    ZARRPOINT_CHECK(
+        to.space.copy_from_host(to.data + touched.low, reordered.data(), {.width = bytes}));
+  } else {
+    ZARRPOINT_CHECK(plan.for_each([&](index_t on_device, index_t on_host) {
+      return to.space.copy_from_host(to.data + on_device, from.data + on_host, plan.rows);
+    }));
+  }
+  return under_way.finish();
+}
 
 }  // namespace detail
 
@@ -130,69 +206,27 @@ class started_copies {
 /// `out_of_range` for a spec that does not fit in memory.
 template <memory_space Space>
 result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& resource) {
-  ZARRPOINT_CHECK(from.space.wait(from.ready));
   if constexpr (Space::host_accessible) {
+    ZARRPOINT_CHECK(from.space.wait(from.ready));
     return staged{{from.data, from.type, from.shape, from.strides, {}, {}}, {}};
   } else {
-    ZARRPOINT_TRY(bytes, byte_count(from.spec()));
-    if (from.type.is_variable())
-      return error{errc::unsupported, "strings live in host memory only"};
-    const detail::touched_bytes touched = detail::bytes_touched(from);
-    const auto cover = static_cast<std::size_t>(touched.high - touched.low);
-    // One copy of everything between the first and the last element costs less than many small
-    // ones, as long as what lies between is not the larger part.
-    const bool whole = cover / 2 <= bytes;
-    ZARRPOINT_TRY(owned, buffer::allocate(whole ? cover : bytes, resource));
-    detail::started_copies<Space> copies(from.space);
-    staged out;
-    if (bytes == 0) {
-      out.view = dense_view(static_cast<const std::byte*>(nullptr), from.spec());
-    } else if (whole) {
-      ZARRPOINT_CHECK(copies.add(from.space.copy_to_host(owned.bytes(), from.data + touched.low)));
-      out.view = {owned.data() - touched.low, from.type, from.shape, from.strides, {}, {}};
-    } else {
-      ZARRPOINT_CHECK(detail::for_each_run(
-          from, [&](index_t offset, index_t dense, std::size_t size) -> result<void> {
-            return copies.add(from.space.copy_to_host(
-                owned.bytes().subspan(static_cast<std::size_t>(dense), size), from.data + offset));
-          }));
-      out.view = dense_view(static_cast<const std::byte*>(owned.data()), from.spec());
-    }
-    ZARRPOINT_CHECK(copies.wait());
-    out.owned = std::move(owned);
-    return out;
+    return detail::stage_from_device(from, resource);
   }
 }
 
-/// Copies a dense host array into a target of the same spec outside the host, and waits until it is
-/// there. A target that is dense in another order of its dimensions takes one copy, by way of as
-/// many bytes of `resource`. Errors: those of the space; `resource_limit`; `invalid_argument` when
-/// the specs differ or `from` is not dense.
-template <memory_space Space>
+/// Copies a dense host array into a target of the same spec on a device, after what the target's
+/// `ready` stands for, and waits until it is there. What the device cannot rearrange by itself is
+/// reordered in as many bytes of `resource`, if the target is dense in some order of its
+/// dimensions. Errors: those of the space; `resource_limit`; `invalid_argument` when the specs
+/// differ or `from` is not dense.
+template <device_space Space>
 result<void> place_from_host(const mutable_tensor_view<Space>& to, const host_view& from,
                              memory_resource& resource = default_resource()) {
   if (to.type != from.type || to.shape != from.shape || !is_dense(from) || to.type.is_variable())
     return error{errc::invalid_argument, "cannot place " + to_string(from.spec()) + " into " +
                                              to_string(to.spec()) + " of a " + Space::name +
                                              " tensor"};
-  ZARRPOINT_TRY(bytes, byte_count(to.spec()));
-  if (bytes == 0) return {};
-  ZARRPOINT_CHECK(to.space.wait(to.ready));
-  buffer reordered;
-  detail::started_copies<Space> copies(to.space);
-  if (!is_dense(to) && detail::is_dense_in_some_order(to)) {
-    ZARRPOINT_TRY(owned, buffer::allocate(bytes, resource));
-    reordered = std::move(owned);
-    const index_t low = detail::bytes_touched(to).low;
-    copy_elements({reordered.data() - low, to.type, to.shape, to.strides, {}, {}}, from);
-    ZARRPOINT_CHECK(copies.add(to.space.copy_from_host(to.data + low, reordered.bytes())));
-  } else {
-    ZARRPOINT_CHECK(detail::for_each_run(
-        to, [&](index_t offset, index_t dense, std::size_t size) -> result<void> {
-          return copies.add(to.space.copy_from_host(to.data + offset, {from.data + dense, size}));
-        }));
-  }
-  return copies.wait();
+  return detail::place_on_device(to, from, resource);
 }
 
 }  // namespace zarrpoint::inline v0

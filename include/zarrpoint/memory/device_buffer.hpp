@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/memory/device_space.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// Owned memory of a device, allocated and freed on the stream of its space: it may be given back
+/// as soon as its last use there was asked for. Empty by default; move-only.
+template <device_space Space>
+class device_buffer {
+ public:
+  device_buffer() = default;
+
+  /// Errors: those of the space, `resource_limit` among them.
+  static result<device_buffer> allocate(const Space& space, std::size_t bytes) {
+    device_buffer out;
+    if (bytes == 0) return out;
+    ZARRPOINT_TRY(memory, space.allocate(bytes));
+    out.space_.emplace(space);
+    out.data_ = memory;
+    out.size_ = bytes;
+    return out;
+  }
+
+  device_buffer(device_buffer&& other) noexcept { swap(other); }
+  device_buffer& operator=(device_buffer&& other) noexcept {
+    device_buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~device_buffer() {
+    if (data_ != nullptr) space_->deallocate(data_, size_);
+  }
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+  void swap(device_buffer& other) noexcept {
+    std::swap(space_, other.space_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+ private:
+  std::optional<Space> space_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace zarrpoint::inline v0

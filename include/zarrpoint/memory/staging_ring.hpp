@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/kept_objects.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+struct ring_options {
+  std::size_t slots = 4;
+  std::size_t slot_bytes = std::size_t{16} << 20;
+  memory_resource* resource = nullptr;  ///< null: `default_resource()`
+};
+
+/// A few blocks of host memory by way of which bytes go to a device and come from it, used again
+/// and again. A block is allocated, touched and pinned when it is first needed, and unpinned when
+/// the ring ends; where pinning is refused, the ring works without. Thread-safe. The resource must
+/// outlive it, and it must outlive its slots.
+///
+/// A thread that holds a slot must not acquire another: it could wait for itself.
+template <device_space Space>
+class staging_ring {
+  struct block {
+    buffer memory;
+    bool pinned = false;
+    std::optional<typename Space::event> last;  ///< of the copies that may still use it
+  };
+
+ public:
+  /// A block on loan. Move-only.
+  class slot {
+   public:
+    slot() = default;
+    slot(slot&& other) noexcept { swap(other); }
+    slot& operator=(slot&& other) noexcept {
+      slot(std::move(other)).swap(*this);
+      return *this;
+    }
+    /// Gives the block back; copies of `used_by`, if that was called, are waited for.
+    ~slot() {
+      if (owner_ == nullptr) return;
+      if (stream_) static_cast<void>(wait_for_stream(*stream_));
+      owner_->give_back(block_, std::nullopt);
+    }
+
+    bool empty() const noexcept { return owner_ == nullptr; }
+    /// All of the block; none when empty.
+    mutable_bytes bytes() const {
+      return owner_ == nullptr ? mutable_bytes{} : block_->memory.bytes();
+    }
+    /// To be called before the first copy from or to the block is asked for: if no event is handed
+    /// to `release`, the end of the slot waits for that stream.
+    void used_by(const Space& stream) { stream_.emplace(stream); }
+    /// Gives the block back at once; whoever gets it next waits for `last`, an event after all
+    /// copies that use the block.
+    void release(const typename Space::event& last) {
+      if (owner_ == nullptr) return;
+      stream_.reset();
+      std::exchange(owner_, nullptr)->give_back(block_, last);
+    }
+
+   private:
+    friend class staging_ring;
+    slot(staging_ring* owner, block* lent) : owner_(owner), block_(lent) {}
+    void swap(slot& other) noexcept {
+      std::swap(owner_, other.owner_);
+      std::swap(block_, other.block_);
+      std::swap(stream_, other.stream_);
+    }
+    staging_ring* owner_ = nullptr;
+    block* block_ = nullptr;
+    std::optional<Space> stream_;
+  };
+
+  explicit staging_ring(const Space& space, const ring_options& options = {})
+      : space_(space),
+        slot_bytes_(std::max<std::size_t>(options.slot_bytes, 1)),
+        resource_(options.resource == nullptr ? &default_resource() : options.resource),
+        blocks_(std::max<std::size_t>(options.slots, 1)) {
+    for (block& one : blocks_) unmade_.push_back(&one);
+  }
+  staging_ring(const staging_ring&) = delete;
+  staging_ring& operator=(const staging_ring&) = delete;
+  /// Waits for all copies; all slots have been given back.
+  ~staging_ring() {
+    ZARRPOINT_ASSERT(unmade_.size() + free_.size() == blocks_.size());
+    for (block& one : blocks_) {
+      if (one.last) static_cast<void>(space_.wait(*one.last));
+      if (one.pinned) space_.unpin(one.memory.bytes());
+    }
+  }
+
+  /// Waits until a block is free and what used it last is done. Errors: `resource_limit` when there
+  /// is no memory for even one; those of the space: a copy of the one who had the block before may
+  /// have failed.
+  result<slot> acquire() {
+    bool refused = false;  // more memory; the blocks that there are come back
+    for (;;) {
+      block* mine = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        returned_.wait(lock, [&] {
+          const bool none_made = unmade_.size() == blocks_.size();
+          return !free_.empty() || (!refused && !unmade_.empty()) || none_made;
+        });
+        mine = take_next(refused);
+      }
+      if (mine->memory.empty()) {
+        if (auto made = make(*mine); !made) {
+          if (!put_back_unmade(mine)) return std::move(made).failure();
+          refused = true;
+          continue;
+        }
+      } else if (mine->last) {
+        const auto waited = space_.wait(*mine->last);
+        mine->last.reset();
+        if (!waited) {
+          give_back(mine, std::nullopt);
+          return waited.failure();
+        }
+      }
+      return slot(this, mine);
+    }
+  }
+
+  /// The same if it needs no waiting; none also where there is an error, which `acquire` tells.
+  std::optional<slot> try_acquire() {
+    block* mine = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (free_.empty() && unmade_.empty()) return std::nullopt;
+      mine = take_next(false);
+    }
+    if (mine->memory.empty()) {
+      if (make(*mine)) return slot(this, mine);
+      static_cast<void>(put_back_unmade(mine));
+      return std::nullopt;
+    }
+    if (mine->last) {
+      const auto happened = space_.happened(*mine->last);
+      if (!happened || !*happened) {
+        give_back(mine, std::move(mine->last));
+        return std::nullopt;
+      }
+      mine->last.reset();
+    }
+    return slot(this, mine);
+  }
+
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  std::size_t slots() const noexcept { return blocks_.size(); }
+  /// False once the device has refused to pin a block.
+  bool pinned() const {
+    const std::lock_guard lock(mutex_);
+    return !pin_refused_;
+  }
+  /// How long it took to allocate, touch and pin all blocks so far.
+  double pin_seconds() const {
+    const std::lock_guard lock(mutex_);
+    return pin_seconds_;
+  }
+
+ private:
+  static constexpr std::size_t page = 4096;
+
+  /// With the lock held and something to take: what is made already if its copies are done, then
+  /// what is still to be made, and at last what has to be waited for.
+  block* take_next(bool refused) {
+    const bool may_make = !unmade_.empty() && (!refused || free_.empty());
+    if (may_make && (free_.empty() || is_busy(*free_.front()))) {
+      block* const out = unmade_.back();
+      unmade_.pop_back();
+      return out;
+    }
+    block* const out = free_.front();
+    free_.pop_front();
+    return out;
+  }
+  bool is_busy(const block& one) const {
+    if (!one.last) return false;
+    const auto happened = space_.happened(*one.last);
+    return happened && !*happened;
+  }
+
+  result<void> make(block& one) {
+    const auto start = std::chrono::steady_clock::now();
+    ZARRPOINT_TRY(memory, buffer::allocate(slot_bytes_, *resource_, page));
+    std::memset(memory.data(), 0, slot_bytes_);  // registration is slow for pages not there yet
+    one.memory = std::move(memory);
+    one.pinned = pinned() && space_.pin(one.memory.bytes());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(mutex_);
+    if (!one.pinned) pin_refused_ = true;
+    pin_seconds_ += took.count();
+    return {};
+  }
+
+  /// False when there is no other block to wait for.
+  bool put_back_unmade(block* one) {
+    const std::lock_guard lock(mutex_);
+    unmade_.push_back(one);
+    returned_.notify_all();
+    return unmade_.size() != blocks_.size();
+  }
+
+  void give_back(block* one, std::optional<typename Space::event> last) {
+    const std::lock_guard lock(mutex_);
+    one->last = std::move(last);
+    if (one->last) {
+      free_.push_back(one);
+    } else {
+      free_.push_front(one);  // can be used at once
+    }
+    returned_.notify_all();  // under the lock: a waiter that goes on may destroy the ring
+  }
+
+  Space space_;
+  std::size_t slot_bytes_;
+  memory_resource* resource_;
+  std::vector<block> blocks_;
+  mutable std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<block*> unmade_;
+  std::deque<block*> free_;  ///< those released first come first
+  bool pin_refused_ = false;
+  double pin_seconds_ = 0;
+};
+
+/// The sizes of a ring that takes at most an eighth of `budget`, but for one slot of 64 KiB.
+inline ring_options ring_within(std::size_t budget, memory_resource& resource) {
+  constexpr std::size_t least = std::size_t{64} << 10;
+  ring_options out{.resource = &resource};
+  const std::size_t share = budget / 8;
+  out.slot_bytes = std::clamp(share / out.slots / least * least, least, out.slot_bytes);
+  out.slots = std::clamp<std::size_t>(share / out.slot_bytes, 1, out.slots);
+  return out;
+}
+
+/// The ring of the space's device among kept objects, made when it is first asked for. `resource`
+/// must outlive `kept`.
+template <device_space Space>
+std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
+                                             memory_resource& resource, std::size_t budget) {
+  return kept.template get<staging_ring<Space>>(space.device(), [&] {
+    return std::make_shared<staging_ring<Space>>(space, ring_within(budget, resource));
+  });
+}
+
+}  // namespace zarrpoint::inline v0
