@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/resource.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// A part of a tensor on its way to the host, in memory that others wait for. Destroying it waits
+/// until nothing is under way any more, and gives the memory back.
+class source_part {
+ public:
+  source_part() = default;
+  source_part(const source_part&) = delete;
+  source_part& operator=(const source_part&) = delete;
+  virtual ~source_part() = default;
+
+  /// The elements, once they are there; any number of threads may wait. Errors: those of the space.
+  virtual result<host_view> wait() = 0;
+  /// What they lie in.
+  virtual bytes_view memory() const = 0;
+};
+
+/// Elements in memory of their own.
+struct owned_elements {
+  host_view view;
+  buffer memory;
+};
+
+/// The elements of a tensor that the host cannot touch where they are, given part by part to
+/// whoever writes them. Thread-safe. What they are read from stays until it is destroyed.
+class element_source {
+ public:
+  element_source() = default;
+  element_source(const element_source&) = delete;
+  element_source& operator=(const element_source&) = delete;
+  virtual ~element_source() = default;
+
+  virtual const tensor_spec& spec() const noexcept = 0;
+  /// The most bytes of a part that `begin` takes.
+  virtual std::size_t part_bytes() const = 0;
+  /// What the parts of one source wait for with those of another, if it is the same for both.
+  virtual const void* lane() const noexcept = 0;
+  /// The time that making the memory of its lane took.
+  virtual double pin_seconds() const = 0;
+
+  /// Begins to read a part. Without room for it: waits, or gives null when `wait` is false.
+  ///
+  /// Who holds parts and waits for one more must hold them all in the order in which they will be
+  /// given back, or could wait for itself. Errors: those of the space.
+  virtual result<std::unique_ptr<source_part>> begin(const box& part, bool wait) = 0;
+
+  /// Reads a part of any size into memory of `resource`, and never waits for room. Errors: those of
+  /// the space, `resource_limit`.
+  virtual result<owned_elements> read(const box& part, memory_resource& resource) = 0;
+
+  /// Returns when the caller's own memory is no longer needed: at once, unless the source copies
+  /// it where it is. Errors: those of the space.
+  virtual result<void> settle() { return {}; }
+};
+
+}  // namespace zarrpoint::inline v0
