@@ -8,6 +8,7 @@
 #include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/options.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/any_store.hpp>
@@ -80,6 +81,9 @@ class array {
     return out;
   }
 
+  /// Those digests; null when there are none.
+  const chunk_digests* expected() const noexcept { return expected_.get(); }
+
   const array_metadata& metadata() const noexcept;
   tensor_spec spec() const;
   const any_store& store() const noexcept;
@@ -104,6 +108,11 @@ class array {
   /// changed; in a shard, inner chunks that it does not touch are copied as they are stored. Chunks
   /// past the edge are stored at full size, padded with the fill value.
   result<void> write(const selection& part, const host_view& from,
+                     const write_options& options = {}) const;
+
+  /// The same with elements that the host cannot touch where they are: they come to it part by part
+  /// while others are encoded and written. Errors: those of the source, too.
+  result<void> write(const selection& part, element_source& from,
                      const write_options& options = {}) const;
 
   /// The whole array as it lies in the store, or nothing where the layout does not allow it: it

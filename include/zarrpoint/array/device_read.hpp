@@ -1,0 +1,260 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/piece_grid.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/device_delivery.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// The staging ring of a device that all operations with this context share. The context has
+/// scratch memory (`with_scratch`).
+template <device_space Space>
+std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& space) {
+  return ring_of(how.scratch->kept(), space, how.scratch->resource(), how.limit.memory);
+}
+
+/// A read of an array to a device: pieces of whole inner chunks are read and decoded into pinned
+/// host memory, and copied from there while the next ones are read. All work of the device goes on
+/// the stream of the target's space.
+///
+/// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
+/// bytes; else by the host on the way. A piece of one inner chunk that is larger than a slot of the
+/// ring takes host memory of its size. Checksums are verified on the host.
+template <device_space Space>
+class device_read {
+ public:
+  /// The array must outlive it.
+  device_read(const array& from, const mutable_tensor_view<Space>& into,
+              const read_options& options = {})
+      : from_(from),
+        options_(options),
+        how_(with_scratch(options.how != nullptr ? *options.how : from.default_context())),
+        delivery_(into, ring_of(how_, into.space)),
+        stored_(from.spec().type),
+        casts_(options.cast && has_kernels(into.space) && stored_ != into.type &&
+               stored_.size() <= into.type.size()) {
+    options_.how = &how_;
+  }
+  device_read(const device_read&) = delete;
+  device_read& operator=(const device_read&) = delete;
+
+  /// At most so many pieces at a time; without it as many as the ring has slots.
+  void limit_workers(unsigned most) noexcept { most_workers_ = std::max(most, 1U); }
+
+  /// Reads `part`, whose shape is the target's. When it returns, all has been read and its copies
+  /// are asked for: they are done when the event has happened. After an error nothing of it is
+  /// under way, and the target's contents are unspecified. Errors: those of `array::read`; those of
+  /// the space, naming the chunks; `unsupported` for strings.
+  result<typename Space::event> start(const selection& part) {
+    ZARRPOINT_CHECK(named(check(part, from_.spec().shape)));
+    progress_meter own(options_.meter != nullptr ? progress_callback() : how_.progress, "read",
+                       byte_count(part.shape, stored_.size()).value_or(0));
+    progress_meter* const callers = options_.meter;
+    if (callers == nullptr) options_.meter = &own;
+    part_ = part;
+    cut();
+    auto started = run(pieces_.size(), [this](std::size_t i) { return read_piece(pieces_.at(i)); });
+    options_.meter = callers;
+    return started;
+  }
+
+  /// Zero in each element of the target, made on the device where it has no gaps.
+  result<typename Space::event> start_zero() {
+    const selection whole(box::whole(target().shape));
+    ZARRPOINT_CHECK(named(check(whole, target().shape)));
+    ZARRPOINT_TRY(done, named(delivery_.zero_at_once()));
+    const piece_grid pieces = single_elements(whole.shape);
+    const std::vector<std::byte> zero(target().type.size());
+    return run(done ? 0 : pieces.size(), [&](std::size_t i) {
+      return deliver(pieces.at(i), target().type, [&](const mutable_host_view& to) -> result<void> {
+        fill_elements(to, zero);
+        return {};
+      });
+    });
+  }
+
+ private:
+  const mutable_tensor_view<Space>& target() const noexcept { return delivery_.target(); }
+  std::size_t slot_bytes() const noexcept { return delivery_.ring().slot_bytes(); }
+  std::size_t element_bytes() const noexcept {
+    return std::max(stored_.size(), target().type.size());
+  }
+
+  template <class T>
+  result<T> named(result<T> status) const {
+    if (status) return status;
+    return std::move(status).at("array " + from_.store().describe(from_.key()));
+  }
+
+  result<void> check(const selection& part, const dims& bounds) const {
+    ZARRPOINT_CHECK(part.check(bounds));
+    if (target().type.is_variable() || stored_.is_variable())
+      return error{errc::unsupported, "strings live in host memory only"};
+    if (!(options_.cast ? stored_.castable_to(target().type) : stored_ == target().type))
+      return error{errc::dtype_mismatch, "the array is of type " + std::string(to_string(stored_)) +
+                                             ", not " + std::string(to_string(target().type))};
+    if (target().shape != part.shape)
+      return error{errc::shape_mismatch, "the selection has shape " + to_string(part.shape) +
+                                             ", the memory " + to_string(target().shape)};
+    ZARRPOINT_CHECK(byte_count(part.shape, element_bytes()));
+    if (element_bytes() > slot_bytes())
+      return error{errc::resource_limit, "elements of " + std::to_string(element_bytes()) +
+                                             " bytes, more than a staging slot of " +
+                                             std::to_string(slot_bytes())};
+    ZARRPOINT_CHECK(delivery_.check());
+    return target().space.follow(target().ready);
+  }
+
+  /// Decides what is read at a time. Pieces share no inner chunk where that must be read whole.
+  void cut() {
+    const array_layout& layout = from_.layout();
+    const bool whole_chunks =
+        !layout.chain().is_raw() ||
+        (options_.checksums && (options_.expected != nullptr || from_.expected() != nullptr));
+    // Some pieces for each slot, so that reading and copying overlap, but none too small.
+    constexpr std::size_t least = std::size_t{1} << 20;
+    const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
+    const std::size_t share = bytes / (2 * delivery_.ring().slots());
+    const std::size_t wanted = std::min(std::max(share, least), slot_bytes());
+    const dims unit = layout.grid().inner_shape;
+    pieces_ = piece_grid::make(part_, unit, element_bytes(), wanted);
+    piece_bytes_ = byte_count(pieces_.largest(), element_bytes()).value_or(SIZE_MAX);
+    if (piece_bytes_ <= slot_bytes() || whole_chunks) return;
+    pieces_ = piece_grid::make(part_, dims(unit.rank(), 1), element_bytes(), slot_bytes());
+    piece_bytes_ = slot_bytes();
+  }
+
+  /// As much as fits a slot, whatever inner chunks there are.
+  piece_grid single_elements(const dims& shape) const {
+    return piece_grid::make(box::whole(shape), dims(shape.rank(), 1), element_bytes(),
+                            slot_bytes());
+  }
+
+  /// Calls `f` for each piece, and records the event that stands for all of them.
+  template <class F>
+  result<typename Space::event> run(std::size_t count, F&& f) {
+    parallel_options how{.max_workers = static_cast<unsigned>(delivery_.ring().slots()),
+                         .stop = how_.stop};
+    if (piece_bytes_ > slot_bytes()) {  // each takes memory of its own
+      const std::size_t in_flight = how_.scratch->limiter().limit();
+      how.max_workers = static_cast<unsigned>(
+          std::clamp<std::size_t>(in_flight / piece_bytes_, 1, how.max_workers));
+    }
+    how.max_workers = std::min(how.max_workers, most_workers_);
+    result<void> status = parallel_for(how_.executor, count, f, how);
+    if (status) {
+      auto last = target().space.record();
+      if (last) return last;
+      status = std::move(last).failure();
+      status = named(std::move(status));
+    }
+    static_cast<void>(wait_for_stream(target().space));
+    return std::move(status).failure();
+  }
+
+  result<void> read_piece(const box& piece) {
+    const bool casts = casts_.load(std::memory_order_relaxed);
+    result<void> status = read_piece(piece, casts ? stored_ : target().type);
+    // A kernel that does not know the types: the host does.
+    if (status || !casts || status.failure().code != errc::unsupported) return status;
+    casts_.store(false, std::memory_order_relaxed);
+    return read_piece(piece, target().type);
+  }
+
+  /// Reads a piece as elements of `type`.
+  result<void> read_piece(const box& piece, dtype type) {
+    const selection wanted = part_of(part_, piece);
+    ZARRPOINT_TRY(bytes, byte_count(piece.shape, element_bytes()));
+    if (bytes <= slot_bytes())
+      return deliver(piece, type,
+                     [&](const mutable_host_view& to) { return from_.read(wanted, to, options_); });
+    ZARRPOINT_TRY(whole, named(tensor::make({type, piece.shape}, how_.scratch->resource())));
+    ZARRPOINT_CHECK(from_.read(wanted, whole.mutable_view(), options_));
+    const piece_grid slots = single_elements(piece.shape);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const box within = slots.at(i);
+      box at = within;
+      for (std::size_t d = 0; d < at.rank(); ++d) at.offset[d] += piece.offset[d];
+      ZARRPOINT_CHECK(deliver(at, type, [&](const mutable_host_view& to) {
+        return cast_elements(to, subview(whole.view(), within));
+      }));
+    }
+    return {};
+  }
+
+  /// Errors of `fill` name the array themselves.
+  template <class F>
+  result<void> deliver(const box& piece, dtype type, F&& fill) const {
+    bool filled = true;
+    result<void> status = delivery_.deliver(piece, type, [&](const mutable_host_view& to) {
+      result<void> made = fill(to);
+      filled = made.has_value();
+      return made;
+    });
+    if (status || !filled) return status;
+    return named(std::move(status).at(chunks_of(piece)));
+  }
+
+  /// `"chunk c/0/0 [0:5, 2:4]"`: where a piece comes from.
+  std::string chunks_of(const box& piece) const {
+    const array_metadata& metadata = from_.metadata();
+    const selection wanted = part_of(part_, piece);
+    dims first(piece.rank(), 0);
+    dims last(piece.rank(), 0);
+    for (std::size_t d = 0; d < piece.rank(); ++d) {
+      const index_t end = wanted.offset[d] + (piece.shape[d] - 1) * wanted.step[d];
+      if (metadata.edges.empty()) {
+        first[d] = wanted.offset[d] / metadata.chunk_shape[d];
+        last[d] = end / metadata.chunk_shape[d];
+      } else {
+        first[d] = metadata.edges[d].find(wanted.offset[d]).index;
+        last[d] = metadata.edges[d].find(end).index;
+      }
+    }
+    std::string text = "chunk " + metadata.keys.key(first);
+    if (first != last) text += " to " + metadata.keys.key(last);
+    return text + " " + to_string(piece);
+  }
+
+  const array& from_;
+  read_options options_;
+  const context how_;
+  detail::device_delivery<Space> delivery_;
+  const dtype stored_;
+  std::atomic<bool> casts_;
+  unsigned most_workers_ = UINT_MAX;
+  selection part_;
+  piece_grid pieces_;
+  std::size_t piece_bytes_ = 0;  ///< the most that a piece has
+};
+
+/// Reads the elements of `part` to a device, and waits until they are there. Errors: as
+/// `device_read::start`.
+template <device_space Space>
+result<void> read_to_device(const array& from, const selection& part,
+                            const mutable_tensor_view<Space>& into,
+                            const read_options& options = {}) {
+  device_read<Space> operation(from, into, options);
+  ZARRPOINT_TRY(last, operation.start(part));
+  return into.space.wait(last).at("array " + from.store().describe(from.key()));
+}
+
+}  // namespace zarrpoint::inline v0

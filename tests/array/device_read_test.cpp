@@ -1,0 +1,425 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/device_read.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "support/array_cases.hpp"
+#include "support/fake_device.hpp"
+#include "support/random_layout.hpp"
+#include "support/recording_store.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace device_read_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+#if defined(ZARRPOINT_TEST_SANITIZED)
+constexpr int rounds = 60;
+#else
+constexpr int rounds = 400;
+#endif
+
+/// Bytes of a fake device in which a strided target lies.
+struct device_block {
+  fake_space space;
+  std::size_t size;
+  std::byte* data;
+
+  device_block(const fake_space& where, std::size_t bytes)
+      : space(where), size(bytes), data(where.owner->allocate(bytes)) {}
+  device_block(const device_block&) = delete;
+  ~device_block() { space.owner->free(data, space.stream); }
+
+  std::vector<std::byte> download() const {
+    std::vector<std::byte> out(size);
+    space.copy_to_host(out.data(), data, {.width = size}).value();
+    wait_for_stream(space).value();
+    return out;
+  }
+};
+
+/// A dtype whose elements are any bytes, so that random ones are values.
+dtype random_type(random_source& random) {
+  constexpr dtype_kind kinds[] = {
+      dtype_kind::uint8,   dtype_kind::int16,     dtype_kind::float32, dtype_kind::bfloat16,
+      dtype_kind::float64, dtype_kind::complex64, dtype_kind::int32,   dtype_kind::float8_e5m2};
+  return kinds[pick(random, std::size(kinds))];
+}
+
+array_metadata random_metadata(random_source& random, const dims& shape, dtype type) {
+  dims inner = shape;
+  dims shard = shape;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    const auto extent = static_cast<std::size_t>(std::max<index_t>(shape[d], 1));
+    inner[d] = static_cast<index_t>(1 + pick(random, extent + 2));
+    shard[d] = inner[d] * static_cast<index_t>(1 + pick(random, 3));
+  }
+  const bool is_sharded = pick(random, 2) == 0;
+  array_metadata out = raw_metadata(type, shape, is_sharded ? shard : inner);
+  out.codecs = {bytes_spec(pick(random, 4) == 0 ? "big" : "little")};
+  if (shape.rank() == 2 && pick(random, 4) == 0)
+    out.codecs.insert(out.codecs.begin(), transpose_spec({1, 0}));
+  if (pick(random, 2) == 0) out.codecs.push_back(zstd_spec());
+  if (pick(random, 3) == 0) out.codecs.push_back(crc32c_spec());
+  return is_sharded ? sharded_metadata(out, inner) : out;
+}
+
+selection random_selection(random_source& random, const dims& shape) {
+  selection out(box::whole(shape));
+  if (pick(random, 2) == 0) return out;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == 0) continue;
+    const auto extent = static_cast<std::size_t>(shape[d]);
+    out.offset[d] = static_cast<index_t>(pick(random, extent));
+    out.step[d] = pick(random, 3) == 0 ? static_cast<index_t>(1 + pick(random, 4)) : 1;
+    const index_t most = (shape[d] - out.offset[d] - 1) / out.step[d] + 1;
+    out.shape[d] = 1 + static_cast<index_t>(pick(random, static_cast<std::size_t>(most)));
+  }
+  return out;
+}
+
+array made_array(const any_store& store, const array_metadata& metadata, const host_view& values) {
+  const array out = array::create(store, key_of("a"), metadata).value();
+  out.write(box::whole(metadata.shape), values).value();
+  return out;
+}
+
+/// An array of 2 MiB of int32 in chunks of 32 KiB, and the tensor that it goes to.
+struct large_case {
+  static constexpr index_t rows = 512;
+  static constexpr index_t columns = 1024;
+  fake_device& device;
+  array source;
+  context how;
+
+  explicit large_case(fake_device& on, std::size_t memory = SIZE_MAX,
+                      const codec_spec& codec = crc32c_spec())
+      : device(on), source([&] {
+          const dims shape{rows, columns};
+          array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {64, 128});
+          metadata.codecs.push_back(codec);
+          const std::vector<std::int32_t> values = counting(shape);
+          return made_array(memory_store(), metadata, view_of(values, shape));
+        }()) {
+    how.limit.memory = memory;
+    how = with_scratch(how);
+  }
+  mutable_tensor_view<fake_space> view(device_tensor<std::int32_t>& into) const {
+    return {reinterpret_cast<std::byte*>(into.data()),
+            dtype_kind::int32,
+            {rows, columns},
+            {columns * 4, 4},
+            into.get_space(),
+            into.ready()};
+  }
+  device_tensor<std::int32_t> target(std::size_t stream = 0) const {
+    return {fake_space{&device, stream}, {512, 1024}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("any selection of any array goes to memory of any strides") {
+  const thread_pool pool(3);
+  std::uint64_t moves = 0;
+  std::uint64_t casts = 0;
+  for (int seed = 0; seed < rounds; ++seed) {
+    CAPTURE(seed);
+    random_source random(static_cast<std::uint64_t>(seed));
+    fake_device device(random());
+    device.set_kernels(pick(random, 2) == 0);
+    const fake_space space{&device, device.new_stream()};
+    const dims shape = random_shape(random, 4, seed % 8 == 0 ? 90 : 12);
+    if (byte_count(shape, 16).value() > (std::size_t{1} << 21)) continue;
+    const dtype stored = random_type(random);
+    const dtype wanted = pick(random, 3) == 0 ? random_type(random) : stored;
+
+    const std::vector<std::byte> bytes =
+        random_bytes(random, byte_count(shape, stored.size()).value());
+    const array source = made_array(memory_store(), random_metadata(random, shape, stored),
+                                    dense_view(bytes.data(), {stored, shape}));
+    const selection part = random_selection(random, shape);
+    context how;
+    if (pick(random, 2) == 0) how.executor = pool.executor();
+    // Slots of 64 KiB, one of them or more; chunks may be larger.
+    if (pick(random, 2) == 0) how.limit.memory = std::size_t{8} << 20;
+    how = with_scratch(how);
+    const read_options options{.cast = true, .how = &how};
+    tensor expected = tensor::make({wanted, part.shape}).value();
+    source.read(part, expected.mutable_view(), options).value();
+
+    const layout at = random_layout(random, part.shape, wanted.size());
+    const device_block block(space, at.size);
+    const mutable_tensor_view<fake_space> into{
+        block.data + at.first, wanted, part.shape, at.strides, space, {}};
+    read_to_device(source, part, into, options).value();
+    const auto count = device.count();
+
+    const std::vector<std::byte> got = block.download();
+    CHECK(elements_of({got.data() + at.first, wanted, part.shape, at.strides, {}, {}}) ==
+          elements_of(expected.view()));
+    // Only elements are written.
+    std::vector<std::byte> rest = got;
+    for_each_coordinate(part.shape, [&](const dims& i) {
+      std::fill_n(rest.data() + at.first + offset_of(i, at.strides), wanted.size(),
+                  fake_device::poison);
+    });
+    CHECK(std::all_of(rest.begin(), rest.end(),
+                      [](std::byte b) { return b == fake_device::poison; }));
+    moves += count.kernels.move;
+    casts += count.kernels.cast;
+    CHECK(count.live_allocations == 1);
+    CHECK(count.pageable_bytes == 0);
+    how = {};
+    CHECK(device.pinned_ranges() == 0);
+  }
+  CHECK(moves > 0);
+  CHECK(casts > 0);
+}
+
+TEST_CASE("what is enqueued is not waited for, and one slot after the other is used") {
+  fake_device device(1);
+  const large_case large(device, std::size_t{8} << 20);
+  const read_options options{.how = &large.how};
+  device_tensor<std::int32_t> into = large.target(device.new_stream());
+  device_read<fake_space> operation(large.source, large.view(into), options);
+  const auto last = operation.start(box::whole({512, 1024})).value();
+  CHECK(device.due_operations() != 0);
+  CHECK(device.copies() == 8);  // 2 MiB by slots of 256 KiB: the ring was used twice
+  into.get_space().wait(last).value();
+  CHECK(device.due_operations() == 0);
+  CHECK(into.download() == counting({512, 1024}));
+}
+
+TEST_CASE("memory stays within the budget, whatever the size of the tensor") {
+  const thread_pool pool(4);
+  fake_device device(2);
+  for (const bool has_pool : {false, true}) {
+    large_case large(device, std::size_t{1} << 20, zstd_spec());
+    if (has_pool) large.how.executor = pool.executor();
+    device_tensor<std::int32_t> into = large.target();
+    read_to_device(large.source, box::whole({512, 1024}), large.view(into), {.how = &large.how})
+        .value();
+    CHECK(large.how.scratch->budget().in_use() >= 128 * 1024);  // the ring stays
+    CHECK(into.download() == counting({512, 1024}));
+    CHECK(large.how.scratch->budget().peak() <= std::size_t{1} << 20);
+  }
+}
+
+TEST_CASE("a chunk larger than a slot takes memory of its own") {
+  fake_device device(3);
+  const dims shape{300, 256};
+  const std::vector<std::int32_t> values = counting(shape);
+  for (const bool is_raw : {false, true}) {
+    array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {200, 256});  // 200 KiB
+    if (!is_raw) metadata.codecs.push_back(zstd_spec());
+    const array source = made_array(memory_store(), metadata, view_of(values, shape));
+    context how;
+    how.limit.memory = std::size_t{1} << 20;  // two slots of 64 KiB
+    how = with_scratch(how);
+    device_tensor<std::int32_t> into(fake_space{&device}, {300, 256});
+    const mutable_tensor_view<fake_space> view{reinterpret_cast<std::byte*>(into.data()),
+                                               dtype_kind::int32,
+                                               shape,
+                                               {1024, 4},
+                                               into.get_space(),
+                                               {}};
+    read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+    CHECK(into.download() == values);
+    // Raw ones are read by the slot.
+    CHECK((how.scratch->budget().peak() < 200 * 1024) == is_raw);
+  }
+}
+
+TEST_CASE("elements that are cast on the device travel in their stored type") {
+  fake_device device(4);
+  const dims shape{64, 64};
+  const std::vector<std::int32_t> values = counting(shape);
+  const array source = made_array(memory_store(), raw_metadata(dtype_kind::int32, shape, {16, 64}),
+                                  view_of(values, shape));
+  const std::size_t count = values.size();
+  const auto bytes_for = [&](dtype type) {
+    const device_block block({&device, 0}, count * type.size());
+    const mutable_tensor_view<fake_space> view{
+        block.data, type, shape, row_major_strides(shape, type.size()), block.space, {}};
+    const std::uint64_t before = device.count().bytes_from_host;
+    read_to_device(source, box::whole(shape), view, {.cast = true}).value();
+    return device.count().bytes_from_host - before;
+  };
+  CHECK(bytes_for(dtype_kind::float64) == count * 4);
+  CHECK(bytes_for(dtype_kind::float32) == count * 4);
+  CHECK(bytes_for(dtype_kind::int8) == count);  // smaller: the host casts
+  device.set_kernels(false);
+  CHECK(bytes_for(dtype_kind::float64) == count * 8);
+}
+
+TEST_CASE("zero in every element, and in nothing between them") {
+  fake_device device(5);
+  const large_case large(device);
+  for (const bool has_kernels : {false, true}) {
+    device.set_kernels(has_kernels);
+    for (const index_t gap : {index_t{0}, index_t{3}}) {
+      const dims strides{4, 8 * (4 + gap)};
+      const device_block block({&device, 0}, static_cast<std::size_t>(8 * (4 + gap) * 6));
+      const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, {8, 6},
+                                                 strides,    block.space,       {}};
+      device_read<fake_space> operation(large.source, view, {.how = &large.how});
+      block.space.wait(operation.start_zero().value()).value();
+      const std::vector<std::byte> got = block.download();
+      CHECK(elements_of({got.data(), dtype_kind::int32, {8, 6}, strides, {}, {}}) ==
+            std::vector<std::string>(48, std::string(4, '\0')));
+      CHECK(std::count(got.begin(), got.end(), fake_device::poison) == 8 * gap * 6);
+    }
+  }
+}
+
+TEST_CASE("each fault at each call is a named error, and nothing is left behind") {
+  struct way {
+    bool kernels;
+    bool transposed;
+    bool casts;
+  };
+  for (const way& one : {way{false, false, false}, way{false, true, false}, way{true, true, false},
+                         way{true, false, true}}) {
+    for (const device_fault fault : device_faults) {
+      int failures = 0;
+      for (std::uint64_t at = 0;; ++at) {
+        CAPTURE(at);
+        CAPTURE(to_string(fault));
+        fake_device device(at);
+        device.set_kernels(one.kernels);
+        const fake_space space{&device, device.new_stream()};
+        const dims shape{256, 128};
+        const std::vector<std::int32_t> values = counting(shape);
+        const array source =
+            made_array(memory_store(), raw_metadata(dtype_kind::int32, shape, {32, 128}),
+                       view_of(values, shape));
+        context how;
+        how.limit.memory = std::size_t{600} << 10;  // one slot
+        how = with_scratch(how);
+        const dtype type = one.casts ? dtype_kind::float64 : dtype_kind::int32;
+        const auto size = static_cast<index_t>(type.size());
+        {
+          const device_block block(space, values.size() * type.size());
+          const dims strides = one.transposed ? dims{size, 256 * size} : dims{128 * size, size};
+          const mutable_tensor_view<fake_space> into{block.data, type, shape, strides, space, {}};
+          device.arm(fault, at);
+          const result<void> done =
+              read_to_device(source, box::whole(shape), into, {.cast = true, .how = &how});
+          const bool fired = device.fired();
+          if (!done) {
+            ++failures;
+            CHECK(fired);
+            CHECK(done.failure().code == errc::device);
+            CHECK(done.failure().message.find("array memory:a") != std::string::npos);
+            CHECK(done.failure().message.find("fake:0") != std::string::npos);
+          }
+          const auto count = device.count();
+          CHECK(count.live_allocations == 1);
+          CHECK(count.due_operations == 0);
+          if (fault == device_fault::allocation || fault == device_fault::pin) CHECK(done);
+          device.recover();
+          if (done) {
+            const std::vector<std::byte> got = block.download();
+            std::vector<std::byte> expected(values.size() * type.size());
+            source
+                .read(box::whole(shape), dense_view(expected.data(), {type, shape}), {.cast = true})
+                .value();
+            CHECK(elements_of({got.data(), type, shape, strides, {}, {}}) ==
+                  elements_of(dense_view(expected.data(), {type, shape})));
+          }
+          if (!fired) break;
+        }
+        how = {};
+        CHECK(device.pinned_ranges() == 0);
+        CHECK(device.live_allocations() == 0);
+      }
+      if (fault != device_fault::allocation && fault != device_fault::pin) CHECK(failures > 0);
+    }
+  }
+}
+
+TEST_CASE("what cannot be read is refused before anything is asked of the device") {
+  fake_device device(6);
+  const large_case large(device);
+  const read_options options{.how = &large.how};
+  const device_block block({&device, 0}, 1 << 20);
+  const auto refused = [&](dtype type, const dims& shape, const dims& strides,
+                           std::byte* data = nullptr) {
+    const mutable_tensor_view<fake_space> into{
+        data == nullptr ? block.data : data, type, shape, strides, block.space, {}};
+    const selection part(box{dims(shape.rank(), 0), shape});
+    const result<void> done = read_to_device(large.source, part, into, options);
+    REQUIRE_FALSE(done);
+    CHECK(done.failure().message.find("array memory:a") != std::string::npos);
+    CHECK(device.copies() == 0);
+    return done.failure().code;
+  };
+  CHECK(refused(dtype_kind::float32, {4, 4}, {16, 4}) == errc::dtype_mismatch);
+  CHECK(refused(dtype_kind::string, {4, 4}, {128, 32}) == errc::unsupported);
+  CHECK(refused(dtype_kind::int32, {4}, {4}) == errc::invalid_argument);
+  CHECK(refused(dtype_kind::int32, {4, 2000}, {8000, 4}) == errc::out_of_range);
+  CHECK(refused(dtype_kind::int32, {4, 4}, {0, 4}) == errc::invalid_argument);
+  CHECK(refused(dtype_kind::int32, {512, 1024}, {4096, 4}) == errc::invalid_argument);  // too small
+  std::byte host[64];
+  CHECK(refused(dtype_kind::int32, {4, 4}, {16, 4}, host) == errc::invalid_argument);
+}
+
+TEST_CASE("a damaged chunk is named, and its neighbours' copies are waited for") {
+  for (const unsigned threads : {1U, 4U}) {
+    const thread_pool pool(threads);
+    fake_device device(7);
+    const recording_store store;
+    const dims shape{512, 1024};
+    array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {64, 128});
+    metadata.codecs.push_back(crc32c_spec());
+    const std::vector<std::int32_t> values = counting(shape);
+    const array source = made_array(store, metadata, view_of(values, shape));
+    recording_store::bytes damaged = store.at("a/c/5/3");
+    damaged[100] ^= std::byte{1};
+    store.set("a/c/5/3", std::move(damaged));
+    context how;
+    how.limit.memory = std::size_t{4} << 20;
+    how.executor = pool.executor();
+    how = with_scratch(how);
+    device_tensor<std::int32_t> into(fake_space{&device}, {512, 1024});
+    const mutable_tensor_view<fake_space> view{reinterpret_cast<std::byte*>(into.data()),
+                                               dtype_kind::int32,
+                                               shape,
+                                               {4096, 4},
+                                               into.get_space(),
+                                               {}};
+    const result<void> done = read_to_device(source, box::whole(shape), view, {.how = &how});
+    REQUIRE_FALSE(done);
+    CHECK(done.failure().code == errc::corrupt);
+    CHECK(done.failure().message.find("chunk c/5/3") != std::string::npos);
+    CHECK(device.due_operations() == 0);
+  }
+}
+
+TEST_CASE("many reads share one ring of one slot without waiting for each other for ever") {
+  const thread_pool pool(4);
+  fake_device device(8);
+  large_case large(device, std::size_t{600} << 10, zstd_spec());
+  large.how.executor = pool.executor();
+  std::vector<device_tensor<std::int32_t>> targets;
+  for (int i = 0; i < 6; ++i) targets.push_back(large.target(device.new_stream()));
+  parallel_for(pool.executor(), targets.size(), [&](std::size_t i) {
+    return read_to_device(large.source, box::whole({512, 1024}), large.view(targets[i]),
+                          {.how = &large.how});
+  }).value();
+  for (const auto& target : targets) CHECK(target.download() == counting({512, 1024}));
+  CHECK(large.how.scratch->budget().peak() <= std::size_t{600} << 10);
+}
+
+}  // namespace device_read_test
