@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Tensors to and from other libraries of this process without a copy, by DLPack: what NumPy,
-// PyTorch, CuPy, JAX, Arrow and others speak. This header is for those in host memory;
-// interop/dlpack_device.hpp is for others, interop/dlpack_python.hpp for objects of Python.
+// Tensors of other libraries of this process without a copy, by DLPack: what NumPy, PyTorch, CuPy,
+// JAX, Arrow and others speak. interop/dlpack_export.hpp hands ours to them,
+// interop/dlpack_cuda.hpp knows the memory of CUDA, interop/dlpack_python.hpp objects of Python.
 
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
 #include <zarrpoint/interop/dlpack_abi.hpp>
 #include <zarrpoint/memory/device_space.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/memory/tensor.hpp>
 
-#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -266,124 +262,5 @@ class basic_tensor {
 
 /// A tensor of another library in host memory.
 using tensor = basic_tensor<host_space>;
-
-/// Calls the deleter of what nobody took over.
-struct managed_deleter {
-  template <managed_tensor M>
-  void operator()(M* managed) const noexcept {
-    if (managed->deleter != nullptr) managed->deleter(managed);
-  }
-};
-
-/// A tensor to be handed over: `release()` it to who will call its deleter.
-template <managed_tensor M = managed_versioned>
-using managed_ptr = std::unique_ptr<M, managed_deleter>;
-
-namespace detail {
-
-/// What a managed tensor of ours points to.
-template <managed_tensor M, class Keep>
-struct exported {
-  M managed;
-  std::array<std::int64_t, max_rank> shape{};
-  std::array<std::int64_t, max_rank> strides{};
-  Keep keep;
-
-  explicit exported(Keep&& kept) : managed(), keep(std::move(kept)) {}
-  static void destroy(M* self) { delete static_cast<exported*>(self->manager_ctx); }
-};
-
-/// Lets the managed tensor of `made` describe `view`. Errors: `unsupported`, `invalid_argument`.
-template <managed_tensor M, class Keep, dlpack_space Space, bool Writable>
-result<managed_ptr<M>> hand_over(std::unique_ptr<exported<M, Keep>> made,
-                                 const basic_tensor_view<Space, Writable>& view) {
-  const auto type = type_of(view.type);
-  if (!type)
-    return error{errc::unsupported,
-                 "DLPack has no tensors of " + std::string(zarrpoint::to_string(view.type))};
-  if constexpr (!Writable && !versioned_tensor<M>)
-    return error{errc::unsupported, "DLPack before 1.0 has no read-only tensors"};
-  ZARRPOINT_TRY(bytes, byte_count(view.spec()));
-  const auto size = static_cast<index_t>(view.type.size());
-  const dims dense = row_major_strides(view.shape, view.type.size());
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    const index_t stride = bytes == 0 || view.shape[i] == 1 ? dense[i] : view.strides[i];
-    if (stride % size != 0)
-      return error{errc::unsupported, "DLPack counts strides in elements: " +
-                                          std::to_string(stride) + " bytes are no such"};
-    made->shape[i] = view.shape[i];
-    made->strides[i] = stride / size;
-  }
-  M& managed = made->managed;
-  auto& raw = managed.dl_tensor;
-  const device_id device = device_traits<Space>::id(view.space);
-  raw.device.device_type = static_cast<decltype(raw.device.device_type)>(device.device_type);
-  raw.device.device_id = device.device_id;
-  raw.dtype = {type->code, type->bits, type->lanes};
-  raw.ndim = static_cast<std::int32_t>(view.rank());
-  raw.shape = made->shape.data();
-  raw.strides = made->strides.data();
-  raw.data = bytes == 0 ? nullptr : const_cast<std::byte*>(view.data);
-  raw.byte_offset = 0;
-  if constexpr (versioned_tensor<M>) {
-    managed.version = {current_version.major, current_version.minor};
-    managed.flags = Writable ? 0 : flag_read_only;
-  }
-  managed.manager_ctx = made.get();
-  managed.deleter = &exported<M, Keep>::destroy;
-  return managed_ptr<M>(&made.release()->managed);
-}
-
-/// The same for a value that is kept and has a handler, whose errors these are, too.
-template <managed_tensor M, class Keep, class T>
-result<managed_ptr<M>> hand_over_value(std::unique_ptr<exported<M, Keep>> made, T& value) {
-  using handler = handler_of<T>;
-  ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(std::as_const(value))));
-  bool writable = fillable<T&>;
-  if constexpr (requires { handler::check_target(value); })
-    writable = handler::check_target(value).has_value();
-  if constexpr (fillable<T&>) {
-    if (writable) return hand_over(std::move(made), handler::writable(value));
-  }
-  static_cast<void>(spec);
-  return hand_over(std::move(made), handler::view(std::as_const(value)));
-}
-
-}  // namespace detail
-
-/// The elements of `view` for another library, without a copy; `keep`, such as a `shared_ptr`, is
-/// destroyed when that library gives them back, on any thread. They are read-only there if the view
-/// is. `M` is the struct to hand over: a `DLManagedTensor` for libraries that know no other.
-/// Errors: `unsupported` for dtypes that DLPack has not, strides that are no whole elements, and
-/// read-only elements in a struct without flags.
-template <managed_tensor M = managed_versioned, bool Writable, class Keep>
-result<managed_ptr<M>> to_dlpack(const basic_tensor_view<host_space, Writable>& view, Keep keep) {
-  using holder = detail::exported<M, Keep>;
-  return detail::hand_over(std::make_unique<holder>(std::move(keep)), view);
-}
-
-/// A value for another library, without a copy: any savable one in host memory that owns its
-/// elements, such as a `zarrpoint::tensor` or a vector. Errors: as above; those of its handler.
-template <managed_tensor M = managed_versioned, class T>
-  requires(!std::is_reference_v<T> && !std::is_const_v<T> && savable<T> &&
-           !handler_is_view<handler_of<T>>() && std::same_as<space_of_t<T>, host_space>)
-result<managed_ptr<M>> to_dlpack(T&& value) {
-  auto made = std::make_unique<detail::exported<M, T>>(std::move(value));
-  T& kept = made->keep;
-  return detail::hand_over_value(std::move(made), kept);
-}
-
-/// A dense copy of `view` for another library, in memory of `resource`, which must outlive it.
-/// Errors: as above; `resource_limit`.
-template <managed_tensor M = managed_versioned>
-result<managed_ptr<M>> copy_to_dlpack(const host_view& view,
-                                      memory_resource& resource = default_resource()) {
-  ZARRPOINT_TRY(copy, zarrpoint::tensor::make(view.spec(), resource));
-  if (view.type.is_variable()) return to_dlpack<M>(std::move(copy));  // the error for text
-  copy_elements(copy.mutable_view(), view);
-  ZARRPOINT_TRY(made, to_dlpack<M>(std::move(copy)));
-  if constexpr (versioned_tensor<M>) made->flags |= flag_is_copied;
-  return std::move(made);
-}
 
 }  // namespace zarrpoint::inline v0::dlpack

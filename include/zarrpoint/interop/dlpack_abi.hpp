@@ -190,10 +190,16 @@ std::string to_string(const device_id& device) {
 ///     static device_id id(const Space&);                         // what exported tensors say
 ///     static bool holds(const Space&, const device_id&);         // what imported ones may say
 ///
-/// and, of devices, for interop/dlpack_python.hpp:
+/// and, of devices,
+///
+///     static void settle(const Space&) noexcept;                 // waits until the device is idle
+///
+/// and for interop/dlpack_python.hpp
 ///
 ///     static std::int64_t stream_number(const Space&);           // as `__dlpack__` counts them
-///     static result<Space> on_stream(const Space&, std::int64_t number);
+///     static result<std::optional<Space>> on_stream(const Space&, std::int64_t number);
+///
+/// where no space means a stream that only a wait can order.
 template <class Space>
 struct device_traits;
 
