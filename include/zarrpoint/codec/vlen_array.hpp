@@ -16,7 +16,7 @@ namespace zarrpoint::inline v0 {
 namespace detail {
 
 /// The bytes of an item of a NumPy type of numbers, `<f4` or `float32`.
-constexpr std::optional<std::size_t> numpy_item_size(std::string_view text) {
+inline std::optional<std::size_t> numpy_item_size(std::string_view text) {
   if (const auto named = parse_dtype(text); named && named->is_number()) return named->size();
   if (text.starts_with('<') || text.starts_with('>') || text.starts_with('|'))
     text.remove_prefix(1);
