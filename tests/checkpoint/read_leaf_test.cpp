@@ -4,8 +4,11 @@
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "support/fake_device.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -44,6 +47,37 @@ TEST_CASE("strings are padded with empty ones") {
   detail::read_to_host(source, into.mutable_view(), {}).value();
   CHECK(into.data<std::string>()[1] == "b");
   CHECK(into.data<std::string>()[2].empty());
+}
+
+TEST_CASE("elements of any size are padded with zeros") {
+  const tensor_spec spec{dtype::null_terminated(40), {2}};
+  tensor into = tensor::make(spec).value();
+  std::fill_n(into.mutable_view().data, 80, std::byte{1});
+  detail::fill_with_zero(into.mutable_view());
+  CHECK(std::count(into.view().data, into.view().data + 80, std::byte{}) == 80);
+}
+
+TEST_CASE("a leaf of another shape goes to a device, cut or padded") {
+  using zarrpoint_test::fake_space;
+  const memory_store store;
+  tensor values = tensor::make({dtype_kind::float32, {3, 4}}).value();
+  std::iota(values.data<float>().begin(), values.data<float>().end(), 1.0F);
+  save(store, {{"w", values}}).value();
+  const array source = array::open(store, store_key::parse("w").value()).value();
+  for (const dims& shape :
+       {dims{3, 4}, dims{2, 2}, dims{5, 4}, dims{2, 6}, dims{4, 5}, dims{0, 4}}) {
+    zarrpoint_test::fake_device device(1);
+    const std::vector<std::size_t> extents(shape.begin(), shape.end());
+    zarrpoint_test::device_tensor<float> into(fake_space{&device, device.new_stream()}, extents);
+    const auto view = zarrpoint::detail::structural_handler<decltype(into)>::writable(into);
+    detail::read_to_space(source, view, {}).value();
+    const std::vector<float> got = into.download();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const std::size_t row = i / extents[1];
+      const std::size_t column = i % extents[1];
+      CHECK(got[i] == (row < 3 && column < 4 ? static_cast<float>(row * 4 + column + 1) : 0.0F));
+    }
+  }
 }
 
 }  // namespace read_leaf_test

@@ -25,6 +25,10 @@
 
 namespace zarrpoint::inline v0 {
 
+namespace detail {
+struct checkpoint_access;
+}
+
 /// What a checkpoint says about a leaf without reading its data.
 struct leaf_metadata {
   std::string name;
@@ -117,6 +121,20 @@ class checkpoint {
     }
   }
 
+  /// The same in a place that the caller names: memory of a resource, or of a device, on whose
+  /// stream all is done. `load` returns when the elements are there.
+  template <class T, class Space>
+  result<T> load(std::string_view name, const place<Space>& where,
+                 const load_options& options = {}) const {
+    detail::require_loadable<T>();
+    static_assert(std::is_same_v<Space, space_of_t<T>>,
+                  "zarrpoint: a place in another memory space than that of the type to load");
+    return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<T> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      return load_from<T, handler_of<T>>(leaf, source, options, where);
+    });
+  }
+
   /// The same by a handler of the caller's choice.
   template <class T, class Handler>
   result<T> load_as(std::string_view name, const load_options& options = {}) const {
@@ -156,16 +174,20 @@ class checkpoint {
 
   /// The leaf into memory that the caller has: a tensor of the same shape, or a flat target such as
   /// a span with as many elements. Errors: as `load`. After an error its contents are unspecified.
+  /// Elements on a device are there when it returns.
   template <class T>
   result<void> load_into(std::string_view name, T&& target,
                          const load_options& options = {}) const {
     detail::require_fillable<T>();
+    detail::mark_loaded<handler_of<T>>(target, false);
     return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
       ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
       ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
-      return fill(source, view, options);
+      ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
+      detail::mark_loaded<handler_of<T>>(target, true);
+      return {};
     });
   }
 
@@ -194,6 +216,8 @@ class checkpoint {
   }
 
  private:
+  friend struct detail::checkpoint_access;
+
   struct state {
     any_store store;
     context how;
@@ -249,6 +273,7 @@ class checkpoint {
     read_options out;
     if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
     out.checksums = options.verify;
+    out.cast = true;  // asked for only when it is allowed, or the types are the same
     return out;
   }
 
@@ -259,18 +284,34 @@ class checkpoint {
       ZARRPOINT_TRY(bytes, read_bytes(source, options));
       return Handler::from_bytes(bytes_of(bytes));
     } else {
-      ZARRPOINT_TRY(wanted, wanted_spec(source, leaf.name, options));
-      constexpr dtype type = handler_dtype<Handler>();
-      if constexpr (type.valid()) {
-        ZARRPOINT_CHECK(check_type(wanted.type, type, options));
-        wanted.type = type;
-      }
-      ZARRPOINT_CHECK(check_budget(wanted));
-      place<typename Handler::space> where{.resource = state_->how.resource};
-      ZARRPOINT_TRY(made, Handler::make(wanted, where));
-      ZARRPOINT_CHECK(fill(source, Handler::writable(made), options));
-      return std::move(made);
+      return load_from<T, Handler>(leaf, source, options, place<typename Handler::space>{});
     }
+  }
+
+  template <class T, class Handler, class Space>
+  result<T> load_from(const stored_leaf& leaf, const array& source, const load_options& options,
+                      const place<Space>& where) const {
+    ZARRPOINT_TRY(made, (make_for<T, Handler>(leaf, source, options, where)));
+    ZARRPOINT_CHECK(detail::read_to_space(source, Handler::writable(made), options_of(options)));
+    detail::mark_loaded<Handler>(made, true);
+    return std::move(made);
+  }
+
+  /// A value for the leaf, not filled yet.
+  template <class T, class Handler, class Space>
+  result<T> make_for(const stored_leaf& leaf, const array& source, const load_options& options,
+                     place<Space> where) const {
+    ZARRPOINT_TRY(wanted, wanted_spec(source, leaf.name, options));
+    constexpr dtype type = handler_dtype<Handler>();
+    if constexpr (type.valid()) {
+      ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+      wanted.type = type;
+    }
+    if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
+    if (where.resource == nullptr) where.resource = state_->how.resource;
+    ZARRPOINT_TRY(made, Handler::make(wanted, where));
+    detail::mark_loaded<Handler>(made, false);
+    return std::move(made);
   }
 
   template <class = void>
@@ -315,14 +356,6 @@ class checkpoint {
                                              " bytes, more than limits::memory of " +
                                              std::to_string(state_->how.limit.memory)};
     return {};
-  }
-
-  template <memory_space Space>
-  result<void> fill(const array& source, const mutable_tensor_view<Space>& into,
-                    const load_options& options) const {
-    read_options how = options_of(options);
-    how.cast = true;  // allowed by now, or the same type
-    return detail::read_to_space(source, into, how, resource_of(state_->how));
   }
 
   template <class = void>

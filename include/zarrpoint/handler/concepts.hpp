@@ -23,6 +23,8 @@
 //   static constexpr std::array<std::string_view, N> aliases{...};    // other kinds it restores
 //   static result<void> check_target(const T&);            // asked before `writable`: whether this
 //                                                          // value may be written into
+//   static void mark_loaded(T&, bool);         // told false before a load into the value begins,
+//                                              // and true when it has succeeded
 //
 // A handler of a leaf that is no tensor holds `typestr`, and
 //

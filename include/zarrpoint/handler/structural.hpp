@@ -29,7 +29,8 @@ concept extents_like = requires(const S& sequence) {
 /// A dense or strided array by its members: `value_type`, `shape()` (a sequence of extents) and
 /// `data()`. Also honoured: `data_offset()` and `strides()`, both counted in elements (without
 /// strides the order is row-major); a nested `space`, with members `get_space()` and `ready()`, for
-/// arrays outside the host; for loading a default constructor and `resize(shape)`.
+/// arrays outside the host; for loading a default constructor and `resize(shape)`; a member
+/// `mark_loaded(bool)`, called with false before a load and with true after one that succeeded.
 template <class A>
 concept array_like = detail::storable_element<std::remove_cv_t<typename A::value_type>> &&
     detail::extents_like<std::remove_cvref_t<decltype(std::declval<const A&>().shape())>> &&
@@ -92,6 +93,11 @@ concept has_resize = requires(A& made, const dims& shape) {
 template <class A>
 concept resizable = std::default_initializable<A> && std::movable<A> && has_resize<A>;
 
+template <class A>
+concept has_loaded_mark = requires(A& target) {
+  target.mark_loaded(true);
+};
+
 template <class A, class Space>
 concept tells_space = std::convertible_to<decltype(std::declval<const A&>().get_space()), Space>;
 
@@ -128,6 +134,10 @@ struct structural_handler {
   static mutable_tensor_view<space> writable(A& target) requires has_writable_data<A> {
     value_type* first = target.data();
     return make_view<mutable_tensor_view<space>>(target, reinterpret_cast<std::byte*>(first));
+  }
+
+  static void mark_loaded(A& target, bool loaded) requires has_loaded_mark<A> {
+    target.mark_loaded(loaded);
   }
 
   static result<A> make(const tensor_spec& stored,

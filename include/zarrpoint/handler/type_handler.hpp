@@ -104,6 +104,17 @@ result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
   return view;
 }
 
+namespace detail {
+
+/// Tells a target whether its elements are those of a load, if its handler wants to know.
+template <class Handler, class T>
+void mark_loaded([[maybe_unused]] T& target, [[maybe_unused]] bool loaded) {
+  if constexpr (requires { Handler::mark_loaded(target, loaded); })
+    Handler::mark_loaded(target, loaded);
+}
+
+}  // namespace detail
+
 /// The same by the target's own handler.
 template <fillable T>
 auto target_view(T&& target, const tensor_spec& stored) {
