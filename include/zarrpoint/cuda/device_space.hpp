@@ -97,15 +97,6 @@ class device_space {
   result<void> copy_from_host(std::byte* to, const std::byte* from, const row_block& rows) const {
     return copy({to, rows.device_pitch}, {from, rows.host_pitch}, rows, cudaMemcpyHostToDevice);
   }
-  /// The same for one run of bytes, which is copied when the event has happened.
-  result<event> copy_to_host(mutable_bytes to, const std::byte* from) const {
-    ZARRPOINT_CHECK(copy_to_host(to.data(), from, {to.size(), 1, 0, 0}));
-    return record();
-  }
-  result<event> copy_from_host(std::byte* to, bytes_view from) const {
-    ZARRPOINT_CHECK(copy_from_host(to, from.data(), {from.size(), 1, 0, 0}));
-    return record();
-  }
   result<void> copy_within(std::byte* to, const std::byte* from, std::size_t bytes) const {
     if (bytes == 0) return {};
     return enqueue({device_, "copy on the device", bytes}, [&](cudaStream_t on) {

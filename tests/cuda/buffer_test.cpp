@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/cuda/buffer.hpp>
+
+#include "cuda/fixture.hpp"
+
+using namespace zarrpoint;
+using zarrpoint::cuda::buffer;
+using cuda_space = zarrpoint::cuda::device_space;
+
+TEST_CASE("a buffer gives its bytes back once, where they came from") {
+  const zarrpoint_test::fresh_devices devices({.capacity = 1000});
+  buffer first = buffer::allocate(600, cuda_space(1)).value();
+  CHECK(first.size() == 600);
+  CHECK(first.space().device() == 1);
+  CHECK(first.space().check(first.data(), 600));
+  CHECK(buffer::allocate(600, cuda_space(1)).failure().code == errc::resource_limit);
+  buffer second = std::move(first);
+  CHECK(first.data() == nullptr);  // NOLINT(bugprone-use-after-move)
+  second = buffer();
+  REQUIRE(cuda_space(1).synchronize());
+  CHECK(zarrpoint_test::fake_runtime_alive().allocations == 0);
+  CHECK(buffer::allocate(0, cuda_space(1)).value().data() == nullptr);
+  CHECK(buffer().size() == 0);
+}

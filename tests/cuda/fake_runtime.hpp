@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/cuda/kernel_table.hpp>
+
+#include "support/fake_device.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// A CUDA runtime of fake devices (support/fake_device.hpp): fake_runtime.cpp defines the functions
+// of the runtime that the library calls, so that a test is linked with it instead of libcudart.
+
+namespace zarrpoint_test {
+
+struct fake_runtime_options {
+  std::uint64_t seed = 1;
+  int devices = 2;
+  bool has_pools = true;                         ///< else cudaMallocAsync is not supported
+  cudaError_t absent = cudaSuccess;              ///< what every call says when there is no device
+  std::size_t capacity = std::size_t{64} << 20;  ///< of each device
+};
+
+/// Begins anew with devices that nothing is known of; handles and addresses of before mean nothing.
+/// Nothing may be alive. Without it there are the devices of the default options.
+void restart_fake_runtime(const fake_runtime_options& options = {});
+
+/// One of its devices, to count and to order faults.
+fake_device& fake_cuda_device(int device = 0);
+
+/// What the runtime handed out and did not get back.
+struct fake_runtime_counts {
+  std::size_t events = 0;
+  std::size_t streams = 0;
+  std::size_t pinned = 0;
+  std::size_t allocations = 0;  ///< on all devices
+  std::size_t operations = 0;   ///< due on all devices
+  bool nothing() const { return events + streams + pinned + allocations + operations == 0; }
+};
+fake_runtime_counts fake_runtime_alive();
+
+/// The kernels of the fake devices.
+const zarrpoint::cuda::kernel_table* fake_kernels();
+
+}  // namespace zarrpoint_test
