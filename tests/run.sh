@@ -24,7 +24,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev nlohmann-json3-dev doctest-dev \
-    libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-venv
+    libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv
 }
 
 # packages_in VENV REQUIREMENTS

@@ -11,12 +11,14 @@ array must contain: row-major, little-endian bytes, or a JSON list of strings. p
 it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
 py/safetensors_check.py compares safetensors files with the reference implementation,
 py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
-wheels of PyPI hold CUDA.
+wheels of PyPI hold CUDA. dlpack_python_test.cpp is an extension module, which py/dlpack_check.py
+tries with the NumPy of either Python, and with PyTorch.
 """
 
 import shutil
 import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,10 +33,18 @@ def run(*command):
     subprocess.run([str(part) for part in command], check=True)
 
 
-def build(name, folder):
+def build(name, folder, made=None, flags=()):
     launcher = ["ccache"] if shutil.which("ccache") else []
-    run(*launcher, "g++", *FLAGS, "-c", HERE / f"{name}.cpp", "-o", folder / f"{name}.o")
-    run("g++", folder / f"{name}.o", "-o", folder / name, "-lzstd", "-lz", "-pthread")
+    compiled = [flag for flag in flags if flag != "-shared"]
+    run(*launcher, "g++", *FLAGS, *compiled, "-c", HERE / f"{name}.cpp", "-o", folder / f"{name}.o")
+    linked = ["-o", folder / (made or name), "-lzstd", "-lz", "-pthread"]
+    run("g++", *flags, folder / f"{name}.o", *linked)
+
+
+def build_module(folder):
+    """Both Pythons are the system's, so that one module serves them."""
+    flags = ["-O0", "-fPIC", f"-I{HERE.parent}", f"-isystem{sysconfig.get_paths()['include']}"]
+    build("dlpack_python_test", folder, "zarrpoint_dlpack.so", [*flags, "-shared"])
 
 
 def main(arguments):
@@ -47,8 +57,10 @@ def main(arguments):
     (folder / "theirs").mkdir()
     try:
         with ThreadPoolExecutor(2) as workers:
+            module = workers.submit(build_module, folder)
             names = ("writer", "reader", "safetensors_copy", "torch_copy")
             list(workers.map(lambda name: build(name, folder), names))
+            module.result()
         run(folder / "writer", folder / "ours")
         run(sys.executable, HERE / "py" / "read_ours.py", folder / "ours")
         run(sys.executable, HERE / "py" / "write_theirs.py", folder / "theirs")
@@ -56,6 +68,8 @@ def main(arguments):
         check = HERE / "py" / "safetensors_check.py"
         run(sys.executable, check, folder / "safetensors_copy", NETWORK)
         run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")
+        for python in (sys.executable, "/usr/bin/python3"):
+            run(python, HERE / "py" / "dlpack_check.py", folder)
     except subprocess.CalledProcessError as failure:
         print(f"FAILED: {failure}")
         return 1

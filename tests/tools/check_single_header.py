@@ -15,6 +15,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -36,7 +37,8 @@ def mpi_includes():
 
 def macros(source, folder):
     """The macros that are defined after `source`, with their text."""
-    command = ["g++", "-std=c++20", "-dM", "-E", "-xc++", f"-I{folder}", *mpi_includes(), "-"]
+    command = ["g++", "-std=c++20", "-dM", "-E", "-xc++", f"-I{folder}", *mpi_includes()]
+    command += [f"-isystem{sysconfig.get_paths()['include']}", "-"]  # of Python.h
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
     return set(done.stdout.split("\n"))
 

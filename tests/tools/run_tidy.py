@@ -9,6 +9,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,12 +29,13 @@ def mpi_includes():
 
 
 MPI = mpi_includes()
+PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
 
 
 def tidy(source, headers):
     """What clang-tidy says about `source` and the headers whose path matches `headers`."""
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
-               str(source), "--", "-std=c++20", f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI]  # fmt: skip
+               str(source), "--", "-std=c++20", f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI, *PYTHON]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or (done.stderr if done.returncode else "")
 

@@ -199,7 +199,7 @@ std::string to_string(const device_id& device) {
 ///     static std::int64_t stream_number(const Space&);           // as `__dlpack__` counts them
 ///     static result<std::optional<Space>> on_stream(const Space&, std::int64_t number);
 ///
-/// where no space means a stream that only a wait can order.
+/// where no space means a stream that only a wait of the host can order.
 template <class Space>
 struct device_traits;
 

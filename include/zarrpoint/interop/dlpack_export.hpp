@@ -135,21 +135,28 @@ class lent {
   bool is_empty_ = false;
 };
 
-/// Makes the elements of `view` ready for `consumer`'s later work, or, without one, for all.
+/// Who uses elements on a device next, and so when they must be ready.
+template <class Space>
+struct consumer_of {
+  std::optional<Space> stream{};  ///< none: any stream, so that the host waits
+  bool is_ordered = true;         ///< if not, the consumer orders its work itself
+};
+
 template <device_space Space>
-result<void> make_ready(const tensor_view<Space>& view, const std::optional<Space>& consumer) {
+result<void> make_ready(const tensor_view<Space>& view, const consumer_of<Space>& consumer) {
+  if (!consumer.is_ordered) return {};
   ZARRPOINT_TRY(written, view.space.record());
-  if (!consumer) {
+  if (!consumer.stream) {
     ZARRPOINT_CHECK(view.space.wait(view.ready));
     return view.space.wait(written);
   }
-  ZARRPOINT_CHECK(consumer->follow(view.ready));
-  return consumer->follow(written);
+  ZARRPOINT_CHECK(consumer.stream->follow(view.ready));
+  return consumer.stream->follow(written);
 }
 
 /// `keep` owns what `value_in(keep)` refers to, on a device.
 template <managed_tensor M, class Keep, device_space Space, class F>
-result<managed_ptr<M>> lend(Keep keep, const std::optional<Space>& consumer, F&& value_in) {
+result<managed_ptr<M>> lend(Keep keep, const consumer_of<Space>& consumer, F&& value_in) {
   using value_type = std::remove_reference_t<decltype(value_in(keep))>;
   using handler = handler_of<value_type>;
   const auto& value = std::as_const(value_in(keep));
@@ -205,13 +212,14 @@ template <managed_tensor M = managed_versioned, detail::handed_value T>
   requires(!std::is_reference_v<T> && !std::is_const_v<T> && device_space<space_of_t<T>>)
 result<managed_ptr<M>> to_dlpack(
     T&& value, const std::type_identity_t<std::optional<space_of_t<T>>>& consumer) {
-  return detail::lend<M>(std::move(value), consumer, [](T& kept) -> T& { return kept; });
+  return detail::lend<M>(std::move(value), detail::consumer_of<space_of_t<T>>{consumer},
+                         [](T& kept) -> T& { return kept; });
 }
 template <managed_tensor M = managed_versioned, detail::handed_value T>
   requires device_space<space_of_t<T>> result<managed_ptr<M>> to_dlpack(
       std::shared_ptr<T> value,
       const std::type_identity_t<std::optional<space_of_t<T>>>& consumer) {
-    return detail::lend<M>(std::move(value), consumer,
+    return detail::lend<M>(std::move(value), detail::consumer_of<space_of_t<T>>{consumer},
                            [](std::shared_ptr<T>& kept) -> T& { return *kept; });
   }
 
