@@ -29,8 +29,8 @@ LAYERS = {
     "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
 }
 LAYERS["distributed"] = set(LAYERS)
-LAYERS["cuda"] = {"core", "memory", "exec", "handler"}
-LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp"}
+LAYERS["cuda"] = {"core", "memory", "exec", "codec", "handler"}
+LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
 UMBRELLA = "zarrpoint.hpp"  # includes only, of the layers up to checkpoint
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
 

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/cuda/kernel_index.hpp>
+#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/loop_nest.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace zarrpoint::inline v0::cuda::detail {
+
+/// Units of bytes that one kernel may move: below 2^31, see `fast_divisor`.
+inline constexpr std::uint64_t max_units = (std::uint64_t{1} << 31) - 1;
+
+struct unit_axis {
+  std::uint64_t count = 1;
+  std::int64_t to = 0;  ///< bytes from one to the next
+  std::int64_t from = 0;
+};
+
+/// A move as units of bytes, wider than an element where elements are neighbours on both sides:
+/// nested axes, innermost first, the steps through `to` ascending so that neighbouring threads
+/// write to neighbouring places.
+struct unit_move {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint32_t unit = 1;  ///< 1, 2, 4, 8 or 16: all addresses and steps are multiples
+  std::uint32_t rank = 0;
+  std::array<unit_axis, max_rank + 1> axes{};
+
+  constexpr std::uint64_t count() const noexcept {
+    std::uint64_t units = 1;
+    for (std::uint32_t i = 0; i < rank; ++i) units *= axes[i].count;
+    return units;
+  }
+  /// Whether both sides are one run of bytes.
+  constexpr bool is_run() const noexcept {
+    return rank == 0 || (rank == 1 && axes[0].to == unit && axes[0].from == unit);
+  }
+};
+
+/// The shape has passed `byte_count`, and there is an element.
+template <class = void>
+unit_move plan_move(const strided_move& elements) {
+  const v0::detail::loop_nest nest(elements.shape, elements.to_strides, elements.from_strides);
+  const auto size = static_cast<index_t>(elements.element_size);
+  unit_move plan;
+  plan.to = elements.to + nest.to_offset;
+  plan.from = elements.from + nest.from_offset;
+  std::uint64_t run = elements.element_size;
+  std::size_t first = 0;  // of the axes that are no part of a run
+  if (const auto inner = nest.inner(0); nest.rank > 0 && inner.to == size && inner.from == size) {
+    run *= static_cast<std::uint64_t>(inner.count);
+    first = 1;
+  }
+  std::uint64_t joined = run | address_of(plan.to) | address_of(plan.from);
+  for (std::size_t k = first; k < nest.rank; ++k)
+    joined |= static_cast<std::uint64_t>(nest.inner(k).to) |
+              static_cast<std::uint64_t>(nest.inner(k).from);
+  plan.unit = common_unit(joined);
+  if (run != plan.unit) plan.axes[plan.rank++] = {run / plan.unit, plan.unit, plan.unit};
+  for (std::size_t k = first; k < nest.rank; ++k) {
+    const auto axis = nest.inner(k);
+    plan.axes[plan.rank++] = {static_cast<std::uint64_t>(axis.count), axis.to, axis.from};
+  }
+  return plan;
+}
+
+/// Calls `f(part)` with moves of at most `most` units, which together are the whole, until it
+/// returns false; whether it never did.
+template <class F>
+bool for_each_part(const unit_move& whole, std::uint64_t most, F&& f) {
+  unit_move part = whole;
+  std::uint64_t within = 1;  // units of the axes that no part cuts
+  std::uint32_t cut = 0;
+  while (cut < whole.rank && whole.axes[cut].count <= most / within)
+    within *= whole.axes[cut++].count;
+  if (cut == whole.rank) return f(part);
+  // `cut` is taken in pieces, and the axes around it step by step.
+  const std::uint64_t piece = most / within;
+  part.rank = cut + 1;
+  std::array<std::uint64_t, max_rank + 1> at{};
+  while (true) {
+    const std::uint64_t left = whole.axes[cut].count - at[cut];
+    part.axes[cut].count = left < piece ? left : piece;
+    part.to = whole.to;
+    part.from = whole.from;
+    for (std::uint32_t i = cut; i < whole.rank; ++i) {
+      part.to += static_cast<std::int64_t>(at[i]) * whole.axes[i].to;
+      part.from += static_cast<std::int64_t>(at[i]) * whole.axes[i].from;
+    }
+    if (!f(part)) return false;
+    at[cut] += part.axes[cut].count;
+    std::uint32_t i = cut;
+    while (at[i] == whole.axes[i].count) {
+      at[i] = 0;
+      if (++i == whole.rank) return true;
+      ++at[i];
+    }
+  }
+}
+
+/// What the kernel is given: a part of at most `max_units` units.
+struct move_job {
+  struct axis {
+    fast_divisor count;
+    std::int64_t to = 0;
+    std::int64_t from = 0;
+  };
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint32_t units = 0;
+  std::uint32_t rank = 0;
+  axis axes[max_rank + 1];
+};
+
+template <class = void>
+move_job make_move_job(const unit_move& part) {
+  move_job job;
+  job.to = part.to;
+  job.from = part.from;
+  job.units = static_cast<std::uint32_t>(part.count());
+  job.rank = part.rank;
+  for (std::uint32_t i = 0; i < part.rank; ++i) {
+    const unit_axis& axis = part.axes[i];
+    job.axes[i] = {fast_divisor(static_cast<std::uint32_t>(axis.count)), axis.to, axis.from};
+  }
+  return job;
+}
+
+/// What one thread of the kernel moves.
+template <std::size_t Unit>
+constexpr void move_units(const move_job& job, thread_place place) noexcept {
+  for (std::uint64_t i = place.first(); i < job.units; i += place.step()) {
+    auto rest = static_cast<std::uint32_t>(i);
+    std::int64_t to = 0;
+    std::int64_t from = 0;
+    for (std::uint32_t k = 0; k < job.rank; ++k) {
+      const move_job::axis& axis = job.axes[k];
+      const std::uint32_t outer = axis.count.quotient(rest);
+      const std::int64_t at = rest - outer * axis.count.divisor;
+      to += at * axis.to;
+      from += at * axis.from;
+      rest = outer;
+    }
+    store<Unit>(job.to + to, load<word<Unit>, Unit>(job.from + from));
+  }
+}
+
+}  // namespace zarrpoint::inline v0::cuda::detail
