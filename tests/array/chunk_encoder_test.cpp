@@ -28,11 +28,11 @@ struct fixture {
   /// The item `i` of a write of `part` from `from`, encoded.
   result<detail::encoded_chunk> encode(const selection& part, const host_view& from,
                                        std::size_t i) {
-    const detail::chunk_encoder encoder(state, from, options, pool);
+    const detail::chunk_encoder encoder(state, from.type, options, pool);
     const box_plan plan =
         box_plan::make(state.layout.grid(), part, plan_scope::whole_objects).value();
     cost = encoder.cost(plan.at(i));
-    return encoder.encode(plan.at(i), nullptr);
+    return encoder.encode(plan.at(i), subview(from, plan.at(i).destination()), nullptr);
   }
   std::size_t cost = 0;
 };

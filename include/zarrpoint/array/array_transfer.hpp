@@ -79,24 +79,35 @@ inline result<tensor> array::read(const selection& part, const read_options& opt
   return std::move(out);
 }
 
+namespace detail {
+
+/// `array::write` from a `host_view` or an `element_source`.
+template <class Source>
+result<void> write_to(const array_state& of, const selection& part, Source& from,
+                      const write_options& options) {
+  ZARRPOINT_CHECK(check_transfer(of, part, from.spec(), options.cast));
+  if (!of.layout.can_write())
+    return error{errc::unsupported, "its codecs can only be read: one is not known"};
+  const context& how = options.how != nullptr ? *options.how : of.how;
+  progress_meter own(options.meter ? progress_callback() : how.progress, "write",
+                     transfer_bytes(of, part.shape));
+  progress_meter& meter = options.meter != nullptr ? *options.meter : own;
+  if (!of.metadata.edges.empty())
+    return rectilinear_array(of, how, part).write(from, options, meter);
+  write_operation operation(of, how, from, options);
+  return operation.run(part, meter);
+}
+
+}  // namespace detail
+
 inline result<void> array::write(const selection& part, const host_view& from,
                                  const write_options& options) const {
-  ZARRPOINT_CHECK(
-      detail::at_array(detail::check_transfer(*state_, part, from.spec(), options.cast), *state_));
-  if (!state_->layout.can_write())
-    return detail::at_array(result<void>(error{errc::unsupported,
-                                               "its codecs can only be read: one is not "
-                                               "known"}),
-                            *state_);
-  const context& how = options.how != nullptr ? *options.how : state_->how;
-  progress_meter own(options.meter ? progress_callback() : how.progress, "write",
-                     detail::transfer_bytes(*state_, part.shape));
-  progress_meter& meter = options.meter != nullptr ? *options.meter : own;
-  if (!state_->metadata.edges.empty())
-    return detail::at_array(
-        detail::rectilinear_array(*state_, how, part).write(from, options, meter), *state_);
-  detail::write_operation operation(*state_, how, from, options);
-  return detail::at_array(operation.run(part, meter), *state_);
+  return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+}
+
+inline result<void> array::write(const selection& part, element_source& from,
+                                 const write_options& options) const {
+  return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
 }
 
 }  // namespace zarrpoint::inline v0

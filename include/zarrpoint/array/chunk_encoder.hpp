@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -29,16 +30,17 @@ struct encoded_chunk {
   bytes_view bytes{};
   std::optional<std::uint32_t> digest{};
   scratch_pool::lease scratch{};
+  std::shared_ptr<const void> kept{};  ///< or memory of a source, when they are the elements there
 };
 
 /// Turns the elements of a write into stored inner chunks. Immutable and shared by the workers.
 class chunk_encoder {
  public:
-  chunk_encoder(const array_state& of, const host_view& from, const write_options& options,
-                scratch_pool& pool)
+  /// `from`: the type of the elements that are written.
+  chunk_encoder(const array_state& of, dtype from, const write_options& options, scratch_pool& pool)
       : of_(of), from_(from), options_(options), pool_(pool), spec_(chain().chunk_spec()) {}
 
-  const host_view& source() const noexcept { return from_; }
+  dtype source_type() const noexcept { return from_; }
 
   /// The scratch bytes that an inner chunk takes; an estimate for strings.
   std::size_t cost(const plan_item& item) const {
@@ -49,9 +51,11 @@ class chunk_encoder {
     return (in_place ? 0 : decoded) + (encoded == UINT64_MAX ? decoded : std::size_t{encoded});
   }
 
-  /// Encodes the inner chunk of `item`; what the write does not touch comes from `before`, the
-  /// object that is replaced, or is the fill value when there is none.
-  result<encoded_chunk> encode(const plan_item& item, const stored_object* before) const {
+  /// Encodes the inner chunk of `item`, with the elements of its destination `from`; what the write
+  /// does not touch comes from `before`, the object that is replaced, or is the fill value when
+  /// there is none.
+  result<encoded_chunk> encode(const plan_item& item, const host_view& from,
+                               const stored_object* before) const {
     encoded_chunk out;
     out.slot = of_.layout.slot(item.inner);
     out.scratch = pool_.borrow();
@@ -61,7 +65,6 @@ class chunk_encoder {
       ZARRPOINT_TRY(bytes, load(*before->bytes, stored, *out.scratch));
       return done(std::move(out), bytes);
     }
-    const host_view from = subview(from_, item.destination());
     const bool whole = is_whole(item);
     if (whole && !is_cast()) {
       if (options_.elide_fill && all_equal(from, of_.fill())) return out;
@@ -95,7 +98,7 @@ class chunk_encoder {
  private:
   const codec_chain& chain() const noexcept { return of_.layout.chain(); }
 
-  bool is_cast() const noexcept { return from_.type != spec_.type; }
+  bool is_cast() const noexcept { return from_ != spec_.type; }
 
   /// Whether the write covers all elements of the inner chunk that lie within the array.
   bool is_whole(const plan_item& item) const {
@@ -122,7 +125,7 @@ class chunk_encoder {
   }
 
   const array_state& of_;
-  const host_view& from_;
+  const dtype from_;
   const write_options& options_;
   scratch_pool& pool_;
   const tensor_spec spec_;

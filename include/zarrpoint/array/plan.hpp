@@ -49,7 +49,7 @@ struct plan_item {
   dims inner;                ///< position of the inner chunk in its object
   dims first_element;        ///< of the inner chunk, in the array
   selection within;          ///< the selected elements, counted from `first_element`; may be none
-  dims at;                   ///< their first element, counted in the selection
+  dims at;                   ///< their first element, or the next one, counted in the selection
   std::size_t object_first;  ///< the object's first item in the plan
   std::size_t object_items;  ///< the object's items, which follow one another
 
@@ -205,15 +205,32 @@ class box_plan {
     return item;
   }
 
+  /// How many inner chunks lie along each axis of the object that holds inner chunk `i`; with `all`
+  /// those of all objects, as if they were one.
+  dims counts_at(std::size_t i, bool all) const {
+    const std::size_t rank = grid_.shape.rank();
+    dims out(rank, 0);
+    std::size_t rest = i;
+    std::size_t items = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const std::size_t unit = items * tail_[d];
+      const detail::plan_axis::run run = axes_[d].object_of(rest / unit);
+      rest -= run.begin * unit;
+      items *= run.count;
+      out[d] = static_cast<index_t>(all ? axes_[d].slabs() : run.count);
+    }
+    return out;
+  }
+
  private:
   void place(plan_item& item, std::size_t d, const detail::plan_axis::slab& slab) const {
     const auto start = static_cast<index_t>(slab.start);
     item.first_element[d] = start;
     item.inner[d] = (start - item.object[d] * grid_.object_shape[d]) / grid_.inner_shape[d];
+    item.at[d] = static_cast<index_t>(slab.low);
     if (slab.high <= slab.low) return;
     item.within.offset[d] = static_cast<index_t>(axes_[d].element(slab.low)) - start;
     item.within.shape[d] = static_cast<index_t>(slab.high - slab.low);
-    item.at[d] = static_cast<index_t>(slab.low);
   }
 
   chunk_grid grid_;

@@ -67,13 +67,23 @@ class rectilinear_array {
   }
 
   result<void> write(const host_view& from, const write_options& options, progress_meter& meter) {
+    return write_parts([&](const box& at) { return subview(from, at); }, options, meter);
+  }
+  result<void> write(element_source& from, const write_options& options, progress_meter& meter) {
+    return write_parts([&](const box& at) { return source_box(from, at); }, options, meter);
+  }
+
+ private:
+  /// `part_of(box)`: the elements of a chunk.
+  template <class F>
+  result<void> write_parts(const F& part_of, const write_options& options, progress_meter& meter) {
     std::mutex merging;
     return for_each_chunk(
         [&](const array_state& chunk, const selection& within, const box& at) -> result<void> {
           chunk_digests digests;
           write_options own = options;
           if (options.collected != nullptr) own.collected = &digests;
-          const host_view source = subview(from, at);
+          auto source = part_of(at);
           write_operation operation(chunk, alone_, source, own);
           ZARRPOINT_CHECK(operation.run(within, meter));
           const std::lock_guard lock(merging);
@@ -82,7 +92,6 @@ class rectilinear_array {
         });
   }
 
- private:
   template <class F>
   result<void> for_each_chunk(const F& f) {
     if (axes_.empty() && part_.rank() != 0) return {};

@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,12 +65,16 @@ class shard_writer {
     return position < failed_at_;
   }
 
-  /// No inner chunk after that of `position` will get a place. Those before it go on, so that the
-  /// first of all failures is the one that is reported.
+  /// No inner chunk after that of `position` will get a place; what those that are parked hold is
+  /// free for others. Those before it go on, so that the first of all failures is the one that is
+  /// reported.
   void fail(std::size_t position) {
+    std::map<std::size_t, encoded_chunk> dropped;
     {
       const std::lock_guard lock(mutex_);
       failed_at_ = std::min(failed_at_, position);
+      while (!parked_.empty() && parked_.rbegin()->first > failed_at_)
+        dropped.insert(parked_.extract(std::prev(parked_.end())));
     }
     moved_.notify_all();
   }
@@ -80,6 +85,7 @@ class shard_writer {
     std::vector<placed> ready;
     {
       const std::lock_guard lock(mutex_);
+      if (position > failed_at_) return error{errc::cancelled, "another inner chunk failed"};
       parked_.emplace(position, std::move(chunk));
       while (!parked_.empty() && parked_.begin()->first == next_) {
         ZARRPOINT_TRY(one, assign(std::move(parked_.extract(parked_.begin()).mapped())));

@@ -8,9 +8,11 @@
 #include <zarrpoint/array/options.hpp>
 #include <zarrpoint/array/plan.hpp>
 #include <zarrpoint/array/shard_writer.hpp>
+#include <zarrpoint/array/source_reader.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
@@ -28,19 +30,23 @@ class write_operation {
  public:
   write_operation(const array_state& of, const context& how, const host_view& from,
                   const write_options& options)
-      : of_(of),
-        how_(how),
-        options_(options),
-        pool_(scratch_of(how)),
-        encoder_(of, from, options, *pool_) {}
+      : write_operation(of, how, from.type, options) {
+    from_ = &from;
+  }
+  /// With elements that are read from `source` part by part, ahead of the encoding.
+  write_operation(const array_state& of, const context& how, element_source& source,
+                  const write_options& options)
+      : write_operation(of, how, source.spec().type, options) {
+    source_ = &source;
+  }
 
   result<void> run(const selection& part, progress_meter& meter) {
     part_ = part;
     meter_ = &meter;
     ZARRPOINT_TRY(plan, box_plan::make(of_.layout.grid(), part, plan_scope::whole_objects));
     plan_ = plan;
-    const host_view& from = encoder_.source();
-    ZARRPOINT_TRY(bytes, byte_count(from.shape, memory_size(from.type)));
+    if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
+    ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
     const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
                                .stop = how_.stop};
     // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
@@ -51,10 +57,25 @@ class write_operation {
   }
 
  private:
+  write_operation(const array_state& of, const context& how, dtype from,
+                  const write_options& options)
+      : of_(of),
+        how_(how),
+        options_(options),
+        pool_(scratch_of(how)),
+        encoder_(of, from, options, *pool_) {}
+
   result<void> write(std::size_t i) {
+    if (!reader_) return write(i, nullptr);
+    const read_ahead::item claimed = reader_->claim(i);
+    return write(i, &claimed);
+  }
+
+  result<void> write(std::size_t i, const read_ahead::item* claimed) {
     const plan_item item = plan_.at(i);
     const std::string key = of_.chunk_key(item.object);
-    result<void> done = of_.sharded() ? write_in_shard(i, item, key) : write_chunk(item, key);
+    result<void> done =
+        of_.sharded() ? write_in_shard(i, item, key, claimed) : write_chunk(item, key, claimed);
     if (!done) return std::move(done).at("chunk " + key);
     std::size_t bytes = memory_size(of_.metadata.type);
     for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
@@ -82,13 +103,27 @@ class write_operation {
     return stored_object::open(of_, key, *scratch);
   }
 
-  result<void> write_chunk(const plan_item& item, const std::string& key) {
+  /// The scratch bytes of an inner chunk; one that is read alone takes some for that, too.
+  std::size_t cost(const plan_item& item) const {
+    return encoder_.cost(item) + (reader_ ? reader_->cost() : 0);
+  }
+
+  /// The elements of an inner chunk. `claimed`: when they come from a source.
+  result<item_elements> elements(const plan_item& item, const read_ahead::item* claimed) {
+    if (claimed != nullptr) return reader_->elements(*claimed, item, pool_->resource());
+    return item_elements{subview(*from_, item.destination())};
+  }
+
+  result<void> write_chunk(const plan_item& item, const std::string& key,
+                           const read_ahead::item* claimed) {
     ZARRPOINT_TRY(before, open_before(item, key));
     ZARRPOINT_TRY(full_key, of_.key.child(key));
+    if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
     // An object is one inner chunk, whose turn has always come: it need not wait for memory.
-    ZARRPOINT_TRY(reserved, pool_->limiter().acquire(encoder_.cost(item), how_.stop));
+    ZARRPOINT_TRY(reserved, pool_->limiter().acquire(cost(item), how_.stop));
     static_cast<void>(reserved);
-    ZARRPOINT_TRY(chunk, encoder_.encode(item, before.get()));
+    ZARRPOINT_TRY(from, elements(item, claimed));
+    ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before.get()));
     object_digest digest;
     if (chunk.absent) {
       ZARRPOINT_CHECK(of_.store.erase(full_key));
@@ -101,7 +136,8 @@ class write_operation {
     return {};
   }
 
-  result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key) {
+  result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key,
+                              const read_ahead::item* claimed) {
     const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
       ZARRPOINT_TRY(full_key, of_.key.child(key));
       ZARRPOINT_TRY(before, open_before(item, key));
@@ -112,7 +148,7 @@ class write_operation {
     };
     ZARRPOINT_TRY(shard, shards_.get(item, begin));
     const std::size_t position = i - item.object_first;
-    result<bool> done = guarded([&] { return write_inner(*shard, position, item); });
+    result<bool> done = guarded([&] { return write_inner(*shard, position, item, claimed); });
     if (!done) {
       shard->fail(position);  // or those behind it would wait for ever
       return std::move(done).failure();
@@ -125,19 +161,25 @@ class write_operation {
   }
 
   /// True when this was what the shard waited for.
-  result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item) {
+  result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item,
+                           const read_ahead::item* claimed) {
     if (!shard.wait_until_near(position, window_))
       return error{errc::cancelled, "another inner chunk failed"};
-    const std::size_t cost = encoder_.cost(item);
+    // Those before it have room already (see `read_ahead`), and never wait for memory.
+    if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
+    const std::size_t bytes = cost(item);
     std::optional<byte_limiter::reservation> reserved(std::in_place);
-    if (cost != 0) reserved = pool_->limiter().try_acquire(cost);
+    if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);
     // Whoever waits for memory could wait for inner chunks that wait for this one. So it waits for
     // its turn, when nothing waits for it but itself, and goes on without.
     if (!reserved && !shard.wait_until_near(position, 1))
       return error{errc::cancelled, "another inner chunk failed"};
-    result<encoded_chunk> chunk = encoder_.encode(item, shard.before());
+    auto from = elements(item, claimed);
+    if (!from) return std::move(from).at(of_.inner_name(item.inner)).failure();
+    result<encoded_chunk> chunk = encoder_.encode(item, from->view, shard.before());
     if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
     if (reserved) chunk->scratch.hold(std::move(*reserved));
+    if (from->holds(chunk->bytes)) chunk->kept = std::move(from->kept);
     return shard.place(position, *std::move(chunk));
   }
 
@@ -152,9 +194,12 @@ class write_operation {
   const write_options& options_;
   const std::shared_ptr<scratch_pool> pool_;
   const chunk_encoder encoder_;
+  const host_view* from_ = nullptr;  // one of these two
+  element_source* source_ = nullptr;
   selection part_;
   progress_meter* meter_ = nullptr;
   box_plan plan_;
+  std::optional<source_reader> reader_;  // of `source_`
   std::size_t window_ = 1;
   object_table<shard_writer> shards_;
   std::mutex collecting_;
