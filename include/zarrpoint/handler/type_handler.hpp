@@ -75,6 +75,20 @@ concept blob_leaf = blob_handler<handler_of<T>, std::remove_cvref_t<T>>;
 template <class T>
 using space_of_t = typename handler_of<T>::space;
 
+namespace detail {
+
+/// To be asked before `writable`: it is where a handler refuses what has no view.
+template <class Handler, class T>
+result<void> check_target([[maybe_unused]] T& target) {
+  if constexpr (requires { Handler::spec(target); })
+    ZARRPOINT_CHECK(result<tensor_spec>(Handler::spec(target)));
+  if constexpr (requires { Handler::check_target(target); })
+    ZARRPOINT_CHECK(Handler::check_target(target));
+  return {};
+}
+
+}  // namespace detail
+
 /// The view of a target into which an array of spec `stored` goes: its own shape must be the stored
 /// one, or, for a flat target, have as many elements. The dtypes may differ; whether that is a cast
 /// or an error is the caller's to say. Errors: `shape_mismatch` naming both shapes,
@@ -82,11 +96,7 @@ using space_of_t = typename handler_of<T>::space;
 template <class Handler, class T>
 result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
                                                                  const tensor_spec& stored) {
-  // Asked first: it is where a handler refuses what has no view.
-  if constexpr (requires { Handler::spec(target); })
-    ZARRPOINT_CHECK(result<tensor_spec>(Handler::spec(target)));
-  if constexpr (requires { Handler::check_target(target); })
-    ZARRPOINT_CHECK(Handler::check_target(target));
+  ZARRPOINT_CHECK(detail::check_target<Handler>(target));
   mutable_tensor_view<typename Handler::space> view = Handler::writable(target);
   if (view.shape != stored.shape) {
     const bool fits =

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <span>
+#include <string>
+
+// What loads of many leaves at a time have in common.
+
+namespace zarrpoint::inline v0::detail {
+
+struct bound_target;
+
+/// Leaves that are loaded together; their targets are all of one memory space.
+struct batch_request {
+  const checkpoint& from;
+  const load_options& options;
+  std::span<const bound_target* const> targets;
+};
+
+/// What a batch asks of a target, whose type is known here only. `out` is a mutable view of its
+/// memory space.
+struct target_table {
+  result<void> (*load)(const batch_request& request);  ///< one for each memory space
+  result<void> (*view)(void* target, const tensor_spec& wanted, void* out);
+  bool (*peek)(void* target, void* out);  ///< before anything is known; false if it is refused
+  void (*mark)(void* target, bool loaded);
+};
+
+/// A name and a target behind a table of functions.
+struct bound_target {
+  std::string name;
+  const target_table* table = nullptr;
+  void* target = nullptr;
+  bool casts = false;  ///< whatever the options say
+
+  void mark(bool loaded) const { table->mark(target, loaded); }
+};
+
+/// What batches need of a checkpoint beyond its public members.
+struct checkpoint_access {
+  /// `f(array, view of the target, how to read)`, once all is found to fit.
+  template <memory_space Space, class F>
+  static result<void> with_target(const batch_request& in, const bound_target& target, F&& f) {
+    const checkpoint& from = in.from;
+    return from.with_leaf("load", target.name, [&](const stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, from.open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, from.wanted_spec(source, leaf.name, in.options));
+      mutable_tensor_view<Space> view;
+      ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
+      const bool casts = target.casts || in.options.cast;
+      ZARRPOINT_CHECK(from.check_type(wanted.type, view.type, {.cast = casts}));
+      return f(source, view, from.options_of(in.options));
+    });
+  }
+};
+
+}  // namespace zarrpoint::inline v0::detail

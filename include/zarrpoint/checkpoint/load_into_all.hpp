@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load_target.hpp>
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace zarrpoint::inline v0 {
+
+/// Loads many leaves into memory that the caller has, in parallel: tensors on the host and on any
+/// devices, of any types. What goes to devices is there when this returns. Targets must not share
+/// memory. Small tensors on one stream of a device are sent together; where the handles of a memory
+/// space cannot be compared, on the stream of one of them.
+///
+/// Errors: those of `checkpoint::load_into`, of a leaf. Targets that can be told (see
+/// handler/concepts.hpp) then know whether they hold what was stored; the contents of the others
+/// are unspecified.
+template <class = void>
+result<void> load_into_all(const checkpoint& from, std::span<const load_target> targets,
+                           const load_options& options = {}) {
+  std::vector<const detail::bound_target*> bound;
+  bound.reserve(targets.size());
+  for (const load_target& one : targets) bound.push_back(&one.bound());
+  return detail::load_targets(from, bound, options);
+}
+
+/// The same with the targets in braces: `load_into_all(opened, {{"w", w}, {"b", b}})`.
+template <class = void>
+result<void> load_into_all(const checkpoint& from, std::initializer_list<load_target> targets,
+                           const load_options& options = {}) {
+  return load_into_all(from, std::span<const load_target>(targets.begin(), targets.size()),
+                       options);
+}
+
+}  // namespace zarrpoint::inline v0
