@@ -292,8 +292,7 @@ class read_operation {
     std::size_t used = 0;
     result<void> status;
     const auto flush = [&] {
-      const std::span<const read_request> requests(batch.data(), used);
-      static_cast<void>(status = from.bytes.read(requests));  // nvcc would warn of what it returns
+      status = from.bytes.read(std::span<const read_request>(batch.data(), used));
       used = 0;
       return status.has_value();
     };

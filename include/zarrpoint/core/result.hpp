@@ -54,7 +54,11 @@ inline constexpr bool is_result<result<T>> = true;
 /// A value or an `error`. Its own type, never an alias of `std::expected`: functions keep one
 /// mangled name under every language mode.
 template <class T>
-class [[nodiscard]] result {
+class
+#if !defined(__CUDACC__)  // nvcc 13 would warn of assignments in templates, too
+    [[nodiscard]]
+#endif
+    result {
  public:
   using value_type = T;
 
@@ -193,7 +197,11 @@ class [[nodiscard]] result {
 
 /// Success, or an `error`.
 template <>
-class [[nodiscard]] result<void> {
+class
+#if !defined(__CUDACC__)
+    [[nodiscard]]
+#endif
+    result<void> {
  public:
   using value_type = void;
 
