@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What only a real device can show: every kernel against the host, and save and load with them.
+// Ends with 77 where there is no device.
+
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/cuda.hpp>
+#include <zarrpoint/cuda/element_types.hpp>
+#include <zarrpoint/cuda/kernels.cuh>
+#include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "support/random_layout.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace zp = zarrpoint;
+namespace gpu = zarrpoint::cuda;
+using namespace zarrpoint_test;
+
+namespace {
+
+/// A stream of its own, with the kernels.
+const gpu::device_space& space() {
+  static const gpu::stream stream = gpu::stream::make(0).value();
+  static const gpu::device_space made = stream.space(&gpu::kernels());
+  return made;
+}
+
+/// Bytes on the device that begin `shift` past an address aligned to 256.
+class device_bytes {
+ public:
+  device_bytes(std::size_t size, std::size_t shift)
+      : size_(size + shift), shift_(shift), made_(space().allocate(size_ + 1).value()) {}
+  device_bytes(const std::vector<std::byte>& bytes, std::size_t shift)
+      : device_bytes(bytes.size(), shift) {
+    if (!bytes.empty()) space().copy_from_host(data(), bytes.data(), {bytes.size()}).value();
+    space().synchronize().value();
+  }
+  device_bytes(const device_bytes&) = delete;
+  device_bytes& operator=(const device_bytes&) = delete;
+  ~device_bytes() { space().deallocate(made_, size_ + 1); }
+
+  std::byte* data() const { return made_ + shift_; }
+  std::vector<std::byte> download() const {
+    std::vector<std::byte> out(size_ - shift_);
+    if (!out.empty()) space().copy_to_host(out.data(), data(), {out.size()}).value();
+    space().synchronize().value();
+    return out;
+  }
+
+ private:
+  std::size_t size_;
+  std::size_t shift_;
+  std::byte* made_;
+};
+
+std::size_t any_shift(random_source& random) { return pick(random, 2) == 0 ? 0 : pick(random, 33); }
+std::uint64_t address(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
+
+zp::mutable_host_view run_of(std::byte* at, zp::dtype type, std::size_t count) {
+  const zp::dims shape{static_cast<zp::index_t>(count)};
+  return {at, type, shape, zp::row_major_strides(shape, type.size()), {}, {}};
+}
+
+}  // namespace
+
+TEST_CASE("move: random boxes, and a large transpose") {
+  random_source random(1);
+  constexpr std::size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 100};
+  for (int n = 0; n < 500; ++n) {
+    CAPTURE(n);
+    const std::size_t element = sizes[pick(random, std::size(sizes))];
+    const bool is_large = n % 50 == 0;
+    const zp::dims shape = is_large ? zp::dims{37, 250, 301} : random_shape(random, 5, 9);
+    const layout from = random_layout(random, shape, element, true);
+    const layout to = random_layout(random, shape, element);
+    const std::vector<std::byte> source = random_bytes(random, from.size);
+    std::vector<std::byte> expected = random_bytes(random, to.size);
+    const device_bytes device_source(source, any_shift(random));
+    const device_bytes device_target(expected, any_shift(random));
+    for_each_coordinate(shape, [&](const zp::dims& at) {
+      std::memcpy(expected.data() + to.first + offset_of(at, to.strides),
+                  source.data() + from.first + offset_of(at, from.strides), element);
+    });
+    space()
+        .move({device_target.data() + to.first, device_source.data() + from.first, element, shape,
+               to.strides, from.strides})
+        .value();
+    REQUIRE(device_target.download() == expected);
+  }
+}
+
+TEST_CASE("scatter: many short runs, and long ones") {
+  random_source random(2);
+  for (const std::size_t count : {1UL, 7UL, 300UL, 20'000UL}) {
+    CAPTURE(count);
+    const std::size_t longest = count < 10 ? 3'000'000 : 2'000;
+    const std::size_t piece = longest + 64;
+    const std::vector<std::byte> source = random_bytes(random, count * piece);
+    std::vector<std::byte> expected(count * piece);
+    const device_bytes from(source, any_shift(random));
+    const device_bytes to(expected, any_shift(random));
+    std::vector<std::byte> table(count * sizeof(zp::device_segment));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t bytes = pick(random, longest);
+      const std::size_t to_at = i * piece + pick(random, 33);
+      const std::size_t from_at = i * piece + pick(random, 33);
+      std::memcpy(expected.data() + to_at, source.data() + from_at, bytes);
+      const zp::device_segment one{address(to.data() + to_at), address(from.data() + from_at),
+                                   bytes};
+      std::memcpy(table.data() + i * sizeof one, &one, sizeof one);
+    }
+    const device_bytes on_device(table, 0);
+    space().scatter(reinterpret_cast<const zp::device_segment*>(on_device.data()), count).value();
+    REQUIRE(to.download() == expected);
+  }
+}
+
+TEST_CASE("cast: every pair of dtypes") {
+  random_source random(3);
+  for (const zp::dtype_kind to_kind : zp::all_dtype_kinds) {
+    for (const zp::dtype_kind from_kind : zp::all_dtype_kinds) {
+      const zp::dtype to_type(to_kind);
+      const zp::dtype from_type(from_kind);
+      if (!to_type.is_number() || !from_type.is_number()) continue;
+      CAPTURE(std::string(zp::to_string(to_type)));
+      CAPTURE(std::string(zp::to_string(from_type)));
+      const std::size_t count = 1 + pick(random, 6'000);
+      std::vector<std::byte> source = random_bytes(random, count * from_type.size());
+      std::vector<std::byte> expected(count * to_type.size());
+      // To one type elements go as they are, bits that mean nothing too.
+      const device_bytes from(source, any_shift(random));
+      const device_bytes to(expected, any_shift(random));
+      space().cast({to.data(), to_type, from.data(), from_type, count}).value();
+      zp::cast_elements(run_of(expected.data(), to_type, count),
+                        run_of(source.data(), from_type, count))
+          .value();
+      const std::vector<std::byte> actual = to.download();
+      if (actual == expected) continue;
+      // All but the bits of a NaN.
+      const zp::dtype part = to_type.component();
+      REQUIRE(part.is_floating());
+      for (std::size_t i = 0; i < expected.size(); i += part.size()) {
+        std::uint64_t is = 0;
+        std::uint64_t should_be = 0;
+        std::memcpy(&is, actual.data() + i, part.size());
+        std::memcpy(&should_be, expected.data() + i, part.size());
+        const double a = zp::detail::float_value(part, is);
+        const double b = zp::detail::float_value(part, should_be);
+        REQUIRE((is == should_be || (a != a && b != b)));
+      }
+    }
+  }
+}
+
+TEST_CASE("swap_bytes, unshuffle: sizes, counts and addresses") {
+  random_source random(4);
+  constexpr std::size_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 37};
+  for (int n = 0; n < 300; ++n) {
+    CAPTURE(n);
+    const std::size_t size = sizes[pick(random, std::size(sizes))];
+    std::size_t count = pick(random, n % 20 == 0 ? 2'000'000 : 3'000);
+    if (pick(random, 2) == 0) count = count / 16 * 16;
+    const std::vector<std::byte> source = random_bytes(random, size * count);
+    std::vector<std::byte> swapped(source.size());
+    std::vector<std::byte> joined(source.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < size; ++k) {
+        swapped[i * size + k] = source[i * size + size - 1 - k];
+        joined[i * size + k] = source[k * count + i];
+      }
+    }
+    const device_bytes from(source, any_shift(random));
+    const device_bytes to(source.size(), any_shift(random));
+    space().unshuffle(to.data(), from.data(), size, count).value();
+    REQUIRE(to.download() == joined);
+    space().swap_bytes(from.data(), size, count).value();
+    REQUIRE(from.download() == swapped);
+  }
+}
+
+TEST_CASE("crc32c: sizes and addresses") {
+  random_source random(5);
+  const device_bytes result(4, 0);
+  for (int n = 0; n < 300; ++n) {
+    const std::size_t most = n % 30 == 0 ? 50'000'000 : n % 2 == 0 ? 100'000 : 100;
+    const std::vector<std::byte> source = random_bytes(random, pick(random, most));
+    CAPTURE(source.size());
+    const device_bytes from(source, any_shift(random));
+    space().crc32c(result.data(), from.data(), source.size()).value();
+    REQUIRE(zp::load_le<std::uint32_t>(result.download().data()) == zp::crc32c(source));
+  }
+}
+
+TEST_CASE("more than 4 GiB, where the device has them") {
+  constexpr std::size_t bytes = (std::size_t{5} << 30) + 48;
+  auto large = space().allocate(bytes);
+  if (!large) {
+    MESSAGE("left out: " << large.failure().message);
+    return;
+  }
+  space().fill(*large, std::byte{0x5a}, bytes).value();
+  const device_bytes result(4, 0);
+  space().crc32c(result.data(), *large, bytes).value();
+  // By doubling: what 2^k bytes give, and those of which there is a bit.
+  const std::byte one{0x5a};
+  std::uint32_t power = zp::crc32c({&one, 1});
+  std::uint32_t expected = 0;
+  for (std::size_t size = 1; size <= bytes; size *= 2) {
+    if ((bytes & size) != 0) expected = zp::crc32c_combine(expected, power, size);
+    power = zp::crc32c_combine(power, power, size);
+  }
+  CHECK(zp::load_le<std::uint32_t>(result.download().data()) == expected);
+  const std::vector<std::byte> mark = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  space().copy_from_host(*large + bytes - 4, mark.data(), {4}).value();
+  space().swap_bytes(*large, 4, bytes / 4).value();
+  std::vector<std::byte> swapped(4);
+  space().copy_to_host(swapped.data(), *large + bytes - 4, {4}).value();
+  space().synchronize().value();
+  CHECK(swapped == std::vector<std::byte>(mark.rbegin(), mark.rend()));
+  space().deallocate(*large, bytes);
+}
+
+TEST_CASE("save and load: through the ring, with casts, byte order, rows and small tensors") {
+  random_source random(6);
+  const zp::memory_store store;
+  std::vector<float> values(300'007);
+  for (float& value : values) value = static_cast<float>(pick(random, 512)) / 4 - 64;
+  const auto count = static_cast<zp::index_t>(values.size());
+  const auto made = gpu::tensor<float>::from_host(values, {count}, space()).value();
+  CHECK(zp::save(store, {{"w", made}}));
+  const zp::checkpoint saved = zp::open(store).value();
+  const zp::place<gpu::device_space> where{nullptr, space()};
+  CHECK(saved.load<std::vector<float>>("w").value() == values);
+  CHECK(saved.load<gpu::tensor<float>>("w", where).value().download().value() == values);
+  const auto halves = saved.load<gpu::tensor<__half>>("w", where, {.cast = true}).value();
+  const std::vector<__half> downloaded = halves.download().value();
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(__half2float(downloaded[i]) == values[i]);
+  auto target = gpu::tensor<double>::make({count}, space()).value();
+  CHECK(saved.load_into("w", target, {.cast = true}));
+  CHECK(target.loaded());
+  CHECK(target.download().value() == std::vector<double>(values.begin(), values.end()));
+}
+
+TEST_CASE("errors: what the runtime says of a bad request") {
+  const auto huge = space().allocate(std::size_t{1} << 60);
+  REQUIRE(!huge);
+  CHECK(huge.failure().code == zp::errc::resource_limit);
+  int on_host = 0;
+  const auto checked = space().check(reinterpret_cast<const std::byte*>(&on_host), 4);
+  REQUIRE(!checked);
+  CHECK(checked.failure().code == zp::errc::invalid_argument);
+  CHECK(space().synchronize());
+}
+
+int main(int argc, char** argv) {
+  int devices = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&devices);
+      status != cudaSuccess || devices == 0) {
+    std::printf("gpu_test: skipped, no CUDA device: %s\n", cudaGetErrorString(status));
+    return 77;
+  }
+  cudaDeviceProp facts{};
+  if (cudaGetDeviceProperties(&facts, 0) == cudaSuccess) std::printf("gpu_test: %s\n", facts.name);
+  return doctest::Context(argc, argv).run();
+}
