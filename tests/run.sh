@@ -117,6 +117,7 @@ mpi() {
     ctest --test-dir build/mpi -R '^mpi$' --output-on-failure --no-tests=error
 }
 parallel() { bash examples/parallel/run.sh; }
+cuda() { bash tests/cuda/run.sh; }
 conformance() {
   python_packages && "$venv/bin/python" tests/conformance/run.py build/conformance &&
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
@@ -135,7 +136,7 @@ fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-30}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop mpi parallel conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail single_header consumers interop mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
 
 run_steps() {
