@@ -44,10 +44,10 @@ std::string wrong_shard(const memory_reader& reader, const shard_metadata& wante
   const sharded_tensor room = with_room(wanted);
   const stored_tensor& stored = reader.tensors().front();
   CHECK(room.fill(
-      [&](const mutable_host_view& into) {
+      [&](const box&, const mutable_host_view& into) {
         return detail::read_shard(reader, stored, wanted, into);
       },
-      default_resource()));
+      context{}));
   return wrong_in(room, 1, stored.spec.shape);
 }
 

@@ -20,7 +20,7 @@ shard_metadata row_of(dims local = {2, 3}) {
 }
 
 /// Writes 0, 1, 2, ... in row-major order.
-result<void> count_up(const mutable_host_view& into) {
+result<void> count_up(const box&, const mutable_host_view& into) {
   std::vector<float> numbers(static_cast<std::size_t>(element_count(into.shape).value()));
   std::iota(numbers.begin(), numbers.end(), 0.0F);
   copy_elements(into, dense_view(reinterpret_cast<const std::byte*>(numbers.data()), into.spec()));
@@ -73,21 +73,20 @@ TEST_CASE("sharded: elements are staged from, and filled into, whatever holds th
   std::vector<float> numbers{5, 6, 7, 8, 9, 10};
   const sharded_tensor vector = sharded<std::vector<float>>::borrow(row_of(), numbers).value();
   CHECK(vector.stage(default_resource()).value().view.shape == dims{2, 3});
-  REQUIRE(vector.fill(count_up, default_resource()));
+  REQUIRE(vector.fill(count_up, context{}));
   CHECK(numbers == std::vector<float>{0, 1, 2, 3, 4, 5});
   const sharded_tensor fixed =
       sharded<const std::vector<float>>::make(row_of(), std::vector<float>(6)).value();
   CHECK_FALSE(fixed.is_writable());
-  CHECK(fixed.fill(count_up, default_resource()).failure().message.find("read-only") !=
-        std::string::npos);
+  CHECK(fixed.fill(count_up, context{}).failure().message.find("read-only") != std::string::npos);
   const sharded_tensor request(row_of());
   CHECK(request.stage(default_resource()).failure().code == errc::invalid_argument);
-  CHECK(request.fill(count_up, default_resource()).failure().code == errc::invalid_argument);
+  CHECK(request.fill(count_up, context{}).failure().code == errc::invalid_argument);
   const auto refused = vector.fill(
-      [](const mutable_host_view&) -> result<void> {
+      [](const box&, const mutable_host_view&) -> result<void> {
         return error{errc::io, "no"};
       },
-      default_resource());
+      context{});
   CHECK(refused.failure().code == errc::io);
 }
 

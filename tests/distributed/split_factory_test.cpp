@@ -64,11 +64,11 @@ state load(const state& tree, memory& from) {
                      from.at(metadata.key).data<float>()[static_cast<std::size_t>(in_global)];
                });
                ZARRPOINT_CHECK(shard.fill(
-                   [&](const mutable_host_view& to) -> result<void> {
+                   [&](const box&, const mutable_host_view& to) -> result<void> {
                      copy_elements(to, local.view());
                      return {};
                    },
-                   default_resource()));
+                   context{}));
                return state(shard);
              })
       .value();

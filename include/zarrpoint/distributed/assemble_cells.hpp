@@ -25,20 +25,6 @@
 
 namespace zarrpoint::inline v0::detail {
 
-/// The part `of` a box, counted from its own corner.
-inline box relative_to(const box& of, const box& part) {
-  box out = part;
-  for (std::size_t i = 0; i < part.rank(); ++i) out.offset[i] -= of.offset[i];
-  return out;
-}
-
-/// What is there now, in memory of its own, so that the caller may change its tensor.
-inline result<tensor> copy_of(const host_view& from, memory_resource& resource) {
-  ZARRPOINT_TRY(out, tensor::make(from.spec(), resource));
-  copy_elements(out.mutable_view(), from);
-  return std::move(out);
-}
-
 /// A cell, or a part of it, of a shard that is not flat.
 inline result<staged> stage_part(const sharded_tensor& shard, const box& part,
                                  memory_resource& resource) {
@@ -46,6 +32,22 @@ inline result<staged> stage_part(const sharded_tensor& shard, const box& part,
   const shard_metadata& about = shard.metadata();
   out.view = subview(with_prepended(out.view, about.prepended_axes),
                      selection(relative_to(about.global_box(), part)));
+  return std::move(out);
+}
+
+/// The same as it is now, in memory of its own, so that the caller may change its tensor.
+inline result<tensor> copy_of_part(const sharded_tensor& shard, const box& part,
+                                   const context& how) {
+  memory_resource& resource = how.scratch->resource();
+  ZARRPOINT_TRY(from, shard.source(how, &part));
+  if (from != nullptr) {
+    ZARRPOINT_TRY(out, tensor::make(from->spec(), resource));
+    ZARRPOINT_CHECK(read_all(*from, out.mutable_view()));
+    return std::move(out);
+  }
+  ZARRPOINT_TRY(there, stage_part(shard, part, resource));
+  ZARRPOINT_TRY(out, tensor::make(there.view.spec(), resource));
+  copy_elements(out.mutable_view(), there.view);
   return std::move(out);
 }
 
@@ -57,7 +59,7 @@ class cell_assembler {
 
   /// The flat pieces for other processes, by rank, in the order of the plan.
   template <class = void>
-  result<std::vector<message>> pieces(int ranks, memory_resource& resource) const {
+  result<std::vector<message>> pieces(int ranks, const context& how) const {
     std::vector<message> out(static_cast<std::size_t>(ranks));
     // A shard of an irregular grid may be several cells, which one process writes.
     std::vector<bool> sent(shards_.size(), false);
@@ -73,13 +75,13 @@ class cell_assembler {
                                                 "sent to another process"};
           if (cell.writer < 0 || cell.writer >= ranks)
             return error{errc::corrupt, "plan: there is no rank " + std::to_string(cell.writer)};
-          ZARRPOINT_TRY(elements, shard->stage(resource));
           sent[source.shard] = true;
           message& to = out[static_cast<std::size_t>(cell.writer)];
-          ZARRPOINT_TRY(bytes, byte_count(elements.view.spec()));
+          const tensor_spec spec = shard->metadata().data_spec();
+          ZARRPOINT_TRY(bytes, byte_count(spec));
           const std::size_t at = to.size();
           to.resize(at + bytes);
-          copy_elements(dense_view(to.data() + at, elements.view.spec()), elements.view);
+          ZARRPOINT_CHECK(shard->copy_to(dense_view(to.data() + at, spec), how));
         }
       }
     }
@@ -89,7 +91,7 @@ class cell_assembler {
   /// All that this process writes. `pieces` are those of other processes, by rank; where `copies`,
   /// everything is copied now, else most of it is staged when it is written.
   template <class = void>
-  result<shard_writes> assemble(std::span<const message> pieces, memory_resource& resource,
+  result<shard_writes> assemble(std::span<const message> pieces, const context& how,
                                 bool copies) const {
     shard_writes out;
     std::vector<std::size_t> taken(pieces.size(), 0);
@@ -109,7 +111,7 @@ class cell_assembler {
           auto& whole = joined[sources.front().shard];
           if (whole == nullptr) {
             ZARRPOINT_TRY(made, join_pieces({tensor.type, first->metadata().local_shape}, sources,
-                                            pieces, taken, resource));
+                                            pieces, taken, how));
             whole = std::make_shared<const zarrpoint::tensor>(std::move(made));
           }
           write.stage = part_of(whole, first->metadata(), write.part);
@@ -117,8 +119,7 @@ class cell_assembler {
           ZARRPOINT_TRY(shard, shard_of(sources.front()));
           ZARRPOINT_CHECK(check_part(*shard, write.part));
           if (copies) {
-            ZARRPOINT_TRY(now, stage_part(*shard, write.part, resource));
-            ZARRPOINT_TRY(kept, copy_of(now.view, resource));
+            ZARRPOINT_TRY(kept, copy_of_part(*shard, write.part, how));
             auto shared = std::make_shared<const zarrpoint::tensor>(std::move(kept));
             write.stage = [shared](memory_resource&) -> result<staged> {
               return staged{shared->view(), {}};
@@ -127,6 +128,11 @@ class cell_assembler {
             write.stage = [shard = *shard, at = write.part](memory_resource& into) {
               return stage_part(shard, at, into);
             };
+            if (!shard->host_accessible()) {
+              write.source = [shard = *shard, at = write.part](const context& with) {
+                return shard.source(with, &at);
+              };
+            }
           }
         }
         writes.cells.push_back(std::move(write));
@@ -172,8 +178,8 @@ class cell_assembler {
   template <class = void>
   result<tensor> join_pieces(const tensor_spec& cell, std::span<const cell_source> sources,
                              std::span<const message> pieces, std::vector<std::size_t>& taken,
-                             memory_resource& resource) const {
-    ZARRPOINT_TRY(out, tensor::make(cell, resource));
+                             const context& how) const {
+    ZARRPOINT_TRY(out, tensor::make(cell, how.scratch->resource()));
     const std::size_t size = memory_size(cell.type);
     const auto room = static_cast<index_t>(out.size());
     for (const cell_source& source : sources) {
@@ -186,10 +192,9 @@ class cell_assembler {
                      tensor_spec{cell.type, dims{range.size()}});
       if (source.rank == rank_) {
         ZARRPOINT_TRY(shard, shard_of(source));
-        ZARRPOINT_TRY(elements, shard->stage(resource));
-        if (elements.view.shape != to.shape)
+        if (shard->metadata().data_spec() != to.spec())
           return error{errc::corrupt, "plan: a flat piece of another length"};
-        copy_elements(to, elements.view);
+        ZARRPOINT_CHECK(shard->copy_to(to, how));
         continue;
       }
       const auto from = static_cast<std::size_t>(source.rank);

@@ -56,12 +56,14 @@ class group_load_operation {
     ZARRPOINT_CHECK(match());
     ZARRPOINT_CHECK(agree(ranks, guarded([&] { return check_requests(); })));
     if (options_.validate) ZARRPOINT_CHECK(validate());
+    for (const sharded_tensor& tensor : tensors_) tensor.mark_loaded(false);
     if (options_.read_once) {
       ZARRPOINT_CHECK(read_together());
     } else {
       ZARRPOINT_CHECK(agree(ranks, guarded([&] { return read_alone(); })));
     }
     ZARRPOINT_CHECK(agree(ranks, guarded([&] { return put_together(); })));
+    for (const sharded_tensor& tensor : tensors_) tensor.mark_loaded(true);
     return std::move(report_);
   }
 
@@ -218,13 +220,12 @@ class group_load_operation {
   }
 
   result<void> load_shard(const stored_tensor& there, sharded_tensor& tensor) {
-    memory_resource& resource = resource_of(group_.how);
-    ZARRPOINT_CHECK(tensor.init_data(resource));
+    ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
     return tensor.fill(
-        [&](const mutable_host_view& into) {
-          return detail::read_shard(*checkpoint_.shards, there, tensor.metadata(), into);
+        [&](const box& part, const mutable_host_view& into) {
+          return read_part_of_shard(*checkpoint_.shards, there, tensor.metadata(), part, into);
         },
-        resource);
+        group_.how, unit_of(there));
   }
 
   result<void> read_object(sharded_object& object) {

@@ -318,18 +318,18 @@ class group_save_operation {
 
   result<void> stage(bool copies) {
     const any_communicator& ranks = group_.ranks;
-    memory_resource& resource = group_.how.scratch->resource();
     const cell_assembler assembler(part_, prepared_.tensors, ranks.rank());
     std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
     if (part_.exchanges) {
       ZARRPOINT_TRY(
           outgoing,
-          agree(ranks, guarded([&] { return assembler.pieces(ranks.size(), resource); })));
+          agree(ranks, guarded([&] { return assembler.pieces(ranks.size(), group_.how); })));
       ZARRPOINT_TRY(incoming, ranks.exchange(std::move(outgoing)));
       pieces = std::move(incoming);
     }
     ZARRPOINT_TRY(
-        mine, agree(ranks, guarded([&] { return assembler.assemble(pieces, resource, copies); })));
+        mine,
+        agree(ranks, guarded([&] { return assembler.assemble(pieces, group_.how, copies); })));
     writes_ = std::move(mine);
     for (const sharded_object& object : prepared_.objects) {
       if (object.replica().is_main()) writes_.objects.push_back(object);

@@ -11,10 +11,12 @@
 #include <zarrpoint/distributed/save_plan.hpp>
 #include <zarrpoint/distributed/sharded_object.hpp>
 #include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +58,8 @@ struct cell_write {
   box part{};  ///< of the global tensor
   /// Its elements where the host can read them, of the part's shape.
   std::function<result<staged>(memory_resource&)> stage{};
+  /// The same part by part, for elements on a device; empty for others.
+  std::function<result<std::unique_ptr<element_source>>(const context&)> source{};
 };
 
 /// The cells of one array that this process writes.
@@ -94,6 +98,7 @@ struct stored_tensor {
   std::string key;
   tensor_spec spec;
   dims chunk_shape;  ///< of a stored object
+  dims read_unit{};  ///< of what is read for itself, if that is less: an inner chunk
 };
 
 /// The sharded part of an open checkpoint: its members may be called by any number of threads.

@@ -222,20 +222,21 @@ class once_reader {
     const auto stored = std::lower_bound(
         reader_.tensors().begin(), reader_.tensors().end(), tensor.key(),
         [](const stored_tensor& a, const std::string& key) { return a.key < key; });
-    memory_resource& resource = resource_of(group_.how);
-    ZARRPOINT_CHECK(tensor.init_data(resource));
+    ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
     message out;
-    const auto read = [&](const mutable_host_view& into) -> result<void> {
-      ZARRPOINT_CHECK(read_shard(reader_, *stored, tensor.metadata(), into));
+    const tensor_spec spec = tensor.metadata().data_spec();
+    const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
+      ZARRPOINT_CHECK(read_part_of_shard(reader_, *stored, tensor.metadata(), part, into));
       if (!is_shared) return {};
       if (into.type.is_variable())
         return error{errc::unsupported, "elements of variable length cannot be sent to others"};
-      ZARRPOINT_TRY(size, byte_count(into.spec()));
+      ZARRPOINT_TRY(size, byte_count(spec));
       out.resize(size);
-      copy_elements(dense_view(out.data(), into.spec()), host_view(into));
+      copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
       return {};
     };
-    ZARRPOINT_CHECK(tensor.fill(read, resource).at("load " + in_quotes(tensor.key())));
+    ZARRPOINT_CHECK(
+        tensor.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key())));
     return out;
   }
 
@@ -267,18 +268,18 @@ class once_reader {
 
   template <class = void>
   result<void> place(sharded_tensor& tensor, bytes_view elements) {
-    memory_resource& resource = resource_of(group_.how);
-    ZARRPOINT_CHECK(tensor.init_data(resource));
+    ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
+    const tensor_spec spec = tensor.metadata().data_spec();
+    ZARRPOINT_TRY(size, byte_count(spec));
+    if (size != elements.size())
+      return error{errc::corrupt, std::to_string(elements.size()) + " bytes of \"" + tensor.key() +
+                                      "\", wanted " + std::to_string(size)};
     return tensor.fill(
-        [&](const mutable_host_view& into) -> result<void> {
-          ZARRPOINT_TRY(size, byte_count(into.spec()));
-          if (size != elements.size())
-            return error{errc::corrupt, std::to_string(elements.size()) + " bytes of \"" +
-                                            tensor.key() + "\", wanted " + std::to_string(size)};
-          copy_elements(into, dense_view(elements.data(), into.spec()));
+        [&](const box& part, const mutable_host_view& into) -> result<void> {
+          copy_elements(into, subview(dense_view(elements.data(), spec), selection(part)));
           return {};
         },
-        resource);
+        group_.how);
   }
 
   const process_group& group_;

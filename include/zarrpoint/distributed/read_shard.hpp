@@ -100,4 +100,25 @@ inline result<void> read_shard(const sharded_reader& reader, const stored_tensor
   return {};
 }
 
+/// The same for a part of the local value: a box of it, or of its flat range.
+inline result<void> read_part_of_shard(const sharded_reader& reader, const stored_tensor& stored,
+                                       const shard_metadata& wanted, const box& part,
+                                       const mutable_host_view& into) {
+  shard_metadata some = wanted;
+  if (some.range) {
+    some.range->start += part.offset[0];
+    some.range->stop = some.range->start + part.shape[0];
+  } else {
+    some.local_shape = part.shape;
+    for (std::size_t i = 0; i < part.rank(); ++i)
+      some.global_offset[some.prepended_axes + i] += part.offset[i];
+  }
+  return read_shard(reader, stored, some, into);
+}
+
+/// What of a stored tensor is worth reading at a time.
+inline const dims& unit_of(const stored_tensor& stored) {
+  return stored.read_unit.empty() ? stored.chunk_shape : stored.read_unit;
+}
+
 }  // namespace zarrpoint::inline v0::detail

@@ -3,24 +3,22 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/device_shards.hpp>
 #include <zarrpoint/distributed/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
 #include <zarrpoint/handler/diagnose.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace zarrpoint::inline v0 {
-
-/// Puts elements into memory that the host can write.
-using fill_function = std::function<result<void>(const mutable_host_view&)>;
 
 namespace detail {
 
@@ -38,6 +36,13 @@ View with_prepended(View local, std::size_t axes) {
   return local;
 }
 
+/// The part `of` a box, counted from its own corner.
+inline box relative_to(const box& of, const box& part) {
+  box out = part;
+  for (std::size_t i = 0; i < part.rank(); ++i) out.offset[i] -= of.offset[i];
+  return out;
+}
+
 /// The shard's own shape for a value that has no shape, such as a span; that of the value else.
 template <class Handler, class T>
 result<tensor_spec> spec_of_local(const T& value, const shard_metadata& shard) {
@@ -50,13 +55,47 @@ result<tensor_spec> spec_of_local(const T& value, const shard_metadata& shard) {
   return spec;
 }
 
+/// The local value as a box of the global tensor, without the axes that are prepended; a flat range
+/// lies in no grid.
+inline box data_box(const shard_metadata& shard) {
+  box out = box::whole(shard.data_shape());
+  if (shard.range) return out;
+  for (std::size_t i = 0; i < out.rank(); ++i)
+    out.offset[i] = shard.global_offset[shard.prepended_axes + i];
+  return out;
+}
+/// A unit of the global tensor's grid along the axes of the local value.
+inline dims data_unit(const shard_metadata& shard, const dims& unit) {
+  dims out(shard.data_shape().rank(), 1);
+  if (shard.range || unit.rank() != shard.prepended_axes + out.rank()) return out;
+  for (std::size_t i = 0; i < out.rank(); ++i)
+    out[i] = std::max<index_t>(unit[shard.prepended_axes + i], 1);
+  return out;
+}
+
+/// How a value is filled.
+struct fill_request {
+  const fill_function& read;
+  dims unit{};         ///< of the global grid that is read from; none: any parts will do
+  const context& how;  ///< with scratch memory
+};
+
+/// Where a value on a device is read from.
+struct source_request {
+  const box* part = nullptr;  ///< of the global tensor; null: the local value as it is
+  const context& how;         ///< with scratch memory
+};
+
 /// A local tensor of some type behind one constant table of functions.
 struct sharded_table {
   bool writable;
+  bool host_accessible;
   result<tensor_spec> (*spec)(const void* value, const shard_metadata& shard);
   result<staged> (*stage)(const void* value, const shard_metadata& shard, memory_resource& into);
-  result<void> (*fill)(void* value, const shard_metadata& shard, const fill_function& read,
-                       memory_resource& staging);
+  result<std::unique_ptr<element_source>> (*source)(const void* value, const shard_metadata& shard,
+                                                    const source_request& request);
+  result<void> (*fill)(void* value, const shard_metadata& shard, const fill_request& request);
+  void (*mark_loaded)(void* value, bool loaded);
 };
 
 template <class T>
@@ -67,36 +106,64 @@ struct sharded_functions {
     return spec_of_local<handler>(*static_cast<const T*>(value), shard);
   }
 
-  static result<staged> stage(const void* value, const shard_metadata& shard,
-                              memory_resource& into) {
+  static auto view(const void* value, const shard_metadata& shard)
+      -> result<tensor_view<typename handler::space>> {
     ZARRPOINT_TRY(shape, spec(value, shard));
-    auto view = handler::view(*static_cast<const T*>(value));
-    if (view.shape != shape.shape) {
-      view.shape = shape.shape;
-      view.strides = row_major_strides(view.shape, memory_size(view.type));
+    tensor_view<typename handler::space> out = handler::view(*static_cast<const T*>(value));
+    if (out.shape != shape.shape) {
+      out.shape = shape.shape;
+      out.strides = row_major_strides(out.shape, memory_size(out.type));
     }
-    return stage_to_host(view, into);
+    return out;
   }
 
-  static result<void> fill(void* value, const shard_metadata& shard, const fill_function& read,
-                           memory_resource& staging) {
+  static result<staged> stage(const void* value, const shard_metadata& shard,
+                              memory_resource& into) {
+    ZARRPOINT_TRY(elements, view(value, shard));
+    return stage_to_host(elements, into);
+  }
+
+  /// Null for what the host can read.
+  static result<std::unique_ptr<element_source>> source(
+      [[maybe_unused]] const void* value, [[maybe_unused]] const shard_metadata& shard,
+      [[maybe_unused]] const source_request& request) {
+    if constexpr (handler::space::host_accessible) {
+      return std::unique_ptr<element_source>();
+    } else {
+      ZARRPOINT_TRY(elements, view(value, shard));
+      tensor_view<typename handler::space> from = std::move(elements);
+      if (request.part != nullptr)
+        from = subview(with_prepended(from, shard.prepended_axes),
+                       selection(relative_to(shard.global_box(), *request.part)));
+      return device_source<typename handler::space>::make(from,
+                                                          shared_ring(from.space, request.how));
+    }
+  }
+
+  static result<void> fill([[maybe_unused]] void* value, const shard_metadata& shard,
+                           [[maybe_unused]] const fill_request& request) {
     if constexpr (fillable<T&>) {
       ZARRPOINT_TRY(into, (target_view<handler, T>(*static_cast<T*>(value), shard.data_spec())));
-      ZARRPOINT_CHECK(into.space.wait(into.ready));
       if constexpr (handler::space::host_accessible) {
-        return read({into.data, into.type, into.shape, into.strides, {}, {}});
+        ZARRPOINT_CHECK(into.space.wait(into.ready));
+        return request.read(box::whole(into.shape),
+                            {into.data, into.type, into.shape, into.strides, {}, {}});
       } else {
-        ZARRPOINT_TRY(host, tensor::make(into.spec(), staging));
-        ZARRPOINT_CHECK(read(host.mutable_view()));
-        return place_from_host(into, host.view(), staging);
+        const device_filler<typename handler::space> filler(into, request.how);
+        return filler.fill(data_box(shard), data_unit(shard, request.unit), request.read);
       }
     } else {
-      static_cast<void>(value), static_cast<void>(read), static_cast<void>(staging);
       return bad_shard(shard, "its local value is read-only");
     }
   }
 
-  static constexpr sharded_table table{fillable<T&>, &spec, &stage, &fill};
+  static void mark_loaded([[maybe_unused]] void* value, [[maybe_unused]] bool loaded) {
+    if constexpr (requires(T & target) { handler::mark_loaded(target, true); })
+      handler::mark_loaded(*static_cast<T*>(value), loaded);
+  }
+
+  static constexpr sharded_table table{
+      fillable<T&>, handler::space::host_accessible, &spec, &stage, &source, &fill, &mark_loaded};
 };
 
 template <class T>
@@ -247,6 +314,8 @@ class sharded_tensor {
   const replica_id& replica() const noexcept { return metadata_.replica; }
   const shard_metadata& metadata() const noexcept { return metadata_; }
   bool has_data() const noexcept { return value_ != nullptr; }
+  /// Whether the host can read the elements where they are; so it can where there are none.
+  bool host_accessible() const noexcept { return table_ == nullptr || table_->host_accessible; }
   bool is_writable() const noexcept { return table_ != nullptr && table_->writable; }
 
   /// The value, if it is a `T`; null otherwise. After a load of what had no value it is a `tensor`.
@@ -280,11 +349,37 @@ class sharded_tensor {
     return table_->stage(value_.get(), metadata_, resource);
   }
 
-  /// Has `read` put the elements into the value, by way of memory of `staging` where the host
-  /// cannot write. Errors: `invalid_argument` for a value that is read-only, those of `read`.
-  result<void> fill(const fill_function& read, memory_resource& staging) const {
+  /// The elements of a value on a device, part by part: all of them, in the value's own shape, or a
+  /// box of the global tensor that lies within the shard (`part`; not of a flat one). Null for what
+  /// the host can read. `how` has scratch memory, and outlives the source, as does the value.
+  /// Errors: those of the memory space.
+  result<std::unique_ptr<element_source>> source(const context& how,
+                                                 const box* part = nullptr) const {
+    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to save");
+    return table_->source(value_.get(), metadata_, {part, how});
+  }
+
+  /// Copies all elements to `to`, of the value's own shape. `how` has scratch memory. Errors: those
+  /// of the memory space.
+  result<void> copy_to(const mutable_host_view& to, const context& how) const {
+    ZARRPOINT_TRY(from, source(how));
+    if (from != nullptr) return detail::read_all(*from, to);
+    ZARRPOINT_TRY(elements, stage(how.scratch->resource()));
+    copy_elements(to, elements.view);
+    return {};
+  }
+
+  /// Has `read` put the elements into the value: all at once where the host can write, else part
+  /// by part, and from there to the device. The parts are whole `unit`s of the grid that is read
+  /// from, if it is given. Errors: `invalid_argument` for a value that is read-only, those of
+  /// `read` and of the memory space, `resource_limit`.
+  result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const {
     if (!has_data()) return detail::bad_shard(metadata_, "it has no value to load into");
-    return table_->fill(value_.get(), metadata_, read, staging);
+    return table_->fill(value_.get(), metadata_, {read, unit, with_scratch(how)});
+  }
+  /// Tells a value that knows of it whether it holds what was loaded.
+  void mark_loaded(bool loaded) const {
+    if (has_data()) table_->mark_loaded(value_.get(), loaded);
   }
 
   /// Makes a `tensor` of the local shape, of zeros, where there is no value. Errors:

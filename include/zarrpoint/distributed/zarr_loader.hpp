@@ -42,7 +42,8 @@ class zarr_reader final : public sharded_reader {
         out->objects_.push_back({key, spec.shape, dims(spec.shape.rank(), 0)});
         out->object_arrays_.push_back(std::move(elements));
       } else {
-        out->tensors_.push_back({key, spec, elements.metadata().chunk_shape});
+        out->tensors_.push_back(
+            {key, spec, elements.metadata().chunk_shape, elements.layout().grid().inner_shape});
         out->arrays_.push_back(std::move(elements));
       }
     }

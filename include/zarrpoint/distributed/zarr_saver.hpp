@@ -32,6 +32,18 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 
+/// Writes the elements of a cell to its place: from the host, or as they come from a device.
+template <class = void>
+result<void> write_elements(const array& to, const cell_write& cell, const context& how,
+                            const write_options& options) {
+  if (cell.source) {
+    ZARRPOINT_TRY(elements, cell.source(how));
+    return to.write(cell.part, *elements, options);
+  }
+  ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
+  return to.write(cell.part, elements.view, options);
+}
+
 /// The leaf that holds what all processes have in common.
 inline constexpr std::string_view common_leaf = "common_state";
 /// The stored kind of a grid of objects.
@@ -233,9 +245,8 @@ struct zarr_saver {
                                  chunk_digests& digests) {
     ZARRPOINT_TRY(key, store_key::parse(array.tensor.key));
     ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, array.metadata, how));
-    ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
-    return target.write(
-        cell.part, elements.view,
+    return detail::write_elements(
+        target, cell, how,
         {.elide_fill = job.options.elide_fill, .collected = &digests, .cast = true});
   }
 

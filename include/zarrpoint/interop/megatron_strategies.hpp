@@ -4,6 +4,7 @@
 
 #include <zarrpoint/distributed/process_group.hpp>
 #include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/zarr_saver.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/interop/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron_layout.hpp>
@@ -97,9 +98,8 @@ struct saver {
     ZARRPOINT_TRY(key, detail::tensor_key(array.tensor.key));
     ZARRPOINT_TRY(metadata, to_metadata(layout_of(array.tensor)));
     ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, how));
-    ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
     // Megatron-Core stores chunks of zeros, too.
-    return target.write(cell.part, elements.view, {.elide_fill = false});
+    return zarrpoint::detail::write_elements(target, cell, how, {.elide_fill = false});
   }
 
   template <class = void>

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/piece_grid.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/memory/device_delivery.hpp>
+#include <zarrpoint/memory/device_source.hpp>
+#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/memory/staging_ring.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint::inline v0 {
+
+/// Puts the elements of a part of a local tensor into memory that the host can write.
+using fill_function = std::function<result<void>(const box& part, const mutable_host_view& into)>;
+
+namespace detail {
+
+/// The ring of a device that all operations share whose scratch memory this is.
+template <device_space Space>
+std::shared_ptr<staging_ring<Space>> shared_ring(const Space& space, const context& how) {
+  return ring_of(how.scratch->kept(), space, how.scratch->resource(), how.limit.memory);
+}
+
+/// Copies all elements of a source to the host: while one part is copied from its pinned block, the
+/// next comes.
+template <class = void>
+result<void> read_all(element_source& from, const mutable_host_view& to) {
+  const piece_grid parts =
+      piece_grid::make(box::whole(to.shape), dims(to.rank(), 1), to.type.size(), from.part_bytes());
+  std::unique_ptr<source_part> coming;
+  box place;
+  const auto arrive = [&]() -> result<void> {
+    if (coming == nullptr) return {};
+    ZARRPOINT_TRY(elements, coming->wait());
+    copy_elements(subview(to, selection(place)), elements);
+    coming.reset();
+    return {};
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    ZARRPOINT_TRY(next, from.begin(parts.at(i), coming == nullptr));
+    std::unique_ptr<source_part> asked = std::move(next);
+    ZARRPOINT_CHECK(arrive());
+    if (asked == nullptr) {  // the only block was ours
+      ZARRPOINT_TRY(later, from.begin(parts.at(i), true));
+      asked = std::move(later);
+    }
+    coming = std::move(asked);
+    place = parts.at(i);
+  }
+  return arrive();
+}
+
+/// A local tensor on a device, filled part by part: each is read into a pinned block, and copied
+/// from there while the next one is read. The parts are whole units of the grid that is read from,
+/// as far as that goes; a unit larger than a block takes host memory of its size.
+template <device_space Space>
+class device_filler {
+ public:
+  device_filler(const mutable_tensor_view<Space>& into, const context& how)
+      : to_(into, shared_ring(into.space, how)), resource_(how.scratch->resource()) {}
+
+  /// `place`: where the tensor lies in the grid of `unit`. When it returns all is there, or, after
+  /// an error, nothing under way. Errors: those of `read`, of the space, `unsupported` for strings,
+  /// `resource_limit`.
+  result<void> fill(const box& place, const dims& unit, const fill_function& read) const {
+    const mutable_tensor_view<Space>& into = to_.target();
+    if (into.type.is_variable())
+      return error{errc::unsupported, "strings live in host memory only"};
+    const std::size_t slot = to_.ring().slot_bytes();
+    if (size_ > slot)
+      return error{errc::resource_limit, "elements of " + std::to_string(size_) +
+                                             " bytes, more than a staging block of " +
+                                             std::to_string(slot)};
+    ZARRPOINT_TRY(bytes, byte_count(into.spec()));
+    ZARRPOINT_CHECK(to_.check());
+    stream_guard<Space> guard(into.space);
+    ZARRPOINT_CHECK(into.space.follow(into.ready));
+    // Some parts for each block, so that reading and copying overlap, but none too small.
+    constexpr std::size_t least = std::size_t{1} << 20;
+    const std::size_t share = bytes / (2 * to_.ring().slots());
+    const piece_grid parts =
+        piece_grid::make(place, unit, size_, std::min(std::max(share, least), slot));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const box part = parts.at(i);
+      ZARRPOINT_TRY(part_bytes, byte_count(part.shape, size_));
+      ZARRPOINT_CHECK(part_bytes <= slot
+                          ? deliver(part, [&](const auto& host) { return read(part, host); })
+                          : fill_large(part, read));
+    }
+    return guard.finish();
+  }
+
+ private:
+  template <class F>
+  result<void> deliver(const box& part, F&& fill) const {
+    return to_.deliver(part, to_.target().type, fill);
+  }
+
+  result<void> fill_large(const box& part, const fill_function& read) const {
+    ZARRPOINT_TRY(whole, tensor::make({to_.target().type, part.shape}, resource_));
+    ZARRPOINT_CHECK(read(part, whole.mutable_view()));
+    const dims one(part.rank(), 1);
+    const piece_grid blocks =
+        piece_grid::make(box::whole(part.shape), one, size_, to_.ring().slot_bytes());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const box within = blocks.at(i);
+      box at = within;
+      for (std::size_t axis = 0; axis < at.rank(); ++axis) at.offset[axis] += part.offset[axis];
+      ZARRPOINT_CHECK(deliver(at, [&](const mutable_host_view& host) -> result<void> {
+        copy_elements(host, subview(whole.view(), selection(within)));
+        return {};
+      }));
+    }
+    return {};
+  }
+
+  device_delivery<Space> to_;
+  memory_resource& resource_;
+  std::size_t size_ = to_.target().type.size();
+};
+
+}  // namespace detail
+
+}  // namespace zarrpoint::inline v0
