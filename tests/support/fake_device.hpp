@@ -21,6 +21,8 @@ struct fake_space {
   fake_device* owner = nullptr;
   std::size_t stream = 0;
 
+  friend bool operator==(const fake_space&, const fake_space&) = default;
+
   int device() const { return owner->number(); }
   zp::result<void> wait(const event& e) const {
     return e.id == 0 ? zp::result<void>{} : owner->wait(e);
