@@ -185,8 +185,10 @@ TEST_CASE("a target that is dense in another order takes one copy") {
   CHECK(copies_of(0, {4, 5, 6}, {1, 4, 20}) == 1);
   CHECK(copies_of(0, {5, 1, 4, 6}, {6, 77, 30, 1}) == 1);
   CHECK(copies_of(119, {12, 10}, {-10, -1}) == 1);
-  CHECK(copies_of(0, {4, 5}, {30, 6}) == 1);       // gaps: rows of one element
-  CHECK(copies_of(0, {2, 2, 2}, {1, 1, 5}) == 4);  // as many bytes as it spans, but overlapping
+  CHECK(copies_of(0, {4, 5}, {30, 6}) == 1);  // gaps: rows of one element
+  const mutable_device_view shared = block.part(0, {2, 2}, {0, 1});
+  CHECK(place_from_host(shared, dense_view(data, shared.spec())).failure().code ==
+        errc::invalid_argument);
   limited_resource budget(100);
   const mutable_device_view columns = block.part(0, {4, 30}, {1, 4});
   CHECK(place_from_host(columns, dense_view(data, columns.spec()), budget).failure().code ==

@@ -7,15 +7,14 @@
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device_buffer.hpp>
 #include <zarrpoint/memory/device_space.hpp>
-#include <zarrpoint/memory/row_plan.hpp>
+#include <zarrpoint/memory/packed_rows.hpp>
 #include <zarrpoint/memory/stream_guard.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <span>
+#include <cstddef>
+#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -27,137 +26,93 @@ struct staged {
 
 namespace detail {
 
-/// What a strided view touches: bytes `[low, high)` from its first element.
-struct touched_bytes {
-  index_t low = 0;
-  index_t high = 0;
-};
-
-template <class Space, bool Writable>
-touched_bytes bytes_touched(const basic_tensor_view<Space, Writable>& view) {
-  touched_bytes out;
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    if (view.shape[i] == 0) return {};
-    const index_t reach = view.strides[i] * (view.shape[i] - 1);
-    (reach < 0 ? out.low : out.high) += reach;
-  }
-  out.high += static_cast<index_t>(view.type.size());
-  return out;
-}
-
-/// Whether the elements fill their memory without gaps in some order of the dimensions, as those of
-/// a column-major matrix do.
-template <class Space>
-bool is_dense_in_some_order(const mutable_tensor_view<Space>& view) {
-  std::array<std::size_t, max_rank> order{};
-  std::size_t rank = 0;
-  for (std::size_t i = 0; i < view.rank(); ++i) {
-    if (view.shape[i] != 1) order[rank++] = i;
-  }
-  const auto used = std::span(order).first(rank);
-  std::sort(used.begin(), used.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(view.strides[a]) < std::abs(view.strides[b]);
-  });
-  auto expected = static_cast<index_t>(view.type.size());
-  for (const std::size_t i : used) {
-    if (std::abs(view.strides[i]) != expected) return false;
-    expected *= view.shape[i];
-  }
-  return true;
-}
-
 /// Narrower rows are moved by a kernel where there is one: each row costs a device about as much as
 /// this many bytes.
 inline constexpr std::size_t narrow_row = 64;
 
-/// The layout of `view` on the device against a dense one at `dense`.
-template <class Space, bool Writable>
-strided_move gather_of(const basic_tensor_view<Space, Writable>& view, std::byte* dense) {
-  return {dense,
-          view.data,
-          view.type.size(),
-          view.shape,
-          row_major_strides(view.shape, view.type.size()),
-          view.strides};
-}
-template <class Space>
-strided_move scatter_of(const mutable_tensor_view<Space>& view, const std::byte* dense) {
-  return {view.data,  dense,        view.type.size(),
-          view.shape, view.strides, row_major_strides(view.shape, view.type.size())};
+inline bool is_one_good_copy(const packed_rows& rows) {
+  return rows.is_run() || (rows.copies() == 1 && rows.rows.width >= narrow_row);
 }
 
-/// Gathers `from` by a kernel and copies it to `to`, which is dense. False without a kernel, or
+/// Has a kernel gather `from` as `rows` says, and copies that to `to`. False without a kernel, or
 /// without the memory on the device to gather in.
 template <device_space Space>
-result<bool> stage_by_kernel(const tensor_view<Space>& from, mutable_bytes to) {
+result<bool> stage_by_kernel([[maybe_unused]] const tensor_view<Space>& from,
+                             [[maybe_unused]] const packed_rows& rows,
+                             [[maybe_unused]] std::byte* to) {
   if constexpr (kernel_space<Space>) {
     if (!from.space.has_kernels()) return false;
-    auto scratch = device_buffer<Space>::allocate(from.space, to.size());
+    auto scratch = device_buffer<Space>::allocate(from.space, rows.bytes);
     if (!scratch && scratch.failure().code == errc::resource_limit) return false;
     if (!scratch) return std::move(scratch).failure();
-    ZARRPOINT_CHECK(from.space.move(gather_of(from, scratch->data())));
-    ZARRPOINT_CHECK(from.space.copy_to_host(to.data(), scratch->data(), {.width = to.size()}));
+    strided_move gather{scratch->data() + rows.first,
+                        from.data,
+                        from.type.size(),
+                        from.shape,
+                        rows.strides,
+                        from.strides};
+    for (std::size_t i = 0; i < from.rank(); ++i) {
+      if (from.strides[i] == 0) gather.shape[i] = 1;  // what is repeated is gathered once
+    }
+    ZARRPOINT_CHECK(from.space.move(gather));
+    ZARRPOINT_CHECK(from.space.copy_to_host(to, scratch->data(), {.width = rows.bytes}));
     return true;
   } else {
-    static_cast<void>(from), static_cast<void>(to);
     return false;
   }
 }
 
-/// The way back.
+/// The way back, from a dense array on the host.
 template <device_space Space>
-result<bool> place_by_kernel(const mutable_tensor_view<Space>& to, bytes_view from) {
+result<bool> place_by_kernel([[maybe_unused]] const mutable_tensor_view<Space>& to,
+                             [[maybe_unused]] bytes_view from) {
   if constexpr (kernel_space<Space>) {
     if (!to.space.has_kernels()) return false;
     auto scratch = device_buffer<Space>::allocate(to.space, from.size());
     if (!scratch && scratch.failure().code == errc::resource_limit) return false;
     if (!scratch) return std::move(scratch).failure();
     ZARRPOINT_CHECK(to.space.copy_from_host(scratch->data(), from.data(), {.width = from.size()}));
-    ZARRPOINT_CHECK(to.space.move(scatter_of(to, scratch->data())));
+    ZARRPOINT_CHECK(to.space.move({to.data, scratch->data(), to.type.size(), to.shape, to.strides,
+                                   row_major_strides(to.shape, to.type.size())}));
     return true;
   } else {
-    static_cast<void>(to), static_cast<void>(from);
     return false;
   }
 }
 
 template <device_space Space>
 result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource) {
-  ZARRPOINT_TRY(bytes, byte_count(from.spec()));
   if (from.type.is_variable()) return error{errc::unsupported, "strings live in host memory only"};
+  ZARRPOINT_CHECK(byte_count(from.spec()));
+  const packed_rows rows = packed_rows::of(from.shape, from.strides, from.type.size());
   staged out;
-  out.view = dense_view(static_cast<const std::byte*>(nullptr), from.spec());
-  if (bytes == 0) return out;
-  const touched_bytes touched = bytes_touched(from);
-  const auto cover = static_cast<std::size_t>(touched.high - touched.low);
-  ZARRPOINT_CHECK(from.space.check(from.data + touched.low, cover));
-  const row_plan plan = plan_rows(from.shape, from.strides, from.type.size());
-  const bool by_rows =
-      plan.blocks() == 1 && (plan.rows.count == 1 || plan.rows.width >= narrow_row);
-  bool whole = !by_rows && cover == bytes;  // dense in another order of the dimensions
+  out.view = {nullptr, from.type, from.shape, rows.strides, {}, {}};
+  if (rows.bytes == 0) return out;
+  ZARRPOINT_CHECK(from.space.check(from.data + rows.low, rows.cover));
+  const bool one_copy = is_one_good_copy(rows);
   // One copy of everything between the first and the last element costs less than many small ones,
   // as long as what lies between is not the larger part.
-  const bool may_be_whole = !by_rows && cover / 2 <= bytes;
-  ZARRPOINT_TRY(owned, buffer::allocate(may_be_whole ? std::max(cover, bytes) : bytes, resource));
+  const bool may_be_whole = !one_copy && rows.cover / 2 <= rows.bytes;
+  ZARRPOINT_TRY(owned, buffer::allocate(
+                           may_be_whole ? std::max(rows.cover, rows.bytes) : rows.bytes, resource));
   stream_guard<Space> under_way(from.space);
   ZARRPOINT_CHECK(from.space.follow(from.ready));
   bool gathered = false;
-  if (!by_rows && !whole) {
-    ZARRPOINT_TRY(by_kernel, stage_by_kernel(from, owned.bytes().first(bytes)));
+  if (!one_copy) {
+    ZARRPOINT_TRY(by_kernel, stage_by_kernel(from, rows, owned.data()));
     gathered = by_kernel;
-    whole = !gathered && may_be_whole;
   }
-  if (whole) {
+  out.view.data = owned.data() + rows.first;
+  if (!gathered && may_be_whole) {
     ZARRPOINT_CHECK(
-        from.space.copy_to_host(owned.data(), from.data + touched.low, {.width = cover}));
-    out.view = {owned.data() - touched.low, from.type, from.shape, from.strides, {}, {}};
-  } else {
-    out.view.data = owned.data();
-    if (!gathered) {
-      ZARRPOINT_CHECK(plan.for_each([&](index_t on_device, index_t on_host) {
-        return from.space.copy_to_host(owned.data() + on_host, from.data + on_device, plan.rows);
-      }));
-    }
+        from.space.copy_to_host(owned.data(), from.data + rows.low, {.width = rows.cover}));
+    out.view.data = owned.data() - rows.low;
+    out.view.strides = from.strides;
+  } else if (!gathered) {
+    ZARRPOINT_CHECK(rows.for_each_copy([&](index_t on_device, index_t on_host) {
+      return from.space.copy_to_host(owned.data() + on_host, from.data + rows.low + on_device,
+                                     rows.rows);
+    }));
   }
   ZARRPOINT_CHECK(under_way.finish());
   out.owned = std::move(owned);
@@ -168,33 +123,30 @@ template <device_space Space>
 result<void> place_on_device(const mutable_tensor_view<Space>& to, const host_view& from,
                              memory_resource& resource) {
   ZARRPOINT_TRY(bytes, byte_count(to.spec()));
+  const packed_rows rows = packed_rows::of(to.shape, to.strides, to.type.size());
+  if (rows.bytes != bytes)
+    return error{errc::invalid_argument,
+                 "elements of the target share memory: its strides are " + to_string(to.strides)};
   if (bytes == 0) return {};
-  const touched_bytes touched = bytes_touched(to);
-  const auto cover = static_cast<std::size_t>(touched.high - touched.low);
-  ZARRPOINT_CHECK(to.space.check(to.data + touched.low, cover));
-  const row_plan plan = plan_rows(to.shape, to.strides, to.type.size());
-  const bool by_rows =
-      plan.blocks() == 1 && (plan.rows.count == 1 || plan.rows.width >= narrow_row);
+  ZARRPOINT_CHECK(to.space.check(to.data + rows.low, rows.cover));
+  const bool same_order = is_dense(host_view{nullptr, to.type, to.shape, rows.strides, {}, {}});
   buffer reordered;
   stream_guard<Space> under_way(to.space);
   ZARRPOINT_CHECK(to.space.follow(to.ready));
-  bool moved = false;
-  if (!by_rows) {
-    ZARRPOINT_TRY(by_kernel, place_by_kernel(to, {from.data, bytes}));
-    moved = by_kernel;
+  if (!same_order || !is_one_good_copy(rows)) {
+    ZARRPOINT_TRY(moved, place_by_kernel(to, {from.data, bytes}));
+    if (moved) return under_way.finish();
   }
-  if (moved) return under_way.finish();
-  if (!by_rows && is_dense_in_some_order(to)) {
+  const std::byte* packed = from.data;
+  if (!same_order) {
     ZARRPOINT_TRY(owned, buffer::allocate(bytes, resource));
+    copy_elements({owned.data() + rows.first, to.type, to.shape, rows.strides, {}, {}}, from);
     reordered = std::move(owned);
-    copy_elements({reordered.data() - touched.low, to.type, to.shape, to.strides, {}, {}}, from);
-    ZARRPOINT_CHECK(
-        to.space.copy_from_host(to.data + touched.low, reordered.data(), {.width = bytes}));
-  } else {
-    ZARRPOINT_CHECK(plan.for_each([&](index_t on_device, index_t on_host) {
-      return to.space.copy_from_host(to.data + on_device, from.data + on_host, plan.rows);
-    }));
+    packed = reordered.data();
   }
+  ZARRPOINT_CHECK(rows.for_each_copy([&](index_t on_device, index_t on_host) {
+    return to.space.copy_from_host(to.data + rows.low + on_device, packed + on_host, rows.rows);
+  }));
   return under_way.finish();
 }
 
@@ -216,9 +168,8 @@ result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& re
 
 /// Copies a dense host array into a target of the same spec on a device, after what the target's
 /// `ready` stands for, and waits until it is there. What the device cannot rearrange by itself is
-/// reordered in as many bytes of `resource`, if the target is dense in some order of its
-/// dimensions. Errors: those of the space; `resource_limit`; `invalid_argument` when the specs
-/// differ or `from` is not dense.
+/// reordered in as many bytes of `resource`. Errors: those of the space; `resource_limit`;
+/// `invalid_argument` when the specs differ, `from` is not dense, or elements of `to` share memory.
 template <device_space Space>
 result<void> place_from_host(const mutable_tensor_view<Space>& to, const host_view& from,
                              memory_resource& resource = default_resource()) {
