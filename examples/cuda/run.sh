@@ -36,5 +36,5 @@ wait "$kernels"
 libraries=$toolkit/lib64
 [ -d "$libraries" ] || libraries=$toolkit/lib
 g++ "$out/speech_detector.o" "$out/layers.o" -o "$out/speech_detector" -lzstd \
-  -L"$libraries" -lcudart_static -ldl -lrt -pthread
+  -L"$libraries" "-Wl,-rpath,$libraries" -lcudart -pthread
 "$out/speech_detector" examples/data/silero-vad "$out/speech_detector.zarr"

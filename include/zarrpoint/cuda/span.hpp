@@ -20,7 +20,7 @@ struct device_span {
   T* data = nullptr;  ///< an address on the device
   std::size_t size = 0;
   device_space space;
-  event ready;  ///< what to wait for before touching the elements
+  event ready{};  ///< what to wait for before touching the elements
 };
 
 template <class T>
