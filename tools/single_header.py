@@ -20,7 +20,7 @@ from pathlib import Path
 BASE = Path(__file__).resolve().parents[1] / "include" / "zarrpoint"
 UMBRELLA = "zarrpoint.hpp"
 LAYERS = ("core", "memory", "exec", "codec", "store", "zarr", "array", "handler", "checkpoint")
-OPTIONAL_LAYERS = ("distributed.hpp",)
+OPTIONAL_LAYERS = ("distributed.hpp", "cuda.hpp")
 LICENCE = (
     "// SPDX-FileCopyrightText: 2026 The zarrpoint authors\n"
     "// SPDX-License-Identifier: Apache-2.0\n"

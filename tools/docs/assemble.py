@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Copies docs/*.md for the site, where links to other files of the repository need a page to lead to.
+"""Copies docs/*.md and its pictures for the site, where links to other files of the repository need a page to lead to.
 
     assemble.py OUTPUT_FOLDER
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^()\s#]+)(#[^()\s]*)?\)")
-LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "sh", ".json": "json"}
+LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".cuh": "cpp", ".cu": "cpp", ".py": "python", ".sh": "sh", ".json": "json"}
 
 
 def source_page(path, output):
@@ -60,8 +60,10 @@ def main(arguments):
     output.mkdir(parents=True, exist_ok=True)
     for document in sorted((ROOT / "docs").glob("*.md")):
         (output / document.name).write_text(rewritten(document, output), encoding="utf-8")
-    for header in sorted((ROOT / "include").rglob("*.hpp")):  # the API pages lead to them
+    for header in sorted((ROOT / "include").rglob("*.[hc]*")):  # the API pages lead to them
         source_page(header, output)
+    for picture in sorted((ROOT / "docs").glob("*.svg")):
+        shutil.copy(picture, output / picture.name)
     shutil.copy(ROOT / "tools/docs/extra.css", output / "extra.css")
     return 0
 
