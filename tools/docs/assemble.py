@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Copies docs/*.md and its pictures for the site, where links to other files of the repository need a page to lead to.
+"""Copies docs/*.md and its pictures for the site, where links to other files of the repository need
+a page to lead to.
 
     assemble.py OUTPUT_FOLDER
 
