@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 // What loads of many leaves at a time have in common.
 
@@ -55,6 +56,25 @@ struct checkpoint_access {
       ZARRPOINT_CHECK(from.check_type(wanted.type, view.type, {.cast = casts}));
       return f(source, view, from.options_of(in.options));
     });
+  }
+
+  /// `f(leaf, array, its spec)` of a leaf that becomes a value of a type still to be chosen.
+  template <class F>
+  static result<void> with_array(const checkpoint& from, std::string_view name,
+                                 const load_options& options, F&& f) {
+    return from.with_leaf("load", name, [&](const stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, from.open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, from.wanted_spec(source, leaf.name, options));
+      return f(leaf, source, wanted);
+    });
+  }
+  template <class T, class Handler, class... More>
+  static result<T> load(const checkpoint& from, const More&... more) {
+    return from.load_from<T, Handler>(more...);
+  }
+  template <class T, class Handler, class... More>
+  static result<T> make(const checkpoint& from, const More&... more) {
+    return from.make_for<T, Handler>(more...);
   }
 };
 
