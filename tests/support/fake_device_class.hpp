@@ -5,23 +5,15 @@
 #include <zarrpoint/memory/device_space.hpp>
 
 #include "support/fake_kernels.hpp"
-
-#include <sys/mman.h>
-#include <unistd.h>
+#include "support/fake_memory.hpp"
+#include "support/fake_streams.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <iterator>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,14 +53,10 @@ inline const char* to_string(device_fault fault) {
 /// that events go from one to the other.
 class fake_device {
  public:
-  static constexpr std::byte poison{0xdb};
+  static constexpr std::byte poison = fake_memory::poison;
   using fault = device_fault;
 
-  struct event {
-    fake_device* owner = nullptr;
-    std::size_t stream = 0;
-    std::uint64_t id = 0;  ///< 0 has always happened
-  };
+  using event = fake_streams::event;
 
   struct counters {
     std::size_t live_allocations = 0;
@@ -89,23 +77,9 @@ class fake_device {
   /// `capacity` bounds the bytes that are live at once; `number` is what `device()` says.
   explicit fake_device(std::uint64_t seed, std::size_t capacity = std::size_t{64} << 20,
                        int number = 0)
-      : capacity_(capacity),
-        arena_(std::max(capacity * 2, std::size_t{256} << 20)),
-        number_(number),
-        random_(seed) {
-    const int file = ::memfd_create("fake_device", MFD_CLOEXEC);
-    if (file < 0 || ::ftruncate(file, static_cast<off_t>(arena_)) != 0) fail("memfd");
-    user_ = map(file, PROT_NONE);
-    own_ = map(file, PROT_READ | PROT_WRITE);
-    ::close(file);
-    streams_.resize(1);
-  }
+      : memory_(capacity), streams_(seed), number_(number) {}
   fake_device(const fake_device&) = delete;
   fake_device& operator=(const fake_device&) = delete;
-  ~fake_device() {
-    ::munmap(user_, arena_);
-    ::munmap(own_, arena_);
-  }
 
   int number() const { return number_; }
   /// Kernels are there unless a test turns them off.
@@ -120,13 +94,12 @@ class fake_device {
 
   std::size_t new_stream() {
     const std::lock_guard lock(mutex_);
-    streams_.emplace_back();
-    return streams_.size() - 1;
+    return streams_.add();
   }
   /// What it was asked for so far still runs; later calls with it fail.
   void destroy_stream(std::size_t stream) {
     const std::lock_guard lock(mutex_);
-    end_stream(stream);
+    streams_.end(stream);
   }
 
   /// The call that could bring the fault after `after` more such calls brings it. One at a time.
@@ -147,18 +120,17 @@ class fake_device {
   void recover() {
     const std::lock_guard lock(mutex_);
     armed_.reset();
-    lost_ = false;
-    for (stream_state& stream : streams_) stream.failed.reset();
+    streams_.recover();
   }
 
   counters count() const {
     const std::lock_guard lock(mutex_);
     counters out = counters_;
-    out.live_allocations = known_.size();
+    out.live_allocations = memory_.allocations();
+    out.live_bytes = memory_.live_bytes();
+    out.peak_bytes = memory_.peak_bytes();
     out.pinned_ranges = pinned_.size();
-    for (const stream_state& stream : streams_) {
-      for (const operation& one : stream.due) out.due_operations += one.works ? 1 : 0;
-    }
+    out.due_operations = streams_.due();
     return out;
   }
   std::size_t live_allocations() const { return count().live_allocations; }
@@ -169,129 +141,40 @@ class fake_device {
   /// Memory on stream 0, for the tensors of a test; it does not count as a call.
   std::byte* allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    std::byte* const out = reserve(bytes);
-    if (out == nullptr) fail("out of device memory");
-    run_allocation(out, bytes);
+    std::byte* const out = memory_.reserve(bytes);
+    if (out == nullptr) fake_device_fails("out of device memory");
+    memory_.begin(out, bytes);
     return out;
   }
   /// Gives back what any stream allocated. The stream's operations so far may still use it.
   void free(std::byte* memory, std::size_t stream = 0) {
     const std::lock_guard lock(mutex_);
     if (memory == nullptr) return;
-    const auto at = known_.find(offset_of(memory));
-    if (at == known_.end()) fail("free of what is not allocated");
-    const std::size_t bytes = at->second;
-    counters_.live_bytes -= bytes;
-    known_.erase(at);
+    const std::size_t bytes = memory_.release(memory);
     operation release;
     release.device_side = {{memory, bytes}};
     release.run = [this, memory, bytes]() -> zp::result<void> {
-      std::memset(own(memory), static_cast<int>(poison), bytes);
-      alive_.erase(offset_of(memory));
+      memory_.end(memory, bytes);
       return {};
     };
-    if (lost_ || !streams_[stream].alive) {
+    if (streams_.is_lost() || !streams_.is_alive(stream)) {
       static_cast<void>(release.run());
     } else {
-      note(stream, std::move(release));
+      streams_.note(stream, std::move(release));
     }
   }
 
  private:
   friend struct fake_space;
 
-  struct range {
-    const std::byte* first = nullptr;
-    std::size_t bytes = 0;
-    bool meets(const range& other) const {
-      return first < other.first + other.bytes && other.first < first + bytes;
-    }
-    bool holds(const range& other) const {
-      return other.first >= first && other.first + other.bytes <= first + bytes;
-    }
-  };
-  struct operation {
-    std::uint64_t id = 0;
-    bool works = false;  ///< a copy, a fill or a kernel
-    bool marks = false;  ///< an event
-    event after{};       ///< of any stream, to be reached first
-    std::vector<range> device_side{};
-    std::vector<range> host_side{};
-    std::function<zp::result<void>()> run{};
-  };
-  struct stream_state {
-    std::deque<operation> due{};
-    std::uint64_t done = 0;  ///< the last operation that ran
-    bool alive = true;
-    std::optional<zp::error> failed{};  ///< told by all later events
-  };
+  using range = byte_range;
+  using operation = fake_streams::operation;
 
-  /// A test that breaks its own fake has no result worth having; nor has a library that does.
-  [[noreturn]] static void fail(const char* what) {
-    std::fprintf(stderr, "fake_device: %s\n", what);
-    std::abort();
-  }
-  std::byte* map(int file, int protection) const {
-    void* const memory = ::mmap(nullptr, arena_, protection, MAP_SHARED, file, 0);
-    if (memory == MAP_FAILED) fail("mmap");
-    return static_cast<std::byte*>(memory);
-  }
-  std::byte* own(const std::byte* user) const { return own_ + (user - user_); }
-  std::size_t offset_of(const std::byte* user) const {
-    return static_cast<std::size_t>(user - user_);
-  }
+  std::byte* own(const std::byte* user) const { return memory_.own(user); }
   zp::error failure(const std::string& what) const {
     return {zp::errc::device, "fake:" + std::to_string(number_) + ": " + what};
   }
 
-  static bool is_within(const std::map<std::size_t, std::size_t>& allocations, std::size_t offset,
-                        std::size_t bytes) {
-    const auto after = allocations.upper_bound(offset);
-    if (after == allocations.begin()) return false;
-    const auto& [begin, size] = *std::prev(after);
-    return offset - begin <= size && bytes <= size - (offset - begin);
-  }
-  bool is_ours(const std::byte* memory) const { return memory >= user_ && memory < user_ + arena_; }
-  /// By what the host knows, or by what the device has come to.
-  bool is_allocated(const range& used, bool by_host) const {
-    if (used.bytes == 0) return true;
-    return is_ours(used.first) &&
-           is_within(by_host ? known_ : alive_, offset_of(used.first), used.bytes);
-  }
-
-  /// An address apart from all others; null when too much is live.
-  std::byte* reserve(std::size_t bytes) {
-    constexpr std::size_t gap = 256;
-    if (bytes > capacity_ - counters_.live_bytes) return nullptr;
-    const std::size_t size = (bytes + gap - 1) / gap * gap + gap;
-    bool wrapped = false;
-    for (;;) {
-      if (arena_ - next_ < size) {
-        if (wrapped) return nullptr;
-        wrapped = true;
-        next_ = 0;
-      }
-      const auto in_the_way =
-          std::max(last_end(known_, next_ + size), last_end(alive_, next_ + size));
-      if (in_the_way <= next_) break;
-      next_ = (in_the_way + gap - 1) / gap * gap + gap;
-      if (next_ > arena_) next_ = arena_;
-    }
-    const std::size_t offset = next_;
-    next_ += size;
-    known_[offset] = bytes;
-    counters_.live_bytes += bytes;
-    counters_.peak_bytes = std::max(counters_.peak_bytes, counters_.live_bytes);
-    return user_ + offset;
-  }
-  /// The end of the last allocation that begins before `offset`, one byte at least.
-  static std::size_t last_end(const std::map<std::size_t, std::size_t>& allocations,
-                              std::size_t offset) {
-    const auto after = allocations.lower_bound(offset);
-    if (after == allocations.begin()) return 0;
-    const auto& [begin, size] = *std::prev(after);
-    return begin + std::max<std::size_t>(size, 1);
-  }
   /// The table and all that it names lies on the device.
   zp::result<void> run_scatter(const std::byte* table, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -299,21 +182,17 @@ class fake_device {
       std::memcpy(&one, own(table) + i * sizeof one, sizeof one);
       auto* const to = reinterpret_cast<std::byte*>(one.to);
       const auto* const from = reinterpret_cast<const std::byte*>(one.from);
-      if (!is_allocated({to, one.bytes}, false) || !is_allocated({from, one.bytes}, false))
+      if (!memory_.is_allocated({to, one.bytes}, false) ||
+          !memory_.is_allocated({from, one.bytes}, false))
         return failure("a segment outside of every allocation");
       if (one.bytes != 0) std::memmove(own(to), own(from), one.bytes);
     }
     return {};
   }
-  void run_allocation(std::byte* memory, std::size_t bytes) {
-    alive_[offset_of(memory)] = bytes;
-    std::memset(own(memory), static_cast<int>(poison), bytes);
-  }
-
   /// Each call that may fail begins here.
   zp::result<void> enter(std::optional<std::size_t> stream, std::initializer_list<fault> faults) {
     ++counters_.calls;
-    if (lost_) return failure("the device was lost");
+    if (streams_.is_lost()) return failure("the device was lost");
     const bool is_due =
         armed_ && (*armed_ == fault::lost || (stream && *armed_ == fault::stream_gone) ||
                    std::find(faults.begin(), faults.end(), *armed_) != faults.end());
@@ -325,107 +204,53 @@ class fake_device {
         case fault::allocation:
           return zp::error{zp::errc::resource_limit, failure("no memory, as ordered").message};
         case fault::late_copy: late_ = true; break;
-        case fault::stream_gone: end_stream(*stream); break;
+        case fault::stream_gone: streams_.end(*stream); break;
         case fault::lost:
-          lost_ = true;
-          for (stream_state& each : streams_) each.due.clear();
+          streams_.lose(failure("the device was lost"));
           return failure("the device was lost");
         default: return failure(std::string("failed as ordered: ") + to_string(now));
       }
     }
-    if (stream && !streams_[*stream].alive)
+    if (stream && !streams_.is_alive(*stream))
       return failure("stream " + std::to_string(*stream) + " was destroyed");
     return {};
   }
-  void end_stream(std::size_t stream) {
-    while (!streams_[stream].due.empty()) run_front(streams_[stream]);
-    streams_[stream].alive = false;
-  }
-
-  event note(std::size_t stream, operation one) {
-    one.id = ++last_id_;
-    streams_[stream].due.push_back(std::move(one));
-    return {this, stream, last_id_};
-  }
-  /// Whether something that is due reads or writes there.
-  bool is_wanted(const range& memory, bool on_device) const {
-    for (const stream_state& stream : streams_) {
-      for (const operation& one : stream.due) {
-        for (const range& used : on_device ? one.device_side : one.host_side) {
-          if (used.meets(memory)) return true;
-        }
-      }
-    }
-    return false;
-  }
-
   /// Notes what works on memory, checked now and when it runs.
   zp::result<void> work(std::size_t stream, operation one) {
     for (const range& used : one.device_side) {
-      if (!is_allocated(used, true)) return failure("an address outside of every allocation");
+      if (!memory_.is_allocated(used, true))
+        return failure("an address outside of every allocation");
     }
-    if (random_() % 4 == 0) run_any();
+    if (streams_.below(4) == 0) streams_.run_any();
     one.works = true;
     const bool fails = std::exchange(late_, false);
     one.run = [this, fails, used = one.device_side,
                run = std::move(one.run)]() -> zp::result<void> {
       for (const range& each : used) {
-        if (!is_allocated(each, false))
+        if (!memory_.is_allocated(each, false))
           return failure("device memory used before it was allocated or after it was freed");
       }
       if (fails) return failure("failed as ordered: late_copy");
       return run();
     };
-    note(stream, std::move(one));
+    streams_.note(stream, std::move(one));
     return {};
-  }
-
-  void run_front(stream_state& stream) {
-    operation one = std::move(stream.due.front());
-    stream.due.pop_front();
-    if (one.after.id != 0) {
-      fake_device& other = *one.after.owner;
-      other.reach(one.after);
-      if (const auto* failed = other.failure_of(one.after)) stream.failed = *failed;
-    }
-    if (one.run) {
-      if (auto ran = one.run(); !ran && !stream.failed) stream.failed = std::move(ran).failure();
-    }
-    stream.done = one.id;
-    if (one.marks && stream.failed) failures_.emplace(one.id, *stream.failed);
-  }
-  void reach(const event& until) {
-    stream_state& stream = streams_[until.stream];
-    while (stream.done < until.id && !stream.due.empty()) run_front(stream);
-  }
-  void run_any() {
-    const std::size_t first = random_() % streams_.size();
-    for (std::size_t i = 0; i < streams_.size(); ++i) {
-      stream_state& stream = streams_[(first + i) % streams_.size()];
-      if (stream.due.empty()) continue;
-      run_front(stream);
-      return;
-    }
-  }
-  const zp::error* failure_of(const event& past) const {
-    const auto at = failures_.find(past.id);
-    return at == failures_.end() ? nullptr : &at->second;
   }
 
   zp::result<std::byte*> allocate_on(std::size_t stream, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(stream, {fault::allocation}));
-    std::byte* const out = reserve(bytes);
+    std::byte* const out = memory_.reserve(bytes);
     if (out == nullptr)
       return zp::error{zp::errc::resource_limit,
                        failure("no memory for " + std::to_string(bytes) + " bytes").message};
     operation one;
     one.device_side = {{out, bytes}};
     one.run = [this, out, bytes]() -> zp::result<void> {
-      run_allocation(out, bytes);
+      memory_.begin(out, bytes);
       return {};
     };
-    note(stream, std::move(one));
+    streams_.note(stream, std::move(one));
     return out;
   }
 
@@ -446,13 +271,14 @@ class fake_device {
     if (rows.width == 0 || rows.count == 0) return {};
     const range device{c.device, (rows.count - 1) * rows.device_pitch + rows.width};
     const range host{c.host, (rows.count - 1) * rows.host_pitch + rows.width};
-    if (!is_allocated(device, true)) return failure("a copy outside of every allocation");
+    if (!memory_.is_allocated(device, true)) return failure("a copy outside of every allocation");
     const std::uint64_t bytes = std::uint64_t{rows.width} * rows.count;
     ++counters_.copies;
     (c.to_host ? counters_.bytes_to_host : counters_.bytes_from_host) += bytes;
     if (!is_pinned(host)) counters_.pageable_bytes += bytes;
-    if (c.to_host && !is_wanted(host, false)) poison_rows(c.host, rows.host_pitch, rows);
-    if (!c.to_host && !is_wanted(device, true)) poison_rows(own(c.device), rows.device_pitch, rows);
+    if (c.to_host && !streams_.is_wanted(host, false)) poison_rows(c.host, rows.host_pitch, rows);
+    if (!c.to_host && !streams_.is_wanted(device, true))
+      poison_rows(own(c.device), rows.device_pitch, rows);
     operation one;
     one.device_side = {device};
     one.host_side = {host};
@@ -492,7 +318,7 @@ class fake_device {
     ++counters_.events;
     operation one;
     one.marks = true;
-    return note(stream, std::move(one));
+    return streams_.note(stream, std::move(one));
   }
   zp::result<void> follow(std::size_t stream, const event& until) {
     const std::lock_guard lock(mutex_);
@@ -500,35 +326,29 @@ class fake_device {
     if (until.id == 0) return {};
     operation one;
     one.after = until;
-    note(stream, std::move(one));
+    streams_.note(stream, std::move(one));
     return {};
   }
   zp::result<void> wait(const event& until) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(std::nullopt, {}));
     if (until.id == 0) return {};
-    for (std::uint64_t n = random_() % 4; n > 0; --n) run_any();
-    return until.owner->told(until);
-  }
-  zp::result<void> told(const event& until) {
-    if (lost_) return failure("the device was lost");
-    reach(until);
-    if (const auto* failed = failure_of(until)) return *failed;
-    return {};
+    for (std::uint64_t n = streams_.below(4); n > 0; --n) streams_.run_any();
+    return until.owner->reach(until);
   }
   zp::result<bool> happened(const event& until) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(std::nullopt, {}));
-    if (random_() % 2 == 0) run_any();
+    if (streams_.below(2) == 0) streams_.run_any();
     if (until.id == 0) return true;
-    if (until.owner->streams_[until.stream].done < until.id) return false;
-    ZARRPOINT_CHECK(until.owner->told(until));
+    if (!until.owner->is_past(until)) return false;
+    ZARRPOINT_CHECK(until.owner->reach(until));
     return true;
   }
   zp::result<void> check(const std::byte* memory, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(std::nullopt, {}));
-    if (is_allocated({memory, bytes}, true)) return {};
+    if (memory_.is_allocated({memory, bytes}, true)) return {};
     return zp::error{zp::errc::invalid_argument,
                      failure("not " + std::to_string(bytes) + " bytes of its memory").message};
   }
@@ -551,8 +371,8 @@ class fake_device {
     const auto at = std::find_if(pinned_.begin(), pinned_.end(), [&](const range& one) {
       return one.first == wanted.first && one.bytes == wanted.bytes;
     });
-    if (at == pinned_.end()) fail("unpin of what is not pinned");
-    if (is_wanted(wanted, false)) fail("unpin of what copies still use");
+    if (at == pinned_.end()) fake_device_fails("unpin of what is not pinned");
+    if (streams_.is_wanted(wanted, false)) fake_device_fails("unpin of what copies still use");
     pinned_.erase(at);
   }
   bool is_pinned(const range& host) const {
@@ -562,22 +382,12 @@ class fake_device {
 
   static inline std::mutex mutex_;
 
-  std::size_t capacity_;
-  std::size_t arena_;
+  fake_memory memory_;
+  fake_streams streams_;
   int number_;
-  std::mt19937_64 random_;
-  std::byte* user_ = nullptr;
-  std::byte* own_ = nullptr;
-  std::size_t next_ = 0;
-  std::map<std::size_t, std::size_t> known_;  ///< offset -> bytes, as the host asked
-  std::map<std::size_t, std::size_t> alive_;  ///< the same, as far as the streams have come
   std::vector<range> pinned_;
-  std::deque<stream_state> streams_;
-  std::map<std::uint64_t, zp::error> failures_;  ///< of events
-  std::uint64_t last_id_ = 0;
   counters counters_;
   bool kernels_ = true;
-  bool lost_ = false;
   bool late_ = false;
   bool fired_ = false;
   std::optional<fault> armed_;
