@@ -9,6 +9,7 @@
 #include <zarrpoint/checkpoint/names.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/plan_layout.hpp>
+#include <zarrpoint/checkpoint/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/write_metadata.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
@@ -21,7 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -47,20 +48,25 @@ struct save_report {
   std::uint64_t bytes = 0;
   std::uint64_t stored_bytes = 0;
   double seconds = 0;  ///< in all, the commit included
+  /// How long the caller's tensors on devices had to stay as they were: until `save_async` had
+  /// copied them; all the time for `save`.
+  double blocked_seconds = 0;
+  /// Of that or after it: for pinned memory that the devices copy to, made for this save.
+  double pin_seconds = 0;
 };
 
 namespace detail {
 
-/// Leaves, and for some of them their elements already in host memory (by index; may be empty).
+/// Leaves, and what was staged of them (by index; may be empty).
 struct leaf_set {
   std::span<const leaf> leaves;
-  std::span<const std::optional<staged>> in_host{};
+  std::span<const staged_leaf> early{};
 };
 
 /// A leaf with all that is decided before its data are touched.
 struct planned_leaf {
   const leaf* value;
-  const staged* in_host;  ///< null: stage it when its turn comes
+  const staged_leaf* early;  ///< null: it is read where it lives, when its turn comes
   array_metadata metadata;
   std::uint64_t bytes = 0;
 };
@@ -102,17 +108,43 @@ result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options
       plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
     ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
     plan.bytes += bytes;
-    const bool in_host = i < set.in_host.size() && set.in_host[i].has_value();
-    plan.leaves.push_back(
-        {&value, in_host ? &*set.in_host[i] : nullptr, std::move(layout.metadata), bytes});
+    const staged_leaf* const early =
+        i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
+    plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
   }
   return plan;
 }
 
-/// Stage, encode and write one leaf.
+/// Encode and write the elements of a leaf from where they are.
+template <class = void>
+result<void> write_elements(const array& target, const planned_leaf& planned,
+                            const write_options& options, pin_times& pinned) {
+  const box all = box::whole(target.spec().shape);
+  const leaf& value = *planned.value;
+  if (value.host_accessible()) {
+    ZARRPOINT_TRY(elements, value.view());
+    return target.write(all, elements, options);
+  }
+  if (planned.early != nullptr && planned.early->in_host)
+    return target.write(all, planned.early->in_host->view, options);
+  std::unique_ptr<element_source> own;
+  element_source* source = planned.early != nullptr ? planned.early->on_device.get() : nullptr;
+  if (source == nullptr) {
+    ZARRPOINT_TRY(made, value.source(source_options_of(*options.how)));
+    own = std::move(made);
+    source = own.get();
+  }
+  pinned.note(*source);
+  ZARRPOINT_CHECK(target.write(all, *source, options));
+  pinned.note(*source);
+  return {};
+}
+
+/// Encode and write one leaf.
 template <class = void>
 result<leaf_record> write_leaf(const any_store& store, const planned_leaf& planned,
-                               const context& how, const write_options& options) {
+                               const write_options& options, pin_times& pinned) {
+  const context& how = *options.how;
   const leaf& value = *planned.value;
   leaf_record record;
   record.name = value.name();
@@ -122,15 +154,9 @@ result<leaf_record> write_leaf(const any_store& store, const planned_leaf& plann
   ZARRPOINT_TRY(key, store_key::parse(value.name()));
   ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
   ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
-  staged own;
-  if (planned.in_host == nullptr) {
-    ZARRPOINT_TRY(made, value.stage(how.scratch->resource()));
-    own = std::move(made);
-  }
-  const host_view& elements = planned.in_host != nullptr ? planned.in_host->view : own.view;
   write_options with_digests = options;
   with_digests.collected = &record.objects;
-  ZARRPOINT_CHECK(target.write(box::whole(elements.shape), elements, with_digests));
+  ZARRPOINT_CHECK(write_elements(target, planned, with_digests, pinned));
   return record;
 }
 
@@ -144,15 +170,16 @@ result<save_report> write_checkpoint(const any_store& store, const leaves_plan& 
   save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
   report.leaves.resize(plan.leaves.size());
   progress_meter meter(how.progress, "save", plan.bytes);
+  pin_times pinned;
   const write_options options_of_write{
-      .elide_fill = options.elide_fill, .cast = true, .meter = &meter};
+      .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
   ZARRPOINT_CHECK(parallel_for(
       how.executor, plan.leaves.size(),
       [&](std::size_t i) -> result<void> {
         const planned_leaf& planned = plan.leaves[i];
         const auto start = std::chrono::steady_clock::now();
-        auto written = write_leaf(store, planned, how, options_of_write);
+        auto written = write_leaf(store, planned, options_of_write, pinned);
         if (!written)
           return std::move(written).failure().at("save " + in_quotes(planned.value->name()));
         document.leaves[i] = *std::move(written);
@@ -171,6 +198,7 @@ result<save_report> write_checkpoint(const any_store& store, const leaves_plan& 
     report.bytes += leaf.bytes;
     report.stored_bytes += leaf.stored_bytes;
   }
+  report.pin_seconds = pinned.seconds();
   const bool all_core =
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
                   [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
@@ -245,27 +273,28 @@ result<save_report> save_set(const location& where, const leaf_set& leaves,
   };
   auto report = run();
   if (!report) return std::move(report).failure().at("save " + where.name());
-  report->seconds = seconds_since(start);
+  report->seconds = report->blocked_seconds = seconds_since(start);
   return report;
 }
 
-/// Copies to the host what the host cannot read where it is.
+/// The part of `save_async` that runs in the background.
 template <class = void>
-result<std::vector<std::optional<staged>>> stage_devices(std::span<const leaf> leaves,
-                                                         const context& how) {
-  std::vector<std::optional<staged>> out(leaves.size());
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].host_accessible()) continue;
-    const auto stage = [&]() -> result<void> {
-      ZARRPOINT_CHECK(leaves[i].spec());
-      ZARRPOINT_TRY(made, leaves[i].stage(how.scratch->resource()));
-      out[i].emplace(std::move(made));
-      return {};
-    };
-    ZARRPOINT_CHECK(stage().at("save " + in_quotes(leaves[i].name())));
+struct async_save {
+  context how;  // the first: its scratch memory outlives what was staged in it
+  location where;
+  std::vector<leaf> leaves;
+  save_options options;
+  staged_leaves early;
+  double blocked_seconds = 0;
+
+  result<save_report> operator()() {
+    ZARRPOINT_TRY(report, save_set(where, {leaves, early.leaves}, options, how));
+    report.blocked_seconds = blocked_seconds;
+    report.pin_seconds += early.pin_seconds;
+    report.warnings.insert(report.warnings.end(), early.warnings.begin(), early.warnings.end());
+    return std::move(report);
   }
-  return out;
-}
+};
 
 }  // namespace detail
 
@@ -291,20 +320,20 @@ result<save_report> save(const location& where, std::initializer_list<leaf> leav
 }
 
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
-/// there; what lives on a device is copied to the host before this returns. Destroying the result
-/// waits for it.
+/// there; what lives on a device is copied before this returns, to the host or, with
+/// `save_options::device_copy`, on the device. Destroying the result waits for it.
 template <class = void>
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
                                 const context& how = default_context()) {
+  const auto start = std::chrono::steady_clock::now();
   // What is staged now must outlive this call, so that the scratch pool goes with it.
   context shared = with_scratch(how);
-  auto in_host = detail::stage_devices(leaves, shared);
-  if (!in_host) return pending<save_report>(std::move(in_host).failure());
-  return run_async(how.executor, [shared = std::move(shared), where = std::move(where),
-                                  leaves = std::move(leaves), options = std::move(options),
-                                  in_host = *std::move(in_host)] {
-    return detail::save_set(where, {leaves, in_host}, options, shared);
-  });
+  auto early = detail::stage_leaves(leaves, options, shared);
+  if (!early) return pending<save_report>(std::move(early).failure());
+  const double blocked = detail::seconds_since(start);
+  return run_async(shared.executor,
+                   detail::async_save<>{shared, std::move(where), std::move(leaves),
+                                        std::move(options), *std::move(early), blocked});
 }
 
 }  // namespace zarrpoint::inline v0

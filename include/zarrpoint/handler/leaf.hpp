@@ -5,12 +5,22 @@
 #include <zarrpoint/handler/diagnose.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/memory/device_source.hpp>
+#include <zarrpoint/memory/kept_objects.hpp>
 
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace zarrpoint::inline v0 {
+
+/// What a leaf's elements are read from a device with.
+struct source_options {
+  kept_objects& kept;         ///< the rings of pinned memory
+  memory_resource& resource;  ///< their memory, for as long as `kept` is there
+  std::size_t budget;         ///< of which they take an eighth at most
+  bool copy = false;          ///< the device copies the elements first: see `device_source`
+};
 
 namespace detail {
 
@@ -21,7 +31,12 @@ struct leaf_table {
   bool host_accessible;
   result<tensor_spec> (*spec)(const void* value);
   result<staged> (*stage)(const void* value, memory_resource& resource);
+  result<std::unique_ptr<element_source>> (*source)(const void* value, const source_options& how);
 };
+
+inline result<std::unique_ptr<element_source>> no_source(const void*, const source_options&) {
+  return error{errc::invalid_argument, "what the host can read is read in place"};
+}
 
 template <class T, class Handler>
 struct leaf_functions {
@@ -31,8 +46,21 @@ struct leaf_functions {
   static result<staged> stage(const void* value, memory_resource& resource) {
     return stage_to_host(Handler::view(*static_cast<const T*>(value)), resource);
   }
-  static constexpr leaf_table table{Handler::typestr, Handler::space::name,
-                                    Handler::space::host_accessible, &spec, &stage};
+  static result<std::unique_ptr<element_source>> source(const void* value,
+                                                        const source_options& how) {
+    using space = typename Handler::space;
+    if constexpr (space::host_accessible) {
+      return no_source(value, how);
+    } else {
+      const tensor_view<space> view = Handler::view(*static_cast<const T*>(value));
+      auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
+      return how.copy ? device_source<space>::make_copy(view, std::move(ring))
+                      : device_source<space>::make(view, std::move(ring));
+    }
+  }
+  static constexpr leaf_table table{
+      Handler::typestr, Handler::space::name, Handler::space::host_accessible, &spec, &stage,
+      &source};
 };
 
 /// The bytes that a blob's handler made, or why it could not.
@@ -48,7 +76,8 @@ struct blob_functions {
     ZARRPOINT_TRY(shape, spec(value));
     return staged{dense_view((*static_cast<const bytes*>(value))->data(), shape), {}};
   }
-  static constexpr leaf_table table{Handler::typestr, host_space::name, true, &spec, &stage};
+  static constexpr leaf_table table{Handler::typestr, host_space::name, true, &spec,
+                                    &stage,           &no_source};
 };
 
 /// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
@@ -113,6 +142,13 @@ class leaf {
   /// asks for it, in place otherwise. A `spec()` that succeeded is required. Errors: those of the
   /// memory space, `resource_limit`.
   result<staged> stage(memory_resource& resource) const { return table_->stage(value_, resource); }
+
+  /// The elements of a value that is not `host_accessible()`, to be read part by part. The value
+  /// stays as it is until the source is destroyed, or with `source_options::copy` until it is
+  /// settled. A `spec()` that succeeded is required. Errors: those of `device_source`.
+  result<std::unique_ptr<element_source>> source(const source_options& how) const {
+    return table_->source(value_, how);
+  }
 
  private:
   template <class Handler, class T>

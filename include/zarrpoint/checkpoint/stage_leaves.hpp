@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/piece_grid.hpp>
+#include <zarrpoint/array/read_ahead.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint::inline v0::detail {
+
+/// How a leaf on a device is read by an operation with this context, which has scratch memory.
+inline source_options source_options_of(const context& how, bool copy = false) {
+  return {how.scratch->kept(), how.scratch->resource(), how.limit.memory, copy};
+}
+
+/// How long an operation pinned memory, by the lanes of its sources. Thread-safe.
+class pin_times {
+ public:
+  /// To be told of a source when it is made and when it has been read.
+  void note(const element_source& of) {
+    const double now = of.pin_seconds();
+    const std::lock_guard lock(mutex_);
+    const auto [at, is_new] = lanes_.try_emplace(of.lane(), times{now, now});
+    if (!is_new) at->second.last = std::max(at->second.last, now);
+  }
+  double seconds() const {
+    const std::lock_guard lock(mutex_);
+    double out = 0;
+    for (const auto& [lane, time] : lanes_) out += time.last - time.first;
+    return out;
+  }
+
+ private:
+  struct times {
+    double first, last;
+  };
+  mutable std::mutex mutex_;
+  std::map<const void*, times> lanes_;
+};
+
+/// A leaf that lives on a device, after the caller's own memory is no longer needed; both are empty
+/// for one that the host can read.
+struct staged_leaf {
+  std::optional<staged> in_host{};
+  std::unique_ptr<element_source> on_device{};  ///< of a copy there
+};
+
+/// What `stage_leaves` made.
+struct staged_leaves {
+  std::vector<staged_leaf> leaves;  ///< by the index of the leaf
+  std::vector<std::string> warnings;
+  double pin_seconds = 0;
+};
+
+/// Copies leaves to the host in pieces, which as many threads as there are copy on from the rings;
+/// the devices take turns.
+template <class = void>
+class leaf_stager final : private read_ahead::parts {
+ public:
+  leaf_stager(std::span<const leaf> leaves, const context& how) : leaves_(leaves), how_(how) {}
+
+  /// Makes room for a leaf. Errors: `resource_limit`.
+  result<void> add(std::size_t index, std::unique_ptr<element_source> source, staged_leaf& into) {
+    const tensor_spec& spec = source->spec();
+    if (spec.type.size() > source->part_bytes()) return add_vast(*source, into);
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    ZARRPOINT_TRY(memory, buffer::allocate(bytes, how_.scratch->resource()));
+    into.in_host.emplace();
+    into.in_host->owned = std::move(memory);
+    const mutable_host_view to = dense_view(into.in_host->owned.data(), spec);
+    into.in_host->view = to;
+    // Some pieces for each slot, so that there is something to do for many threads.
+    constexpr std::size_t least = std::size_t{1} << 20;
+    const std::size_t piece = std::min(source->part_bytes(), std::max(bytes / 8, least));
+    const auto grid = piece_grid::make(box::whole(spec.shape), dims(spec.shape.rank(), 1),
+                                       spec.type.size(), piece);
+    std::vector<piece_of>& lane = lanes_[source->lane()];
+    for (std::size_t i = 0; i < grid.size(); ++i) lane.push_back({leaves_to_copy_.size(), i});
+    leaves_to_copy_.push_back({index, std::move(source), grid, to});
+    return {};
+  }
+
+  void note(pin_times& pinned) const {
+    for (const one_leaf& of : leaves_to_copy_) pinned.note(*of.source);
+  }
+
+  /// Copies all that was added. Errors: those of the sources, naming the leaf.
+  result<void> run() {
+    std::size_t longest = 0;
+    for (const auto& [name, lane] : lanes_) longest = std::max(longest, lane.size());
+    for (std::size_t i = 0; i < longest; ++i) {
+      for (const auto& [name, lane] : lanes_) {
+        if (i < lane.size()) pieces_.push_back(lane[i]);
+      }
+    }
+    read_ahead ahead(*this, pieces_.size(), 3);
+    return parallel_for(
+        how_.executor, pieces_.size(),
+        [&](std::size_t i) -> result<void> {
+          const read_ahead::item claimed(ahead, i);
+          const one_leaf& of = leaves_to_copy_[pieces_[i].leaf];
+          auto copied = copy(claimed, of, of.grid.at(pieces_[i].piece));
+          if (copied) return {};
+          return std::move(copied).at("save " + in_quotes(leaves_[of.index].name()));
+        },
+        {.stop = how_.stop});
+  }
+
+ private:
+  struct one_leaf {
+    std::size_t index;
+    std::unique_ptr<element_source> source;
+    piece_grid grid;
+    mutable_host_view to;
+  };
+  struct piece_of {
+    std::size_t leaf;  ///< in `leaves_to_copy_`
+    std::size_t piece;
+  };
+
+  /// One element of it is more than a slot holds.
+  result<void> add_vast(element_source& source, staged_leaf& into) {
+    ZARRPOINT_TRY(read, source.read(box::whole(source.spec().shape), how_.scratch->resource()));
+    into.in_host.emplace(staged{read.view, std::move(read.memory)});
+    return {};
+  }
+
+  item_run run_of(std::size_t i) const override { return {i, 1}; }
+  result<std::unique_ptr<source_part>> begin(const item_run& run, bool wait) override {
+    const piece_of& piece = pieces_[run.first];
+    const one_leaf& of = leaves_to_copy_[piece.leaf];
+    return of.source->begin(of.grid.at(piece.piece), wait);
+  }
+
+  static result<void> copy(const read_ahead::item& claimed, const one_leaf& of, const box& at) {
+    ZARRPOINT_TRY(part, claimed.part());
+    ZARRPOINT_TRY(elements, part->wait());
+    copy_elements(subview(of.to, at), elements);
+    return {};
+  }
+
+  std::span<const leaf> leaves_;
+  const context& how_;
+  std::vector<one_leaf> leaves_to_copy_;
+  std::map<const void*, std::vector<piece_of>> lanes_;
+  std::vector<piece_of> pieces_;
+};
+
+/// Copies what the host cannot read where it is: to the host, or with `save_options::device_copy`
+/// on the device where there is room. When it returns the caller may do with his tensors what he
+/// likes. Errors: those of the spaces and of the handlers, `resource_limit`, each naming the leaf.
+template <class = void>
+result<staged_leaves> stage_leaves(std::span<const leaf> leaves, const save_options& options,
+                                   const context& how) {
+  staged_leaves out;
+  out.leaves.resize(leaves.size());
+  leaf_stager<> stager(leaves, how);
+  pin_times pinned;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].host_accessible()) continue;
+    const auto stage = [&]() -> result<void> {
+      ZARRPOINT_CHECK(leaves[i].spec());
+      if (options.device_copy) {
+        auto copied = leaves[i].source(source_options_of(how, true));
+        if (copied) {
+          out.leaves[i].on_device = *std::move(copied);
+          return {};
+        }
+        if (copied.failure().code != errc::resource_limit) return std::move(copied).failure();
+        out.warnings.push_back(in_quotes(leaves[i].name()) +
+                               ": not copied on the device: " + copied.failure().message);
+      }
+      ZARRPOINT_TRY(source, leaves[i].source(source_options_of(how)));
+      pinned.note(*source);
+      return stager.add(i, std::move(source), out.leaves[i]);
+    };
+    ZARRPOINT_CHECK(stage().at("save " + in_quotes(leaves[i].name())));
+  }
+  ZARRPOINT_CHECK(stager.run());
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (element_source* const copy = out.leaves[i].on_device.get(); copy != nullptr)
+      ZARRPOINT_CHECK(copy->settle().at("save " + in_quotes(leaves[i].name())));
+  }
+  stager.note(pinned);
+  out.pin_seconds = pinned.seconds();
+  return out;
+}
+
+}  // namespace zarrpoint::inline v0::detail

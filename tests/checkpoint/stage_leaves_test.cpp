@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/stage_leaves.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/executors.hpp"
+#include "../support/strided_device.hpp"
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Saves of tensors that live on devices.
+
+namespace stage_leaves_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+/// Tensors of any layout on one device or two, and their values on the host.
+struct model {
+  std::vector<std::unique_ptr<strided_device>> tensors;
+  std::vector<leaf> leaves;
+  std::vector<std::vector<std::byte>> wanted;
+
+  model(random_source& random, std::vector<fake_device*> devices, std::size_t count) {
+    constexpr dtype_kind kinds[] = {dtype_kind::int8, dtype_kind::bfloat16, dtype_kind::float32,
+                                    dtype_kind::complex64};
+    for (std::size_t i = 0; i < count; ++i) {
+      const dtype type(kinds[pick(random, 4)]);
+      const dims shape = random_shape(random, 3, 30);
+      fake_device* const device = devices[i % devices.size()];
+      const bool dense = pick(random, 2) == 0;
+      const layout places = dense ? dense_layout(shape, type.size())
+                                  : random_layout(random, shape, type.size(), true);
+      tensors.push_back(
+          std::make_unique<strided_device>(fake_space{device}, type, shape, places, random));
+      leaves.emplace_back("d/" + std::to_string(i), tensors.back()->view(device->new_stream()));
+      wanted.push_back(dense_bytes_of(tensors.back()->on_host()));
+    }
+  }
+
+  void check(const checkpoint& saved) const {
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      CAPTURE(i);
+      const tensor read = saved.load<tensor>(leaves[i].name()).value();
+      CHECK(read.spec() == leaves[i].spec().value());
+      CHECK(dense_bytes_of(read.view()) == wanted[i]);
+    }
+  }
+  /// What was on the devices is no more.
+  void free() { tensors.clear(); }
+};
+
+save_options random_options(random_source& random) {
+  save_options out{.zarr_format = pick(random, 3) == 0 ? 2 : 3, .sync = false};
+  leaf_rule rule;
+  if (pick(random, 2) == 0) rule.codecs = zstd_codecs();
+  if (out.zarr_format == 3) rule.chunk_byte_size = 1 + pick(random, 2000);
+  out.rules = {rule};
+  out.elide_fill = pick(random, 2) == 0;
+  return out;
+}
+
+void check_clean(const fake_device& device, std::size_t tensors) {
+  CHECK(device.live_allocations() == tensors);
+  CHECK(device.pinned_ranges() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("what is saved from devices is what the host would have saved") {
+  const thread_pool pool(3);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    random_source random(seed);
+    fake_device first(seed);
+    fake_device second(seed + 1, std::size_t{64} << 20, 1);
+    first.set_kernels(seed % 2 == 0);
+    model made(random, {&first, &second}, 6);
+    save_options options = random_options(random);
+    options.device_copy = seed % 3 == 0;
+    context how;
+    if (pick(random, 2) == 0) how.executor = pool.executor();
+    if (pick(random, 2) == 0) how.limit.bytes_in_flight = 1 + pick(random, 5000);
+    const test::temp_directory dir;
+    if (seed % 4 < 2) {
+      const save_report report = save(dir / "m.zarr", made.leaves, options, how).value();
+      CHECK(report.blocked_seconds == report.seconds);
+    } else {
+      const std::vector<leaf> leaves = made.leaves;
+      pending<save_report> saving = save_async(dir / "m.zarr", leaves, options, how);
+      made.free();  // nobody needs them any more
+      const save_report report = saving.get().value();
+      CHECK(report.blocked_seconds > 0);
+      CHECK(report.leaves.size() == 6);
+    }
+    made.check(open(dir / "m.zarr").value());
+    made.free();
+    check_clean(first, 0);
+    check_clean(second, 0);
+  }
+}
+
+TEST_CASE("a copy on the device returns before anything goes to the host") {
+  random_source random(1);
+  fake_device device(1);
+  fake_device full(2, 300000);
+  const test::temp_directory dir;
+  const testing::manual_executor later;
+  context how{.executor = later};
+  const dims shape{256, 256};
+  auto tensor = std::make_unique<strided_device>(fake_space{&device}, dtype_kind::float32, shape,
+                                                 dense_layout(shape, 4), random);
+  tensor->wait();
+  const std::vector<std::byte> wanted = dense_bytes_of(tensor->on_host());
+  auto saving = save_async(dir / "m.zarr", {{"w", tensor->view()}},
+                           {.sync = false, .device_copy = true}, how);
+  CHECK(device.count().bytes_to_host == 0);
+  CHECK(device.live_allocations() == 2);
+  tensor.reset();
+  later.run_all();
+  const save_report report = saving.get().value();
+  CHECK(report.warnings.empty());
+  CHECK(report.blocked_seconds < report.seconds);
+  CHECK(dense_bytes_of(open(dir / "m.zarr").value().load<zp::tensor>("w").value().view()) ==
+        wanted);
+  check_clean(device, 0);
+
+  // Where the device has no room, the host has.
+  tensor = std::make_unique<strided_device>(fake_space{&full}, dtype_kind::float32, shape,
+                                            dense_layout(shape, 4), random);
+  saving = save_async(dir / "n.zarr", {{"w", tensor->view()}}, {.sync = false, .device_copy = true},
+                      how);
+  CHECK(full.count().bytes_to_host == 256 * 256 * 4);
+  later.run_all();
+  const std::vector<std::string> warnings = saving.get().value().warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("\"w\": not copied on the device: fake:0: no memory") == 0);
+}
+
+TEST_CASE("a save from a device keeps to the budget, and never has the tensor on the host") {
+  random_source random(3);
+  fake_device device(3);
+  const thread_pool pool(4);
+  const dims shape{4096, 1024};
+  const strided_device tensor({&device}, dtype_kind::float32, shape, dense_layout(shape, 4),
+                              random);  // 16 MiB
+  tensor.wait();
+  for (const std::optional<std::vector<codec_spec>>& codecs :
+       {std::optional(raw_codecs()), std::optional(zstd_codecs())}) {
+    for (const std::size_t chunk : {std::size_t{64} << 10, std::size_t{512} << 10}) {
+      // Four workers have contexts of zstd for large chunks of their own; one will do here.
+      context how;
+      if (chunk < 100000) how.executor = pool.executor();
+      how.limit.memory = std::size_t{8} << 20;
+      limited_resource counted(std::size_t{1} << 30);
+      how.resource = &counted;
+      const memory_store store;
+      const auto report =
+          save(any_store(store), {{"w", tensor.view()}},
+               {.rules = {{.chunk_byte_size = chunk, .codecs = codecs}}, .sync = false}, how);
+      REQUIRE(report);
+      CHECK(counted.peak() <= how.limit.memory);
+      CHECK(counted.in_use() == 0);
+      CHECK(dense_bytes_of(open(any_store(store)).value().load<zp::tensor>("w").value().view()) ==
+            dense_bytes_of(tensor.on_host()));
+    }
+  }
+  check_clean(device, 1);
+}
+
+TEST_CASE("casts, attributes of other leaves and empty tensors go along") {
+  random_source random(4);
+  fake_device device(4);
+  const strided_device numbers({&device}, dtype_kind::int16, {50, 7},
+                               random_layout(random, {50, 7}, 2), random);
+  const strided_device none({&device}, dtype_kind::int16, {0, 7}, dense_layout({0, 7}, 2), random);
+  const std::vector<double> host{1, 2, 3};
+  const memory_store store;
+  save(any_store(store),
+       {{"n", numbers.view()}, {"none", none.view()}, {"host", host}, {"step", 7}},
+       {.rules = {{.glob = "n", .cast = dtype(dtype_kind::float64)}}})
+      .value();
+  const checkpoint saved = open(any_store(store)).value();
+  CHECK(saved.load<std::vector<double>>("host").value() == host);
+  CHECK(saved.load<int>("step").value() == 7);
+  CHECK(saved.load<zp::tensor>("none").value().spec() == tensor_spec{dtype_kind::int16, {0, 7}});
+  const tensor read = saved.load<zp::tensor>("n").value();
+  tensor wanted = tensor::make({dtype_kind::float64, {50, 7}}).value();
+  REQUIRE(cast_elements(wanted.mutable_view(), numbers.on_host()));
+  CHECK(dense_bytes_of(read.view()) == dense_bytes_of(wanted.view()));
+}
+
+TEST_CASE(
+    "each fault of a device fails the save, names leaf and device, keeps the old checkpoint") {
+  const thread_pool pool(3);
+  const test::temp_directory dir;
+  const std::vector<float> old{1, 2, 3};
+  save(dir / "m.zarr", {{"old", old}}, {.sync = false}).value();
+  int failures = 0;
+  for (const device_fault fault : device_faults) {
+    for (std::uint64_t at = 0; at < 36; ++at) {
+      CAPTURE(to_string(fault));
+      CAPTURE(at);
+      random_source random(at);
+      fake_device device(at);
+      context how;
+      if (at % 2 == 0) how.executor = pool.executor();
+      how.limit.memory = std::size_t{1} << 20;
+      const dims shape{64, 1024};
+      const layout places =
+          at % 4 < 2 ? dense_layout(shape, 4) : layout{dims{1024 * 8, 8}, 0, 64 * 1024 * 8};
+      {
+        const strided_device a({&device}, dtype_kind::float32, shape, places, random);
+        const strided_device b({&device}, dtype_kind::float32, shape, places, random);
+        const std::vector<leaf> leaves{{"net/a", a.view(device.new_stream())},
+                                       {"net/b", b.view(device.new_stream())}};
+        const save_options options{
+            .rules = {{.chunk_byte_size = 16384}}, .sync = false, .device_copy = at % 3 == 0};
+        device.arm(fault, at);
+        const location where = dir / (at % 5 == 0 ? "new.zarr" : "m.zarr");
+        const auto status = at % 2 == 0 ? save(where, leaves, options, how)
+                                        : save_async(where, leaves, options, how).get();
+        // The device may refuse to pin, and to have memory for copies of its own.
+        const bool is_spared = fault == device_fault::pin || fault == device_fault::allocation;
+        if (device.fired() && !is_spared) {
+          ++failures;
+          REQUIRE_FALSE(status);
+          CHECK(status.failure().code == errc::device);
+          CHECK(status.failure().message.find("save \"net/") != std::string::npos);
+          CHECK(status.failure().message.find("fake:0: ") != std::string::npos);
+          CHECK(open(dir / "m.zarr").value().load<std::vector<float>>("old").value() == old);
+          CHECK_FALSE(open(dir / "new.zarr"));
+        } else {
+          REQUIRE(status);
+          const auto read = open(where).value().load<zp::tensor>("net/b").value();
+          CHECK(dense_bytes_of(read.view()) == dense_bytes_of(b.on_host()));
+          save(dir / "m.zarr", {{"old", old}}, {.sync = false}).value();
+          std::filesystem::remove_all(dir / "new.zarr");
+        }
+        device.recover();
+      }
+      check_clean(device, 0);
+    }
+  }
+  CHECK(failures > 80);
+}
+
+TEST_CASE("leaves of any size are staged, those whose elements no slot holds included") {
+  random_source random(5);
+  fake_device device(5);
+  context how;
+  how.limit.memory = std::size_t{1} << 20;  // slots of 64 KiB
+  const dtype vast = dtype::raw_bytes(100000);
+  const strided_device one({&device}, vast, {3}, dense_layout({3}, 100000), random);
+  const strided_device small({&device}, dtype_kind::uint8, {}, dense_layout({}, 1), random);
+  context shared = with_scratch(how);
+  const std::vector<leaf> leaves{{"one", one.view()}, {"small", small.view()}, {"host", 5}};
+  const detail::staged_leaves staged =
+      detail::stage_leaves(std::span<const leaf>(leaves), {}, shared).value();
+  REQUIRE(staged.leaves.size() == 3);
+  CHECK(dense_bytes_of(staged.leaves[0].in_host->view) == dense_bytes_of(one.on_host()));
+  CHECK(dense_bytes_of(staged.leaves[1].in_host->view) == dense_bytes_of(small.on_host()));
+  CHECK_FALSE(staged.leaves[2].in_host);
+  CHECK(staged.pin_seconds > 0);
+}
+
+}  // namespace stage_leaves_test
