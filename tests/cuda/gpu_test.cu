@@ -9,12 +9,12 @@
 #include <zarrpoint/codec/crc32c.hpp>
 #include <zarrpoint/cuda.hpp>
 #include <zarrpoint/cuda/element_types.hpp>
-#include <zarrpoint/cuda/kernels.cuh>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #define DOCTEST_CONFIG_IMPLEMENT
+#include "cuda/gpu_kernels.hpp"
 #include "support/random_layout.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ namespace {
 /// A stream of its own, with the kernels.
 const gpu::device_space& space() {
   static const gpu::stream stream = gpu::stream::make(0).value();
-  static const gpu::device_space made = stream.space(&gpu::kernels());
+  static const gpu::device_space made = stream.space(&gpu_kernels());
   return made;
 }
 
