@@ -77,7 +77,7 @@ class fake_device {
   /// `capacity` bounds the bytes that are live at once; `number` is what `device()` says.
   explicit fake_device(std::uint64_t seed, std::size_t capacity = std::size_t{64} << 20,
                        int number = 0)
-      : memory_(capacity), streams_(seed), number_(number) {}
+      : memory_(capacity), streams_(*this, seed), number_(number) {}
   fake_device(const fake_device&) = delete;
   fake_device& operator=(const fake_device&) = delete;
 
@@ -334,15 +334,15 @@ class fake_device {
     ZARRPOINT_CHECK(enter(std::nullopt, {}));
     if (until.id == 0) return {};
     for (std::uint64_t n = streams_.below(4); n > 0; --n) streams_.run_any();
-    return until.owner->reach(until);
+    return until.streams->reach(until);
   }
   zp::result<bool> happened(const event& until) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(std::nullopt, {}));
     if (streams_.below(2) == 0) streams_.run_any();
     if (until.id == 0) return true;
-    if (!until.owner->is_past(until)) return false;
-    ZARRPOINT_CHECK(until.owner->reach(until));
+    if (!until.streams->is_past(until)) return false;
+    ZARRPOINT_CHECK(until.streams->reach(until));
     return true;
   }
   zp::result<void> check(const std::byte* memory, std::size_t bytes) {

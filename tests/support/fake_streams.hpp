@@ -20,12 +20,15 @@ namespace zarrpoint_test {
 
 namespace zp = zarrpoint;
 
+class fake_device;
+
 /// The streams of a fake device and what is due on them: each runs its operations in order, a
 /// seeded scheduler chooses among them. Not thread-safe.
 class fake_streams {
  public:
   struct event {
-    fake_streams* owner = nullptr;
+    fake_device* owner = nullptr;
+    fake_streams* streams = nullptr;  ///< of the owner
     std::size_t stream = 0;
     std::uint64_t id = 0;  ///< 0 has always happened
   };
@@ -38,7 +41,8 @@ class fake_streams {
     std::function<zp::result<void>()> run{};
   };
 
-  explicit fake_streams(std::uint64_t seed) : random_(seed), streams_(1) {}
+  fake_streams(fake_device& owner, std::uint64_t seed)
+      : owner_(&owner), random_(seed), streams_(1) {}
 
   /// A number below `bound`.
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
@@ -68,7 +72,7 @@ class fake_streams {
 
   event note(std::size_t stream, operation one) {
     streams_[stream].due.push_back({++last_id_, std::move(one)});
-    return {this, stream, last_id_};
+    return {owner_, this, stream, last_id_};
   }
 
   /// Operations due that work on memory.
@@ -129,7 +133,8 @@ class fake_streams {
     stream.due.pop_front();
     const event& after = one.what.after;
     if (after.id != 0) {
-      if (const auto before = after.owner->reach(after); !before) stream.failed = before.failure();
+      if (const auto before = after.streams->reach(after); !before)
+        stream.failed = before.failure();
     }
     if (one.what.run) {
       if (const auto ran = one.what.run(); !ran && !stream.failed) stream.failed = ran.failure();
@@ -138,6 +143,7 @@ class fake_streams {
     if (one.what.marks && stream.failed) failures_.emplace(one.id, *stream.failed);
   }
 
+  fake_device* owner_;
   std::mt19937_64 random_;
   std::deque<stream_state> streams_;
   std::map<std::uint64_t, zp::error> failures_;  ///< of events
