@@ -32,3 +32,5 @@ if cmake -S tests/cuda/find_package -B "$work/without" -DCMAKE_PREFIX_PATH="$wor
   exit 1
 fi
 grep "component cuda needs a CUDA toolkit" "$work/without.log"
+
+bash tests/cuda/nvcc.sh build/cuda
