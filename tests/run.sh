@@ -41,7 +41,7 @@ format() {
   # Compared, since --dry-run of clang-format 14 objects to the end of each inline namespace, which
   # it would replace by the same text.
   find include tests examples bench tools test_package -name golden -prune -o \
-    \( -name '*.hpp' -o -name '*.cpp' \) -print0 2>/dev/null |
+    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 2>/dev/null |
     xargs -0 -n 1 sh -c 'clang-format-14 "$1" | diff -u --label "$1" "$1" --label formatted -' sh
 }
 
