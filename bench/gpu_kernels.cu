@@ -3,9 +3,9 @@
 
 // The one unit of gpu_bench that nvcc compiles.
 
-#include "gpu_kernels.hpp"
-
 #include <zarrpoint/cuda/kernels.cuh>
+
+#include "gpu_kernels.hpp"
 
 namespace bench {
 
