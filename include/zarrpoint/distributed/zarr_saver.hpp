@@ -283,7 +283,9 @@ struct json_common_saver {
     ZARRPOINT_TRY(spec, value.spec());
     ZARRPOINT_TRY(layout, plan_layout(value.name(), spec, options));
     const detail::planned_leaf planned{&value, nullptr, std::move(layout.metadata), 0};
-    ZARRPOINT_TRY(record, detail::write_leaf(job.store, planned, how, {.elide_fill = false}));
+    detail::pin_times none;
+    ZARRPOINT_TRY(record,
+                  detail::write_leaf(job.store, planned, {.elide_fill = false, .how = &how}, none));
     return std::vector<leaf_record>{std::move(record)};
   }
 };
