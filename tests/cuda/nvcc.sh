@@ -46,6 +46,7 @@ run() {
 others=$!
 status=0
 program gpu_test || status=1
+program thrust_test || status=1
 wait $others || status=1
-[ $status -eq 0 ] && run gpu_test "$out/gpu_kernels.o" || status=1
+[ $status -eq 0 ] && run gpu_test "$out/gpu_kernels.o" && run thrust_test || status=1
 exit $status
