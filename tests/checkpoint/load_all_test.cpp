@@ -4,6 +4,8 @@
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "support/fake_device.hpp"
+
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -72,6 +74,52 @@ TEST_CASE("all leaves together keep to the budget") {
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::resource_limit);
   CHECK(refused.failure().message.find("up to \"b\"") != std::string::npos);
+}
+
+TEST_CASE("tensors come to a device by naming their type and their place") {
+  using zarrpoint_test::fake_space;
+  using on_device = zarrpoint_test::device_tensor<float>;
+  using types = default_types::with<bind<on_device>>;
+  zarrpoint_test::fake_device device(1);
+  const place<fake_space> where{.space = {&device, device.new_stream()}};
+  {
+    const checkpoint from = open(saved()).value();
+    const auto leaves = load_all<types>(from, {}, where).value();
+    const auto& w = std::get<on_device>(leaves.at("layers/w"));
+    CHECK(w.download() == std::vector<float>{1, 2, 3});
+    CHECK(w.loaded());
+    CHECK(w.get_space() == where.space);
+    CHECK(std::get<tensor>(leaves.at("layers/b")).type() == dtype_kind::bfloat16);
+    CHECK(std::get<std::string>(leaves.at("note")) == "warm");
+    // The same by a cast, together with a place for what comes to the host.
+    limited_resource counted(SIZE_MAX);
+    const load_options options{.rules = {{.cast = dtype(dtype_kind::float32)}}};
+    using narrow = registry_of<on_device, std::string, json_text>;
+    const memory_store numbers;
+    save(numbers, {{"a", std::vector<double>{0.5}}, {"b", std::vector<std::int8_t>{3}}}).value();
+    const auto cast =
+        load_all<narrow>(open(numbers).value(), options, where, place<host_space>{&counted, {}})
+            .value();
+    CHECK(std::get<on_device>(cast.at("a")).download() == std::vector<float>{0.5F});
+    CHECK(std::get<on_device>(cast.at("b")).download() == std::vector<float>{3});
+    const auto placed = load_all(from, {}, place<host_space>{&counted, {}}).value();
+    CHECK(counted.in_use() >= 12);
+  }
+  CHECK(device.live_allocations() == 0);
+  CHECK(device.pinned_ranges() == 0);
+}
+
+TEST_CASE("the budget of the host does not count what goes to devices") {
+  using on_device = zarrpoint_test::device_tensor<float>;
+  zarrpoint_test::fake_device device(1);
+  const memory_store store;
+  save(store, {{"a", std::vector<float>(1'500'000)}}).value();
+  context how;
+  how.limit.memory = std::size_t{4} << 20;
+  const checkpoint from = open(store, how).value();
+  const place<zarrpoint_test::fake_space> where{.space = {&device, 0}};
+  CHECK(load_all<registry_of<on_device>>(from, {}, where));
+  CHECK(load_all(from).failure().code == errc::resource_limit);
 }
 
 TEST_CASE("an empty checkpoint is an empty map") {

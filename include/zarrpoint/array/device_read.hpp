@@ -5,6 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/device_delivery.hpp>
@@ -186,6 +187,10 @@ class device_read {
     if (bytes <= slot_bytes())
       return deliver(piece, type,
                      [&](const mutable_host_view& to) { return from_.read(wanted, to, options_); });
+    // Others that need as much wait; nobody who waits for this holds what this waits for.
+    const auto limiter = large_pieces();
+    ZARRPOINT_TRY(granted, named(limiter->acquire(bytes, how_.stop)));
+    const byte_limiter::reservation held = std::move(granted);
     ZARRPOINT_TRY(whole, named(tensor::make({type, piece.shape}, how_.scratch->resource())));
     ZARRPOINT_CHECK(from_.read(wanted, whole.mutable_view(), options_));
     const piece_grid slots = single_elements(piece.shape);
@@ -198,6 +203,17 @@ class device_read {
       }));
     }
     return {};
+  }
+
+  /// Bounds the memory of chunks larger than a slot, of all reads that share scratch memory.
+  struct large_piece_limiter : byte_limiter {
+    using byte_limiter::byte_limiter;
+  };
+  std::shared_ptr<large_piece_limiter> large_pieces() const {
+    const std::size_t most =
+        std::min(how_.scratch->limiter().limit(), std::max<std::size_t>(how_.limit.memory / 4, 1));
+    return how_.scratch->kept().template get<large_piece_limiter>(
+        0, [&] { return std::make_shared<large_piece_limiter>(most); });
   }
 
   /// Errors of `fill` name the array themselves.

@@ -6,6 +6,7 @@
 #include <zarrpoint/handler/diagnose.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -51,12 +52,12 @@ class load_target {
     using handler = handler_of<T>;
     bound_.name = std::move(name);
     bound_.table = &detail::target_functions<target_type, handler>::table;
-    if constexpr (std::is_lvalue_reference_v<T>) {
-      bind(target);
-    } else {
-      static_assert(handler_is_view<handler>(),
+    if constexpr (!handler_is_view<handler>() || !std::copy_constructible<target_type>) {
+      static_assert(std::is_lvalue_reference_v<T>,
                     "zarrpoint: a target that is a temporary would be lost with what is loaded "
                     "into it; name a variable, or pass a view such as a span");
+      bind(target);
+    } else {
       const auto copy = std::make_shared<target_type>(std::forward<T>(target));
       bind(*copy);
       kept_ = copy;
