@@ -73,9 +73,11 @@ constexpr void scatter_runs(const device_segment* table, std::uint64_t count, st
   for (std::uint64_t task = place.block; task < count * share; task += place.blocks) {
     const device_segment run = table[task / share];
     const std::uint64_t first = task % share * block_threads + place.thread;
+    // NOLINTBEGIN(performance-no-int-to-ptr): the table holds addresses as numbers
     copy_run_of_any(reinterpret_cast<std::byte*>(run.to),
                     reinterpret_cast<const std::byte*>(run.from), run.bytes,
                     {first, std::uint64_t{share} * block_threads});
+    // NOLINTEND(performance-no-int-to-ptr)
   }
 }
 
