@@ -144,6 +144,23 @@ TEST_CASE("dlpack_export: values are handed over with their memory") {
             .code == errc::resource_limit);
 }
 
+TEST_CASE("dlpack_export: as the documents have it") {
+  memory_store store;
+  auto weights = tensor::make({dtype_kind::float32, {2, 3}}).value();
+  for (float& each : weights.data<float>()) each = 4;
+
+  // Ours to them: what is released belongs to who calls its deleter.
+  dlpack::managed_versioned* const managed =
+      dlpack::to_dlpack(std::move(weights)).value().release();
+
+  // Theirs to us, of 1.x or of before 1.0: saved, and loaded into, in place.
+  auto theirs = dlpack::tensor::take(managed).value();
+  save(store, {{"w", theirs}}).value();
+  open(store).value().load_into("w", theirs).value();
+
+  CHECK(theirs.type() == dtype_kind::float32);
+}
+
 TEST_CASE("dlpack_export: a shared value, and one that is read-only") {
   const auto shared = std::make_shared<tensor>(tensor::make({dtype_kind::int16, {2, 2}}).value());
   {
