@@ -10,6 +10,7 @@
 #include <zarrpoint/array/migrate.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>
+#include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/core/complex.hpp>
 #include <zarrpoint/core/float_types.hpp>
