@@ -30,11 +30,12 @@ for each in ${architectures:-90}; do codes+=(-gencode "arch=compute_$each,code=s
 "$nvcc" "${flags[@]}" "${codes[@]}" -Werror all-warnings --expt-relaxed-constexpr \
   -c examples/cuda/layers.cu -o "$out/layers.o" &
 kernels=$!
-g++ "${flags[@]}" -Wall -Wextra -Wpedantic -isystem "$toolkit/include" \
+read -ra compiler <<<"${CXX:-g++}"
+"${compiler[@]}" "${flags[@]}" -Wall -Wextra -Wpedantic -Werror -isystem "$toolkit/include" \
   -c examples/cuda/speech_detector.cpp -o "$out/speech_detector.o"
 wait "$kernels"
 libraries=$toolkit/lib64
 [ -d "$libraries" ] || libraries=$toolkit/lib
-g++ "$out/speech_detector.o" "$out/layers.o" -o "$out/speech_detector" -lzstd \
+"${compiler[@]}" "$out/speech_detector.o" "$out/layers.o" -o "$out/speech_detector" -lzstd \
   -L"$libraries" "-Wl,-rpath,$libraries" -lcudart -pthread
 "$out/speech_detector" examples/data/silero-vad "$out/speech_detector.zarr"

@@ -12,8 +12,21 @@ jobs=${JOBS:-$(nproc)}
 
 # Built by the preset dev already where that found the headers.
 cmake --preset dev -DZARRPOINT_TEST_UNITY=ON -DZARRPOINT_CUDA_INCLUDE="$CUDA_HOME/include"
-cmake --build --preset dev -j "$jobs" --target cuda_tests
+cmake --build --preset dev -j "$jobs" --target cuda_tests docs_devices fake_gpu_bench
 ctest --preset dev -R '^cuda$'
+
+# On the same runtime: the programs of docs/devices.md, and the benchmarks, which compare what they
+# moved.
+programs=$PWD/build/cuda-programs
+rm -rf "$programs" && mkdir -p "$programs"
+build/dev/tests/docs_devices "$programs" | tee "$programs/docs.log"
+grep -qx "as docs/devices.md says" "$programs/docs.log"
+build/dev/tests/fake_gpu_bench "$programs/bench" 4 20 1 2 >"$programs/bench.md"
+grep -q "fake runtime, not a measurement" "$programs/bench.md"
+[ "$(grep -c '^| G[1-6] .*GB/s' "$programs/bench.md")" -ge 14 ]
+
+# The example, with kernels for the architectures that nvcc.sh names; here it runs on the host.
+GPU_ARCHITECTURES="80 90 100" CXX="ccache g++" bash examples/cuda/run.sh "$programs/example"
 
 # As a program finds it: the component of the package, and the runtime that the toolkit has.
 work=$PWD/build/cuda-package
