@@ -32,13 +32,27 @@ struct case_of_move {
   zp::strided_move to_actual;
 };
 
-case_of_move random_move(random_source& random) {
+case_of_move random_move(random_source& random, bool is_wide = false) {
   constexpr std::size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 100};
-  const std::size_t element = sizes[pick(random, std::size(sizes))];
+  const std::size_t element = sizes[pick(random, is_wide ? 6 : std::size(sizes))];
   const bool is_deep = pick(random, 8) == 0;
-  const zp::dims shape = is_deep ? random_shape(random, 10, 3) : random_shape(random, 4, 12);
-  const layout from = random_layout(random, shape, element, true);
+  const auto extent = [&] { return static_cast<zp::index_t>(10 + pick(random, 30)); };
+  const zp::dims shape = is_wide   ? zp::dims{extent(), extent(), 1 + extent() / 30}
+                         : is_deep ? random_shape(random, 10, 3)
+                                   : random_shape(random, 4, 12);
+  layout from = random_layout(random, shape, element, true);
   const layout to = random_layout(random, shape, element);
+  if (is_wide && pick(random, 2) == 0) {  // the first axis is the innermost, now and then backwards
+    from = {zp::dims(3, 0), 0, element};
+    for (std::size_t i = 0; i < 3; ++i) {
+      from.strides[i] = static_cast<zp::index_t>(from.size);
+      from.size *= static_cast<std::size_t>(shape[i]);
+    }
+    if (pick(random, 3) == 0) {
+      from.first = element * static_cast<std::size_t>(shape[0] - 1);
+      from.strides[0] = -from.strides[0];
+    }
+  }
   const std::size_t from_shift = pick(random, 3) == 0 ? pick(random, 17) : 0;
   const std::size_t to_shift = pick(random, 3) == 0 ? pick(random, 17) : 0;
   case_of_move out;
@@ -98,6 +112,35 @@ TEST_CASE("move kernel: a move in parts is the whole") {
   }
 }
 
+TEST_CASE("move kernel: transposed moves, in squares and what is left beside them") {
+  random_source random(23);
+  simulated = {};
+  int transposed = 0;
+  int pieces = 0;
+  for (int n = 0; n < 600; ++n) {
+    CAPTURE(n);
+    case_of_move one = random_move(random, true);
+    naive_move(one.to_expected);
+    const kernels::unit_move whole = kernels::plan_move(one.to_actual);
+    transposed += kernels::transposed_axis(whole) != 0 ? 1 : 0;
+    std::uint64_t units = 0;
+    CHECK(kernels::for_each_tiling(whole, [&](const kernels::unit_move& part) {
+      units += part.count();
+      ++pieces;
+      CHECK(part.count() > 0);
+      return true;
+    }));
+    CHECK(units == whole.count());
+    int calls = 0;
+    CHECK_FALSE(kernels::for_each_tiling(whole, [&](const auto&) { return ++calls > 3; }));
+    CHECK(calls == 1);
+    REQUIRE(kernels::move(nullptr, one.to_actual) == cudaSuccess);
+    REQUIRE(one.expected == one.actual);
+  }
+  CHECK(transposed > 20);
+  CHECK(pieces > 600 + transposed);
+}
+
 TEST_CASE("move kernel: units are as wide as addresses and strides allow") {
   const auto plan = [](std::uintptr_t to, std::uintptr_t from, const zp::strided_move& move) {
     zp::strided_move at = move;
@@ -113,6 +156,18 @@ TEST_CASE("move kernel: units are as wide as addresses and strides allow") {
   rows.to_strides = {48, 2};
   CHECK(plan(4096, 8192, rows).is_run());
   CHECK_FALSE(plan(4096, 8192, {nullptr, nullptr, 4, {6, 5}, {20, 4}, {4, 24}}).is_run());
+  // A transposed matrix of 2 bytes: squares of 16, and what is left of 40 x 50.
+  zp::strided_move turned{nullptr, nullptr, 2, {40, 50}, {100, 2}, {2, 80}};
+  const kernels::unit_move squares = plan(4096, 65536, turned);
+  CHECK(kernels::transposed_axis(squares) == 1);
+  std::vector<std::uint64_t> counts;
+  kernels::for_each_tiling(squares, [&](const kernels::unit_move& part) {
+    counts.push_back(part.count());
+    return true;
+  });
+  CHECK(counts == std::vector<std::uint64_t>{32 * 48, 40 * 2, 8 * 48});
+  turned.from_strides = {100, 2};
+  CHECK(kernels::transposed_axis(plan(4096, 65536, turned)) == 0);
   // Steps back are multiples, too.
   CHECK(plan(4096, 8192, {nullptr, nullptr, 4, {6, 4}, {16, 4}, {-32, 4}}).unit == 16);
   CHECK(plan(4096, 8192, {nullptr, nullptr, 4, {6, 4}, {16, 4}, {-24, 4}}).unit == 8);

@@ -36,9 +36,11 @@ cudaError_t move(cudaStream_t stream, const strided_move& elements) {
   const unit_move whole = plan_move(elements);
   if (whole.is_run()) return copy_bytes(stream, whole.to, whole.from, *bytes);
   cudaError_t status = cudaSuccess;
-  for_each_part(whole, max_units, [&](const unit_move& part) {
-    status = move_part(stream, part);
-    return status == cudaSuccess;
+  for_each_tiling(whole, [&](const unit_move& tiling) {
+    return for_each_part(tiling, max_units, [&](const unit_move& part) {
+      status = move_part(stream, part);
+      return status == cudaSuccess;
+    });
   });
   return status;
 }

@@ -16,6 +16,9 @@ namespace zarrpoint::inline v0::cuda::detail {
 /// Units of bytes that one kernel may move: below 2^31, see `fast_divisor`.
 inline constexpr std::uint64_t max_units = (std::uint64_t{1} << 31) - 1;
 
+/// Axes of a move at most: one for the units of an element, and two that `for_each_tiling` cuts.
+inline constexpr std::size_t max_axes = max_rank + 3;
+
 struct unit_axis {
   std::uint64_t count = 1;
   std::int64_t to = 0;  ///< bytes from one to the next
@@ -30,7 +33,7 @@ struct unit_move {
   const std::byte* from = nullptr;
   std::uint32_t unit = 1;  ///< 1, 2, 4, 8 or 16: all addresses and steps are multiples
   std::uint32_t rank = 0;
-  std::array<unit_axis, max_rank + 1> axes{};
+  std::array<unit_axis, max_axes> axes{};
 
   constexpr std::uint64_t count() const noexcept {
     std::uint64_t units = 1;
@@ -70,6 +73,62 @@ unit_move plan_move(const strided_move& elements) {
   return plan;
 }
 
+/// Elements on a side of the squares that a transposed move is done in: each is a block's.
+inline constexpr std::uint64_t tile_side = 16;
+static_assert(tile_side * tile_side == block_threads);
+
+/// The axis along which `from` has neighbours, where the innermost is far from that; else 0.
+template <class = void>
+std::uint32_t transposed_axis(const unit_move& whole) {
+  constexpr index_t sector = 32;  // what a device reads at once
+  if (whole.rank == 0 || whole.axes[0].count < tile_side ||
+      v0::detail::magnitude(whole.axes[0].from) < sector)
+    return 0;
+  for (std::uint32_t k = 1; k < whole.rank; ++k) {
+    const index_t step = v0::detail::magnitude(whole.axes[k].from);
+    if (step != 0 && step < sector && whole.axes[k].count >= tile_side) return k;
+  }
+  return 0;
+}
+
+/// Calls `f(move)` with up to three moves, which together are the whole, until it returns false;
+/// whether it never did. A transposed move is done in squares, so that a block uses all that it
+/// reads.
+template <class F>
+bool for_each_tiling(const unit_move& whole, F&& f) {
+  const std::uint32_t k = transposed_axis(whole);
+  if (k == 0) return f(whole);
+  const unit_axis a = whole.axes[0];
+  const unit_axis b = whole.axes[k];
+  constexpr auto side = static_cast<std::int64_t>(tile_side);
+  unit_move tiles = whole;
+  tiles.rank = 0;
+  tiles.axes[tiles.rank++] = {tile_side, a.to, a.from};
+  tiles.axes[tiles.rank++] = {tile_side, b.to, b.from};
+  tiles.axes[tiles.rank++] = {a.count / tile_side, side * a.to, side * a.from};
+  tiles.axes[tiles.rank++] = {b.count / tile_side, side * b.to, side * b.from};
+  for (std::uint32_t i = 1; i < whole.rank; ++i) {
+    if (i != k) tiles.axes[tiles.rank++] = whole.axes[i];
+  }
+  if (!f(tiles)) return false;
+  // What is beyond the last squares along the one axis, then along the other.
+  const std::uint64_t rest_a = a.count % tile_side;
+  const std::uint64_t rest_b = b.count % tile_side;
+  unit_move rest = whole;
+  const auto cut = [&rest](std::uint32_t axis, std::uint64_t count) {
+    const auto before = static_cast<std::int64_t>(rest.axes[axis].count - count);
+    rest.to += before * rest.axes[axis].to;
+    rest.from += before * rest.axes[axis].from;
+    rest.axes[axis].count = count;
+  };
+  cut(0, rest_a);
+  if (rest_a != 0 && !f(rest)) return false;
+  rest = whole;
+  rest.axes[0].count -= rest_a;
+  cut(k, rest_b);
+  return rest_b == 0 || f(rest);
+}
+
 /// Calls `f(part)` with moves of at most `most` units, which together are the whole, until it
 /// returns false; whether it never did.
 template <class F>
@@ -83,7 +142,7 @@ bool for_each_part(const unit_move& whole, std::uint64_t most, F&& f) {
   // `cut` is taken in pieces, and the axes around it step by step.
   const std::uint64_t piece = most / within;
   part.rank = cut + 1;
-  std::array<std::uint64_t, max_rank + 1> at{};
+  std::array<std::uint64_t, max_axes> at{};
   while (true) {
     const std::uint64_t left = whole.axes[cut].count - at[cut];
     part.axes[cut].count = left < piece ? left : piece;
@@ -115,7 +174,7 @@ struct move_job {
   const std::byte* from = nullptr;
   std::uint32_t units = 0;
   std::uint32_t rank = 0;
-  axis axes[max_rank + 1];
+  axis axes[max_axes];
 };
 
 template <class = void>
