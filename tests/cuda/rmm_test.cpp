@@ -10,6 +10,7 @@
 #include "cuda/fixture.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 

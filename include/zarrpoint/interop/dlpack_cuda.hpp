@@ -44,8 +44,9 @@ struct device_traits<cuda::device_space> {
       return error{errc::invalid_argument, "there is no CUDA stream " + std::to_string(number) +
                                                ": the legacy default stream is 1"};
     if (number == 2) return std::optional<space>();
-    const auto handle =
-        number == 1 ? nullptr : reinterpret_cast<cudaStream_t>(static_cast<std::intptr_t>(number));
+    cudaStream_t handle = nullptr;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): Python hands over handles as numbers
+    if (number != 1) handle = reinterpret_cast<cudaStream_t>(static_cast<std::intptr_t>(number));
     return std::optional<space>(space(where.device(), handle, where.kernels()));
   }
 };

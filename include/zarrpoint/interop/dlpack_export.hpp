@@ -184,7 +184,7 @@ template <managed_tensor M = managed_versioned, class T>
   requires(!std::is_reference_v<T> && !std::is_const_v<T> && detail::handed_value<T> &&
            !handler_is_view<handler_of<T>>() && space_of_t<T>::host_accessible)
 result<managed_ptr<M>> to_dlpack(T&& value) {
-  auto made = std::make_unique<detail::exported<M, T>>(std::move(value));
+  auto made = std::make_unique<detail::exported<M, T>>(std::forward<T>(value));
   T& kept = made->keep;
   return detail::hand_over_value(std::move(made), kept);
 }
@@ -212,7 +212,7 @@ template <managed_tensor M = managed_versioned, detail::handed_value T>
   requires(!std::is_reference_v<T> && !std::is_const_v<T> && device_space<space_of_t<T>>)
 result<managed_ptr<M>> to_dlpack(
     T&& value, const std::type_identity_t<std::optional<space_of_t<T>>>& consumer) {
-  return detail::lend<M>(std::move(value), detail::consumer_of<space_of_t<T>>{consumer},
+  return detail::lend<M>(std::forward<T>(value), detail::consumer_of<space_of_t<T>>{consumer},
                          [](T& kept) -> T& { return kept; });
 }
 template <managed_tensor M = managed_versioned, detail::handed_value T>
