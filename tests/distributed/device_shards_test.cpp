@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/async_saves.hpp>
 #include <zarrpoint/distributed/device_shards.hpp>
+#include <zarrpoint/distributed/split_factory.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/interop/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/fake_device.hpp"
@@ -201,6 +204,95 @@ TEST_CASE("device shards: random tensors go from devices and hosts to devices in
     CAPTURE(seed);
     CHECK(reshard(seed) == "done");
   }
+}
+
+TEST_CASE("device shards: many tensors, many threads and next to no memory") {
+  constexpr index_t tensors = 10;
+  for (const unsigned threads : {1U, 3U, 8U}) {
+    for (const std::size_t kib : {512U, 1024U, 4096U}) {
+      CAPTURE(threads);
+      CAPTURE(kib);
+      fake_machine machine(threads + kib, 2);
+      const memory_store store;
+      const auto about = [](index_t n, index_t rank) {
+        shard_metadata out = rows_of(rank, 2, {64 + 32 * n, 100 + n});
+        out.key = "t" + std::to_string(n);
+        return out;
+      };
+      const std::string done =
+          outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+            const int rank = self.rank();
+            const thread_pool pool(threads);
+            process_group group = machine.group(self, kib << 10);
+            group.how.executor = pool.executor();
+            std::vector<device_shard> kept;
+            state::map tree;
+            state::map request;
+            for (index_t n = 0; n < tensors; ++n) {
+              kept.push_back(device_shard::with_values(machine.space(rank), about(n, rank), 8));
+              tree[about(n, rank).key] = kept.back().tensor_of;
+              kept.push_back(device_shard::with_room(machine.space(rank), about(n, 1 - rank)));
+              request[about(n, rank).key] = kept.back().tensor_of;
+            }
+            ZARRPOINT_CHECK(save(location(store), state(tree), group));
+            ZARRPOINT_CHECK(load(location(store), state(request), group));
+            for (std::size_t i = 1; i < kept.size(); i += 2) {
+              const std::string wrong = kept[i].wrong(8);
+              if (!wrong.empty()) return error{errc::corrupt, wrong};
+            }
+            return {};
+          }));
+      CHECK(done == "done");
+    }
+  }
+}
+
+TEST_CASE("device shards: fused weights are parts of one tensor on a device") {
+  fake_machine machine(12, 2);
+  const memory_store store;
+  const auto rows = [](int rank) {
+    return from_rank_offsets("wv", {dtype_kind::int16, {10, 30}}, {.offsets = {{0, rank, 2}}})
+        .value();
+  };
+  const std::string done =
+      outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+        const int rank = self.rank();
+        device_shard mine = device_shard::with_values(machine.space(rank), rows(rank), 9);
+        const auto fused = sharded<numbers>::borrow(rows(rank), *mine.on_device).value();
+        ZARRPOINT_TRY(factory, split_factory(fused));
+        ZARRPOINT_CHECK(save(location(store), state{{"wv", factory}}, machine.group(self)));
+        device_shard room = device_shard::with_room(machine.space(rank), rows(rank));
+        const auto target = sharded<numbers>::borrow(rows(rank), *room.on_device).value();
+        ZARRPOINT_TRY(into, split_factory(target));
+        ZARRPOINT_TRY(report, load(location(store), state{{"wv", into}}, machine.group(self)));
+        const bool in_place =
+            report.loaded.find("wv")->if_tensor()->get<numbers>() == room.on_device.get();
+        if (in_place && room.on_device->loaded() && room.wrong(9).empty()) return {};
+        return error{errc::corrupt, room.wrong(9)};
+      }));
+  CHECK(done == "done");
+}
+
+TEST_CASE("device shards: in the layout of Megatron-Core, too") {
+  const test::temp_directory dir;
+  fake_machine machine(13, 2);
+  const dims global = {40, 30};
+  const std::string done =
+      outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+        const int rank = self.rank();
+        process_group group = machine.group(self);
+        group.known = megatron::strategies::table();
+        const device_shard mine =
+            device_shard::with_values(machine.space(rank), rows_of(rank, 2, global), 10);
+        ZARRPOINT_CHECK(
+            save(dir / "m", state{{"w", mine.tensor_of}}, group, {.sharded = {"zarr", 1}}));
+        const device_shard room =
+            device_shard::with_room(machine.space(rank), rows_of(1 - rank, 2, global));
+        ZARRPOINT_CHECK(load(dir / "m", state{{"w", room.tensor_of}}, group));
+        if (room.wrong(10).empty()) return {};
+        return error{errc::corrupt, room.wrong(10)};
+      }));
+  CHECK(done == "done");
 }
 
 TEST_CASE("device shards: parts are whole units, a large unit goes through blocks") {

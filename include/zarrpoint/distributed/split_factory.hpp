@@ -35,6 +35,11 @@ struct split_view {
     static mutable_tensor_view<space> writable(const split_view& target) requires fillable<T&> {
       return target.view;
     }
+    /// All of the value, of which every part is loaded.
+    static void mark_loaded(split_view& target, bool loaded) requires requires(T& value) {
+      handler_of<T>::mark_loaded(value, true);
+    }
+    { handler_of<T>::mark_loaded(target.whole->value(), loaded); }
   };
 };
 
