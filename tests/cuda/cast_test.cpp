@@ -118,6 +118,10 @@ TEST_CASE("cast kernel: the pairs of its own kernels, and the way of the others"
   CHECK(group(float32, float64) == 2);
   CHECK(group(float8_e4m3fn, bfloat16) == 8);
   CHECK(group(bfloat16, float8_e5m2) == 8);
+  CHECK(group(float8_e5m2, float16) == 8);
+  CHECK(group(float8_e5m2, float8_e4m3fn) == 0);
+  CHECK(group(float8_e5m2, float64) == 0);
+  CHECK(group(float32, float32) == 0);
   CHECK(group(int32, float32) == 0);
   CHECK(group(float32, int32) == 0);
   CHECK(kernels::wide_kind_of(bool_) == kernels::wide_kind::int64);

@@ -38,6 +38,10 @@ constexpr cast_choice cast_choice_of() {
 /// From `From` to one of the others that networks are stored in and computed with.
 template <class From>
 cast_choice choose_cast_to(dtype_kind to) {
+  if constexpr (sizeof(From) == 2 || sizeof(From) == 4) {
+    if (to == dtype_kind::float8_e4m3fn) return cast_choice_of<float8_e4m3fn, From>();
+    if (to == dtype_kind::float8_e5m2) return cast_choice_of<float8_e5m2, From>();
+  }
   switch (to) {
     case dtype_kind::float32: return cast_choice_of<float, From>();
     case dtype_kind::float16: return cast_choice_of<float16, From>();
@@ -49,14 +53,8 @@ cast_choice choose_cast_to(dtype_kind to) {
 template <class = void>
 cast_choice choose_cast(dtype_kind to, dtype_kind from) {
   switch (from) {
-    case dtype_kind::float32:
-      if (to == dtype_kind::float8_e4m3fn) return cast_choice_of<float8_e4m3fn, float>();
-      if (to == dtype_kind::float8_e5m2) return cast_choice_of<float8_e5m2, float>();
-      return choose_cast_to<float>(to);
-    case dtype_kind::bfloat16:
-      if (to == dtype_kind::float8_e4m3fn) return cast_choice_of<float8_e4m3fn, bfloat16>();
-      if (to == dtype_kind::float8_e5m2) return cast_choice_of<float8_e5m2, bfloat16>();
-      return choose_cast_to<bfloat16>(to);
+    case dtype_kind::float32: return choose_cast_to<float>(to);
+    case dtype_kind::bfloat16: return choose_cast_to<bfloat16>(to);
     case dtype_kind::float16: return choose_cast_to<float16>(to);
     case dtype_kind::float8_e4m3fn: return choose_cast_to<float8_e4m3fn>(to);
     case dtype_kind::float8_e5m2: return choose_cast_to<float8_e5m2>(to);
