@@ -6,7 +6,6 @@
 //
 //   docs_devices [folder for the checkpoints]
 
-#include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/cuda.hpp>
 #include <zarrpoint/interop/cufile.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -80,6 +79,18 @@ bool many_at_once(const std::string& path) {
          bias.download().value() == std::vector<float>(100, 2);
 }
 
+bool whatever_is_there(const std::string& path) {
+  const zp::cuda::stream stream = zp::cuda::stream::make(0).value();
+  zp::save(path, {{"w", numbers(1)}, {"step", 1200}}).value();
+
+  using types = zp::default_types::with<zp::bind<zp::cuda::tensor_any>>;  // arrays; scalars as ever
+  const zp::place<zp::cuda::device_space> gpu{.space = stream.space()};
+  const auto leaves = zp::load_all<types>(zp::open(path).value(), {}, gpu).value();
+  const auto& w = std::get<zp::cuda::tensor_any>(leaves.at("w"));
+
+  return w.loaded() && w.type() == zp::dtype_kind::float32 && w.shape() == zp::dims{6000};
+}
+
 bool saving(const std::string& path) {
   const zp::cuda::stream stream = zp::cuda::stream::make(0).value();
   auto weight = zp::cuda::tensor<float>::from_host(numbers(7), {6000}, stream.space()).value();
@@ -143,8 +154,8 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
   const std::string path = folder + "/devices.zarr";
   const bool ok = two_places(path) && into_memory_of_mine(path) && many_at_once(path) &&
-                  saving(path) && other_streams(path) && several_devices(path) &&
-                  past_the_host(path);
+                  whatever_is_there(path) && saving(path) && other_streams(path) &&
+                  several_devices(path) && past_the_host(path);
   std::puts(ok ? "as docs/devices.md says" : "not what docs/devices.md says");
   return ok ? 0 : 1;
 }
