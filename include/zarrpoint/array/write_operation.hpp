@@ -108,10 +108,15 @@ class write_operation {
     return encoder_.cost(item) + (reader_ ? reader_->cost() : 0);
   }
 
-  /// The elements of an inner chunk. `claimed`: when they come from a source.
-  result<item_elements> elements(const plan_item& item, const read_ahead::item* claimed) {
-    if (claimed != nullptr) return reader_->elements(*claimed, item, pool_->resource());
-    return item_elements{subview(*from_, item.destination())};
+  /// Encodes an inner chunk. `claimed`: when its elements come from a source.
+  result<encoded_chunk> encode(const plan_item& item, const read_ahead::item* claimed,
+                               const stored_object* before) {
+    if (claimed == nullptr)
+      return encoder_.encode(item, subview(*from_, item.destination()), before);
+    ZARRPOINT_TRY(from, reader_->elements(*claimed, item, pool_->resource()));
+    ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before));
+    if (from.holds(chunk.bytes)) chunk.kept = std::move(from.kept);
+    return std::move(chunk);
   }
 
   result<void> write_chunk(const plan_item& item, const std::string& key,
@@ -122,8 +127,7 @@ class write_operation {
     // An object is one inner chunk, whose turn has always come: it need not wait for memory.
     ZARRPOINT_TRY(reserved, pool_->limiter().acquire(cost(item), how_.stop));
     static_cast<void>(reserved);
-    ZARRPOINT_TRY(from, elements(item, claimed));
-    ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before.get()));
+    ZARRPOINT_TRY(chunk, encode(item, claimed, before.get()));
     object_digest digest;
     if (chunk.absent) {
       ZARRPOINT_CHECK(of_.store.erase(full_key));
@@ -174,12 +178,9 @@ class write_operation {
     // its turn, when nothing waits for it but itself, and goes on without.
     if (!reserved && !shard.wait_until_near(position, 1))
       return error{errc::cancelled, "another inner chunk failed"};
-    auto from = elements(item, claimed);
-    if (!from) return std::move(from).at(of_.inner_name(item.inner)).failure();
-    result<encoded_chunk> chunk = encoder_.encode(item, from->view, shard.before());
+    result<encoded_chunk> chunk = encode(item, claimed, shard.before());
     if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
     if (reserved) chunk->scratch.hold(std::move(*reserved));
-    if (from->holds(chunk->bytes)) chunk->kept = std::move(from->kept);
     return shard.place(position, *std::move(chunk));
   }
 
