@@ -6,6 +6,7 @@
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/distributed/shard_metadata.hpp>
 #include <zarrpoint/memory/device_delivery.hpp>
 #include <zarrpoint/memory/device_source.hpp>
 #include <zarrpoint/memory/device_space.hpp>
@@ -28,6 +29,24 @@ namespace zarrpoint::inline v0 {
 using fill_function = std::function<result<void>(const box& part, const mutable_host_view& into)>;
 
 namespace detail {
+
+/// The local value as a box of the global tensor, without the axes that are prepended; a flat range
+/// lies in no grid.
+inline box data_box(const shard_metadata& shard) {
+  box out = box::whole(shard.data_shape());
+  if (shard.range) return out;
+  for (std::size_t i = 0; i < out.rank(); ++i)
+    out.offset[i] = shard.global_offset[shard.prepended_axes + i];
+  return out;
+}
+/// A unit of the global tensor's grid along the axes of the local value.
+inline dims data_unit(const shard_metadata& shard, const dims& unit) {
+  dims out(shard.data_shape().rank(), 1);
+  if (shard.range || unit.rank() != shard.prepended_axes + out.rank()) return out;
+  for (std::size_t i = 0; i < out.rank(); ++i)
+    out[i] = std::max<index_t>(unit[shard.prepended_axes + i], 1);
+  return out;
+}
 
 /// The ring of a device that all operations share whose scratch memory this is.
 template <device_space Space>

@@ -55,24 +55,6 @@ result<tensor_spec> spec_of_local(const T& value, const shard_metadata& shard) {
   return spec;
 }
 
-/// The local value as a box of the global tensor, without the axes that are prepended; a flat range
-/// lies in no grid.
-inline box data_box(const shard_metadata& shard) {
-  box out = box::whole(shard.data_shape());
-  if (shard.range) return out;
-  for (std::size_t i = 0; i < out.rank(); ++i)
-    out.offset[i] = shard.global_offset[shard.prepended_axes + i];
-  return out;
-}
-/// A unit of the global tensor's grid along the axes of the local value.
-inline dims data_unit(const shard_metadata& shard, const dims& unit) {
-  dims out(shard.data_shape().rank(), 1);
-  if (shard.range || unit.rank() != shard.prepended_axes + out.rank()) return out;
-  for (std::size_t i = 0; i < out.rank(); ++i)
-    out[i] = std::max<index_t>(unit[shard.prepended_axes + i], 1);
-  return out;
-}
-
 /// How a value is filled.
 struct fill_request {
   const fill_function& read;
