@@ -66,6 +66,7 @@ TEST_CASE_TEMPLATE("dlpack: a tensor is taken, saved, filled and given back once
     save(store, {{"w", std::as_const(other)}}, {.overwrite = true}).value();
     // A target has the stored shape.
     CHECK(open(store).value().load_into("w", moved).failure().code == errc::shape_mismatch);
+    CHECK_FALSE(moved.loaded());
   }
   CHECK(theirs.deleted == 1);
 
@@ -85,6 +86,7 @@ TEST_CASE_TEMPLATE("dlpack: a tensor is taken, saved, filled and given back once
   {
     auto target = dlpack::tensor::take(&rows.managed).value();
     open(second).value().load_into("w", target).value();
+    CHECK(target.loaded());
     open(second).value().load_into("w", std::move(target)).value();
   }
   CHECK(rows.deleted == 1);

@@ -205,6 +205,9 @@ class basic_tensor {
   /// Whether the other library made a copy for us, so that nobody else sees what is written.
   bool is_copied() const noexcept { return (found_.flags & flag_is_copied) != 0; }
 
+  /// Whether the last load into it succeeded: false before the first, and after one that failed.
+  bool loaded() const noexcept { return loaded_; }
+
   tensor_view<Space> view() const {
     return {found_.data, found_.type, found_.shape, found_.strides, space_, ready_};
   }
@@ -233,6 +236,7 @@ class basic_tensor {
       return {target.found_.data,    target.found_.type, target.found_.shape,
               target.found_.strides, target.space_,      target.ready_};
     }
+    static void mark_loaded(basic_tensor& target, bool loaded) { target.loaded_ = loaded; }
   };
 
  private:
@@ -258,6 +262,7 @@ class basic_tensor {
   detail::described found_;
   Space space_{};
   typename Space::event ready_{};
+  bool loaded_ = false;
 };
 
 /// A tensor of another library in host memory.
