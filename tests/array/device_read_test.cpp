@@ -133,6 +133,7 @@ TEST_CASE("any selection of any array goes to memory of any strides") {
   const thread_pool pool(3);
   std::uint64_t moves = 0;
   std::uint64_t casts = 0;
+  std::uint64_t swaps = 0;
   for (int seed = 0; seed < rounds; ++seed) {
     CAPTURE(seed);
     random_source random(static_cast<std::uint64_t>(seed));
@@ -178,6 +179,7 @@ TEST_CASE("any selection of any array goes to memory of any strides") {
                       [](std::byte b) { return b == fake_device::poison; }));
     moves += count.kernels.move;
     casts += count.kernels.cast;
+    swaps += count.kernels.swap_bytes;
     CHECK(count.live_allocations == 1);
     CHECK(count.pageable_bytes == 0);
     how = {};
@@ -185,6 +187,7 @@ TEST_CASE("any selection of any array goes to memory of any strides") {
   }
   CHECK(moves > 0);
   CHECK(casts > 0);
+  CHECK(swaps > 0);
 }
 
 TEST_CASE("what is enqueued is not waited for, and one slot after the other is used") {
@@ -288,9 +291,11 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
     bool kernels;
     bool transposed;
     bool casts;
+    bool big_endian;
   };
-  for (const way& one : {way{false, false, false}, way{false, true, false}, way{true, true, false},
-                         way{true, false, true}}) {
+  for (const way& one : {way{false, false, false, false}, way{false, true, false, false},
+                         way{true, true, false, false}, way{true, false, true, false},
+                         way{true, false, false, true}}) {
     for (const device_fault fault : device_faults) {
       int failures = 0;
       for (std::uint64_t at = 0;; ++at) {
@@ -301,9 +306,9 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
         const fake_space space{&device, device.new_stream()};
         const dims shape{256, 128};
         const std::vector<std::int32_t> values = counting(shape);
-        const array source =
-            made_array(memory_store(), raw_metadata(dtype_kind::int32, shape, {32, 128}),
-                       view_of(values, shape));
+        array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {32, 128});
+        metadata.codecs = {bytes_spec(one.big_endian ? "big" : "little")};
+        const array source = made_array(memory_store(), metadata, view_of(values, shape));
         context how;
         how.limit.memory = std::size_t{600} << 10;  // one slot
         how = with_scratch(how);

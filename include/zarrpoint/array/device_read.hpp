@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/flipped_order.hpp>
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +39,10 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
 /// the stream of the target's space.
 ///
 /// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
-/// bytes; else by the host on the way. A piece of one inner chunk that is larger than a slot of the
-/// ring takes host memory of its size. Checksums are verified on the host.
+/// bytes; numbers of the other byte order become this machine's there, if the target has no gaps
+/// and they are not cast, too. Else the host does it on the way. A piece of one inner chunk that is
+/// larger than a slot of the ring takes host memory of its size. Checksums are verified on the
+/// host.
 template <device_space Space>
 class device_read {
  public:
@@ -53,6 +57,9 @@ class device_read {
         casts_(options.cast && has_kernels(into.space) && stored_ != into.type &&
                stored_.size() <= into.type.size()) {
     options_.how = &how_;
+    if (options_.expected == nullptr) options_.expected = from.expected();
+    if (has_kernels(into.space) && stored_ == into.type && delivery_.is_run())
+      flipped_ = detail::in_flipped_order(from);
   }
   device_read(const device_read&) = delete;
   device_read& operator=(const device_read&) = delete;
@@ -72,7 +79,8 @@ class device_read {
     if (callers == nullptr) options_.meter = &own;
     part_ = part;
     cut();
-    auto started = run(pieces_.size(), [this](std::size_t i) { return read_piece(pieces_.at(i)); });
+    const auto read = [this](std::size_t i) { return read_piece(pieces_.at(i)); };
+    auto started = run(pieces_.size(), read, [this] { return flip(); });
     options_.meter = callers;
     return started;
   }
@@ -84,12 +92,13 @@ class device_read {
     ZARRPOINT_TRY(done, named(delivery_.zero_at_once()));
     const piece_grid pieces = single_elements(whole.shape);
     const std::vector<std::byte> zero(target().type.size());
-    return run(done ? 0 : pieces.size(), [&](std::size_t i) {
+    const auto make = [&](std::size_t i) {
       return deliver(pieces.at(i), target().type, [&](const mutable_host_view& to) -> result<void> {
         fill_elements(to, zero);
         return {};
       });
-    });
+    };
+    return run(done ? 0 : pieces.size(), make, [] { return result<void>(); });
   }
 
  private:
@@ -126,10 +135,9 @@ class device_read {
 
   /// Decides what is read at a time. Pieces share no inner chunk where that must be read whole.
   void cut() {
-    const array_layout& layout = from_.layout();
+    const array_layout& layout = source().layout();
     const bool whole_chunks =
-        !layout.chain().is_raw() ||
-        (options_.checksums && (options_.expected != nullptr || from_.expected() != nullptr));
+        !layout.chain().is_raw() || (options_.checksums && options_.expected != nullptr);
     // Some pieces for each slot, so that reading and copying overlap, but none too small.
     constexpr std::size_t least = std::size_t{1} << 20;
     const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
@@ -149,9 +157,20 @@ class device_read {
                             slot_bytes());
   }
 
-  /// Calls `f` for each piece, and records the event that stands for all of them.
-  template <class F>
-  result<typename Space::event> run(std::size_t count, F&& f) {
+  /// What the stored bytes are read by.
+  const array& source() const noexcept { return flipped_ ? *flipped_ : from_; }
+
+  /// Numbers that were read in the other byte order become what they are.
+  result<void> flip() const {
+    if constexpr (kernel_space<Space>) {
+      if (flipped_) return named(delivery_.swap_bytes());
+    }
+    return {};
+  }
+
+  /// Calls `f` for each piece, at last `finish`, and records the event that stands for all of it.
+  template <class F, class Finish>
+  result<typename Space::event> run(std::size_t count, F&& f, Finish&& finish) {
     parallel_options how{.max_workers = static_cast<unsigned>(delivery_.ring().slots()),
                          .stop = how_.stop};
     if (piece_bytes_ > slot_bytes()) {  // each takes memory of its own
@@ -161,6 +180,7 @@ class device_read {
     }
     how.max_workers = std::min(how.max_workers, most_workers_);
     result<void> status = parallel_for(how_.executor, count, f, how);
+    if (status) status = finish();
     if (status) {
       auto last = target().space.record();
       if (last) return last;
@@ -185,14 +205,15 @@ class device_read {
     const selection wanted = part_of(part_, piece);
     ZARRPOINT_TRY(bytes, byte_count(piece.shape, element_bytes()));
     if (bytes <= slot_bytes())
-      return deliver(piece, type,
-                     [&](const mutable_host_view& to) { return from_.read(wanted, to, options_); });
+      return deliver(piece, type, [&](const mutable_host_view& to) {
+        return source().read(wanted, to, options_);
+      });
     // Others that need as much wait; nobody who waits for this holds what this waits for.
     const auto limiter = large_pieces();
     ZARRPOINT_TRY(granted, named(limiter->acquire(bytes, how_.stop)));
     const byte_limiter::reservation held = std::move(granted);
     ZARRPOINT_TRY(whole, named(tensor::make({type, piece.shape}, how_.scratch->resource())));
-    ZARRPOINT_CHECK(from_.read(wanted, whole.mutable_view(), options_));
+    ZARRPOINT_CHECK(source().read(wanted, whole.mutable_view(), options_));
     const piece_grid slots = single_elements(piece.shape);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const box within = slots.at(i);
@@ -256,6 +277,7 @@ class device_read {
   detail::device_delivery<Space> delivery_;
   const dtype stored_;
   std::atomic<bool> casts_;
+  std::optional<array> flipped_;  // when the device is to reverse the bytes of numbers
   unsigned most_workers_ = UINT_MAX;
   selection part_;
   piece_grid pieces_;

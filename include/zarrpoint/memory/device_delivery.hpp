@@ -73,6 +73,20 @@ class device_delivery {
     return into_.space.check(into_.data + rows.low, rows.cover);
   }
 
+  /// Whether the target has no gaps, whatever the order of its axes.
+  bool is_run() const {
+    const packed_rows rows = packed_rows::of(into_.shape, into_.strides, into_.type.size());
+    return rows.is_run() && rows.bytes == dense_bytes(into_.shape, into_.type);
+  }
+
+  /// Has a kernel reverse the bytes of each number of a target without gaps.
+  result<void> swap_bytes() const requires kernel_space<Space> {
+    const packed_rows rows = packed_rows::of(into_.shape, into_.strides, into_.type.size());
+    if (rows.bytes == 0) return {};
+    const std::size_t size = into_.type.scalar_size();
+    return into_.space.swap_bytes(into_.data + rows.low, size, rows.bytes / size);
+  }
+
   /// Zero everywhere if the target has no gaps; else false.
   result<bool> zero_at_once() const {
     const packed_rows rows = packed_rows::of(into_.shape, into_.strides, into_.type.size());
