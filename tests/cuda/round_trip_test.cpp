@@ -5,6 +5,7 @@
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>
+#include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/cuda.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
@@ -17,7 +18,10 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
@@ -173,6 +177,43 @@ TEST_CASE("the same text loads to the host or to a device; spans and casts, too"
   using types = registry<bind<zarrpoint::cuda::tensor<int>>>;
   auto all = load_all<types>(open(store).value()).value();
   CHECK(std::get<zarrpoint::cuda::tensor<int>>(all.at("w")).download().value() == values);
+}
+
+TEST_CASE("many leaves go to the host and to two devices at a time, small ones by few copies") {
+  for (const auto* kernels :
+       {zarrpoint_test::fake_kernels(), decltype(zarrpoint_test::fake_kernels()){}}) {
+    const fresh_devices devices({.seed = 3});
+    const auto stream = zarrpoint::cuda::stream::make(1).value();
+    const cuda_space spaces[] = {cuda_space(0, nullptr, kernels), stream.space(kernels)};
+    std::vector<std::vector<int>> values;
+    std::vector<leaf> leaves;
+    for (int i = 0; i < 40; ++i)
+      values.push_back(zarrpoint_test::counted_from(100 * i, static_cast<std::size_t>(1 + i * 5)));
+    values.push_back(zarrpoint_test::counted_from(-9, 200000));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      leaves.emplace_back("w" + std::to_string(i), values[i]);
+    const memory_store store;
+    REQUIRE(save(store, leaves));
+
+    std::vector<zarrpoint::cuda::tensor<int>> tensors;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      tensors.push_back(zarrpoint::cuda::tensor<int>::make({static_cast<index_t>(values[i].size())},
+                                                           spaces[i % 2])
+                            .value());
+    }
+    std::vector<int> host(values[7].size());
+    std::vector<load_target> targets{{"w7", host}};
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      targets.emplace_back("w" + std::to_string(i), tensors[i]);
+    REQUIRE(load_into_all(open(store).value(), targets));
+    CHECK(host == values[7]);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      CHECK(tensors[i].loaded());
+      CHECK(tensors[i].download().value() == values[i]);
+    }
+    // The 20 small ones of each device by one copy, where kernels spread it.
+    if (kernels != nullptr) CHECK(fake_cuda_device(1).count().kernels.scatter == 1);
+  }
 }
 
 TEST_CASE("a saved tensor waits for its producer, and so does a target") {
