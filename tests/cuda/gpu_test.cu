@@ -5,6 +5,7 @@
 // Ends with 77 where there is no device.
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/codec/crc32c.hpp>
 #include <zarrpoint/cuda.hpp>
@@ -251,6 +252,56 @@ TEST_CASE("save and load: through the ring, with casts, byte order, rows and sma
   CHECK(saved.load_into("w", target, {.cast = true}));
   CHECK(target.loaded());
   CHECK(target.download().value() == std::vector<double>(values.begin(), values.end()));
+}
+
+TEST_CASE("save and load: byte order, transposed views, many small tensors together") {
+  random_source random(7);
+  const zp::place<gpu::device_space> where{nullptr, space()};
+  std::vector<std::int32_t> values(200 * 300);
+  for (std::int32_t& value : values) value = static_cast<std::int32_t>(random());
+  const auto made = gpu::tensor<std::int32_t>::from_host(values, {200, 300}, space()).value();
+  zp::save_options how;
+  zp::leaf_rule rule;
+  rule.codecs = {{"bytes", zp::node::object{{"endian", "big"}}}};
+  how.rules = {rule};
+  const zp::memory_store store;
+  REQUIRE(zp::save(store, {{"w", made}}, how));
+  const zp::checkpoint big = zp::open(store).value();
+  CHECK(big.load<gpu::tensor<std::int32_t>>("w", where).value().download().value() == values);
+
+  auto columns = zp::handler_of<gpu::tensor<std::int32_t>>::view(made);
+  columns.shape = {300, 200};
+  columns.strides = {4, 1200};
+  const zp::memory_store turned;
+  REQUIRE(zp::save(turned, {{"columns", columns}}));
+  const auto read = zp::open(turned).value().load<zp::tensor>("columns").value();
+  const auto* elements = reinterpret_cast<const std::int32_t*>(read.view().data);
+  for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t k = 0; k < 200; ++k) REQUIRE(elements[i * 200 + k] == values[k * 300 + i]);
+  }
+
+  constexpr std::size_t count = 500;
+  std::vector<gpu::tensor<std::int32_t>> small;
+  std::vector<std::string> names;
+  std::vector<zp::leaf> leaves;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t size = 1 + pick(random, 200);
+    const std::span<const std::int32_t> part(values.data() + i * 100, size);
+    const zp::dims shape{static_cast<zp::index_t>(size)};
+    small.push_back(gpu::tensor<std::int32_t>::from_host(part, shape, space()).value());
+    names.push_back("t" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < count; ++i) leaves.emplace_back(names[i], small[i]);
+  const zp::memory_store many;
+  REQUIRE(zp::save(many, leaves));
+  for (auto& one : small) space().fill(reinterpret_cast<std::byte*>(one.data()), {}, 4).value();
+  std::vector<zp::load_target> targets;
+  for (std::size_t i = 0; i < count; ++i) targets.emplace_back(names[i], small[i]);
+  REQUIRE(zp::load_into_all(zp::open(many).value(), targets));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::vector<std::int32_t> back = small[i].download().value();
+    REQUIRE(std::memcmp(back.data(), values.data() + i * 100, 4 * back.size()) == 0);
+  }
 }
 
 TEST_CASE("errors: what the runtime says of a bad request") {
