@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What bench/gpu_bench.cpp is linked with to be run on fake devices: it works, and measures nothing.
-
-#include "cuda/fake_runtime.hpp"
+// What bench/gpu_bench.cpp is linked with to be run on fake devices: it works, and measures
+// nothing.
 
 #include "../../bench/gpu_kernels.hpp"
+#include "cuda/fake_runtime.hpp"
 
 namespace bench {
 
