@@ -101,7 +101,7 @@ aarch64() {
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() {
-  need_packages python3-torch && python_packages && "$venv/bin/python" tests/interop/run.py build/interop
+  need_packages python3-dev python3-torch && python_packages && "$venv/bin/python" tests/interop/run.py build/interop
 }
 # Megatron-Core itself: its PyTorch is that of PyPI, which brings CUDA, 4.7 GB in all.
 megatron() {
