@@ -38,7 +38,7 @@ std::string name_of(std::size_t i) { return "layers/" + std::to_string(i) + "/w"
 
 /// A checkpoint of vectors of these lengths.
 memory_store saved(const std::vector<std::size_t>& lengths, bool compressed = false) {
-  const memory_store out;
+  memory_store out;
   std::deque<std::vector<float>> kept;
   std::vector<leaf> leaves;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
