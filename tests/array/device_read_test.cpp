@@ -89,7 +89,7 @@ selection random_selection(random_source& random, const dims& shape) {
 }
 
 array made_array(const any_store& store, const array_metadata& metadata, const host_view& values) {
-  const array out = array::create(store, key_of("a"), metadata).value();
+  array out = array::create(store, key_of("a"), metadata).value();
   out.write(box::whole(metadata.shape), values).value();
   return out;
 }
@@ -418,6 +418,7 @@ TEST_CASE("many reads share one ring of one slot without waiting for each other 
   large_case large(device, std::size_t{600} << 10, zstd_spec());
   large.how.executor = pool.executor();
   std::vector<device_tensor<std::int32_t>> targets;
+  targets.reserve(6);
   for (int i = 0; i < 6; ++i) targets.push_back(large.target(device.new_stream()));
   parallel_for(pool.executor(), targets.size(), [&](std::size_t i) {
     return read_to_device(large.source, box::whole({512, 1024}), large.view(targets[i]),
