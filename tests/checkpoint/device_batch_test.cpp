@@ -57,6 +57,7 @@ struct batch {
   }
   result<void> load(const checkpoint& from) const {
     std::vector<const detail::bound_target*> bound;
+    bound.reserve(targets.size());
     for (const load_target& one : targets) bound.push_back(&one.bound());
     return detail::device_batch<Space>({from, {}, bound}).run();
   }
