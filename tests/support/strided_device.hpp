@@ -31,7 +31,10 @@ class strided_device {
   }
   strided_device(const strided_device&) = delete;
   strided_device& operator=(const strided_device&) = delete;
-  ~strided_device() { space_.owner->free(data_, space_.stream); }
+  ~strided_device() {
+    static_cast<void>(space_.wait(ready_));  // nobody waited if there are no elements
+    space_.owner->free(data_, space_.stream);
+  }
 
   /// Seen through any stream of the device.
   zp::tensor_view<fake_space> view(std::size_t stream = 0) const {
