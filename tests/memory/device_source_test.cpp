@@ -38,6 +38,17 @@ constexpr dtype_kind kinds[] = {dtype_kind::uint8, dtype_kind::bfloat16, dtype_k
 using make_function = result<std::unique_ptr<element_source>>(const tensor_view<fake_space>&,
                                                               std::shared_ptr<ring>);
 
+/// Counts the elements that it is asked to move.
+struct counting_space : fake_space {
+  std::size_t* moved = nullptr;
+
+  result<void> move(const strided_move& elements) const {
+    *moved += byte_count(elements.shape, 1).value();
+    return fake_space::move(elements);
+  }
+};
+static_assert(kernel_space<counting_space>);
+
 }  // namespace
 
 TEST_CASE("device_source: boxes of any layout arrive, in slots and in memory of their own") {
@@ -153,6 +164,30 @@ TEST_CASE("device_source: what is scattered is gathered by a kernel, or copied w
   CHECK(device.count().bytes_to_host == 32 * 32 * 4 + (31 * 512 + 31 * 8 + 4));
   CHECK(copies_of(box{{0, 3}, {32, 1}}) == 1);  // a column: single elements as rows
   CHECK(device.live_allocations() == 1);
+}
+
+TEST_CASE("device_source: what stride 0 repeats is moved once") {
+  fake_device device(9);
+  random_source random(9);
+  const dims shape{8, 50, 16};
+  const strided_device tensor({&device}, dtype_kind::float32, shape,
+                              {dims{-128, 0, 8}, 7 * 128, 7 * 128 + 15 * 8 + 4}, random);
+  std::size_t moved = 0;
+  const counting_space space{{&device}, &moved};
+  const tensor_view<fake_space> plain = tensor.view();
+  const tensor_view<counting_space> view{plain.data,    plain.type, plain.shape,
+                                         plain.strides, space,      plain.ready};
+  using source = device_source<counting_space>;
+  const auto staging = std::make_shared<staging_ring<counting_space>>(
+      space, ring_options{.slots = 1, .slot_bytes = 4096});
+  const std::vector<std::byte> wanted = dense_bytes_of(tensor.on_host());
+  const auto straight = source::make(view, staging).value();
+  CHECK(dense_bytes_of(straight->begin(box::whole(shape), true).value()->wait().value()) == wanted);
+  CHECK(moved == 8 * 16);
+  const auto copied = source::make_copy(view, staging).value();
+  CHECK(moved == 2 * 8 * 16);
+  const owned_elements all = copied->read(box::whole(shape), default_resource()).value();
+  CHECK(dense_bytes_of(all.view) == wanted);
 }
 
 TEST_CASE("device_source: a copy on the device lets the caller go on") {

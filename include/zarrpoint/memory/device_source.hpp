@@ -205,8 +205,12 @@ class device_source final : public element_source {
   }
   static result<void> gather(const tensor_view<Space>& from, const packed_rows& rows,
                              std::byte* to) {
-    return from.space.move(
-        {to + rows.first, from.data, from.type.size(), from.shape, rows.strides, from.strides});
+    strided_move packing{to + rows.first, from.data,    from.type.size(),
+                         from.shape,      rows.strides, from.strides};
+    for (std::size_t d = 0; d < from.rank(); ++d) {
+      if (from.strides[d] == 0) packing.shape[d] = 1;  // what is repeated is packed once
+    }
+    return from.space.move(packing);
   }
 
   /// Asks for the copies of a part into a slot; how its elements will lie there.
