@@ -144,6 +144,26 @@ TEST_CASE("neighbours share a copy, and the next one is under way before it is n
   CHECK(copies_of({64, 8, 16}, {64, 8, 16}, 1000) == 9);  // one that no slot holds: blocks
 }
 
+TEST_CASE("what is small is read in few parts, each of which holds a slot") {
+  const auto copies_of = [](index_t mebibytes) {
+    fake_device device(5);
+    random_source random(5);
+    const dims shape{mebibytes, 1 << 20};
+    const strided_device tensor({&device}, dtype_kind::uint8, shape, dense_layout(shape, 1),
+                                random);
+    tensor.wait();
+    const auto source = source_of(tensor.view(), 4, std::size_t{16} << 20);
+    const array_metadata metadata = raw_metadata(dtype_kind::uint8, shape, {1, 1 << 20});
+    recording_store store;
+    const auto before = device.count().copies;
+    array::create(store, key_of("w"), metadata).value().write(box::whole(shape), *source).value();
+    return device.count().copies - before;
+  };
+  CHECK(copies_of(3) == 1);
+  CHECK(copies_of(7) == 2);
+  CHECK(copies_of(24) == 4);
+}
+
 TEST_CASE("tiny rings and tiny budgets make workers wait, never for themselves") {
   const dims shape{96, 32};
   for (std::uint64_t seed = 0; seed < 60; ++seed) {

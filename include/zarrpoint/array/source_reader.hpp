@@ -71,7 +71,8 @@ class source_reader final : private read_ahead::parts {
       chunk_bytes_ *= static_cast<std::size_t>(std::min(grid.inner_shape[d], shape[d]));
     const std::size_t part = from.part_bytes();
     alone_ = chunk_bytes_ > part;
-    // What is small is cut into a few parts, too: some are encoded while others are copied.
+    // What is small is cut into a few parts, too: some are encoded while others are copied. What is
+    // smaller than that is not: many of those are written at a time, and each part holds a slot.
     const std::size_t all = byte_count(from.spec()).value_or(0);
     run_bytes_ = std::min(part, std::max(all / (parts_ahead + 2), least_run));
   }
@@ -113,7 +114,7 @@ class source_reader final : private read_ahead::parts {
 
  private:
   static constexpr std::size_t parts_ahead = 2;
-  static constexpr std::size_t least_run = std::size_t{1} << 20;
+  static constexpr std::size_t least_run = std::size_t{4} << 20;
 
   item_run run_of(std::size_t i) const override {
     if (alone_) return {i, 1};
