@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/cuda/device_space.hpp>
 #include <zarrpoint/cuda/stream.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
 
 #include "cuda/fixture.hpp"
 
@@ -271,6 +272,26 @@ TEST_CASE("a stream that is destroyed early is a named error, and its memory com
     CHECK(!space.synchronize());
     space.deallocate(data, 100);
   }
+}
+
+TEST_CASE("what a stream was asked for goes on when it is destroyed, until the device is drained") {
+  const fresh_devices devices;
+  auto stream = zarrpoint::cuda::stream::make(1).value();
+  const cuda_space space = stream.space();
+  const block a(cuda_space(1), 64);
+  bytes host(64, std::byte{1});
+  REQUIRE(space.fill(a.data, std::byte{7}, 64));
+  REQUIRE(space.copy_to_host(host.data(), a.data, {.width = 64}));
+  stream = zarrpoint::cuda::stream::make(0).value();
+  CHECK(zarrpoint_test::fake_cuda_device(1).due_operations() > 0);
+  CHECK(!zarrpoint::wait_for_stream(space));
+  CHECK(zarrpoint_test::fake_cuda_device(1).due_operations() == 0);
+  CHECK(host == bytes(64, std::byte{7}));
+  cuda_space(2).drain();  // no such device
+  int current = -1;
+  REQUIRE(cudaGetDevice(&current) == cudaSuccess);
+  CHECK(current == 0);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
 
 TEST_CASE("without a device every call says so") {

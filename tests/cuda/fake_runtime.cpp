@@ -296,6 +296,8 @@ cudaError_t cudaDeviceSynchronize() {
   for (const fake_space& space : spaces) {
     if (const cudaError_t each = said(finish(space)); status == cudaSuccess) status = each;
   }
+  // Streams that are destroyed are waited for, too.
+  if (present() == cudaSuccess) state().devices[static_cast<std::size_t>(current)]->drain();
   return status;
 }
 

@@ -236,6 +236,28 @@ TEST_CASE("staging_ring: threads that find no memory wait for those that have it
   }
 }
 
+TEST_CASE("staging_ring: a stream that is destroyed under copies is waited for, too") {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    fake_device device(seed);
+    std::byte* const memory = device.allocate(4 * kib);
+    {
+      const fake_space space{&device, device.new_stream()};
+      ring by(space, {.slots = 1, .slot_bytes = 4 * kib});
+      {
+        ring::slot slot = by.acquire().value();
+        slot.used_by(space);
+        REQUIRE(space.copy_to_host(slot.bytes().data(), memory, {.width = 4 * kib}));
+        device.destroy_stream(space.stream);
+        CHECK_FALSE(space.record());
+      }
+      CHECK(device.due_operations() == 0);
+      CHECK(by.acquire());
+    }
+    CHECK(device.pinned_ranges() == 0);  // what copies still use cannot be unpinned
+    device.free(memory);
+  }
+}
+
 TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
   kept_objects kept;
   fake_device first(1);

@@ -36,15 +36,16 @@ TEST_CASE("stream_guard: copies are done when it ends, or when it is told to fin
 }
 
 TEST_CASE("stream_guard: what fails is told by finish, and nothing is under way") {
-  for (const device_fault fault :
-       {device_fault::late_copy, device_fault::record, device_fault::lost}) {
+  for (const device_fault fault : {device_fault::late_copy, device_fault::record,
+                                   device_fault::stream_gone, device_fault::lost}) {
     CAPTURE(to_string(fault));
     fake_device device(2);
     const fake_space space{&device};
     std::byte* const memory = device.allocate(4);
     std::array<std::byte, 4> host{};
     stream_guard<fake_space> guard(space);
-    device.arm(fault, fault == device_fault::lost ? 1 : 0);
+    const bool later = fault == device_fault::lost || fault == device_fault::stream_gone;
+    device.arm(fault, later ? 1 : 0);
     space.copy_to_host(host.data(), memory, {.width = 4}).value();
     CHECK(guard.finish().failure().code == errc::device);
     CHECK(device.due_operations() == 0);

@@ -52,6 +52,7 @@ struct fake_space {
     });
   }
   zp::result<event> record() const { return owner->record(stream); }
+  void drain() const noexcept { owner->drain(); }
   zp::result<bool> happened(const event& e) const { return owner->happened(e); }
   zp::result<void> follow(const event& e) const { return owner->follow(stream, e); }
   zp::result<void> check(const std::byte* memory, std::size_t bytes) const {

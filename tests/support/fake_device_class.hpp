@@ -96,7 +96,7 @@ class fake_device {
     const std::lock_guard lock(mutex_);
     return streams_.add();
   }
-  /// What it was asked for so far still runs; later calls with it fail.
+  /// What it was asked for so far still runs, some time; later calls with it fail.
   void destroy_stream(std::size_t stream) {
     const std::lock_guard lock(mutex_);
     streams_.end(stream);
@@ -121,6 +121,12 @@ class fake_device {
     const std::lock_guard lock(mutex_);
     armed_.reset();
     streams_.recover();
+  }
+
+  /// Runs all that any stream was asked for.
+  void drain() {
+    const std::lock_guard lock(mutex_);
+    streams_.drain();
   }
 
   counters count() const {
@@ -157,6 +163,7 @@ class fake_device {
       memory_.end(memory, bytes);
       return {};
     };
+    if (!streams_.is_alive(stream)) streams_.drain();  // there is no order to be freed in
     if (streams_.is_lost() || !streams_.is_alive(stream)) {
       static_cast<void>(release.run());
     } else {

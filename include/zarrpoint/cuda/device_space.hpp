@@ -66,6 +66,12 @@ class device_space {
     return enqueue({device_, "wait for the stream"},
                    [](cudaStream_t on) { return cudaStreamSynchronize(on); });
   }
+  /// Blocks until all streams of the device are done, those that are destroyed among them.
+  void drain() const noexcept {
+    const device_scope scope(device_);
+    static_cast<void>(cudaDeviceSynchronize());
+    static_cast<void>(cudaGetLastError());
+  }
   result<void> follow(const event& e) const {
     if (e.get() == nullptr) return {};
     return enqueue({device_, "order after an event"},
@@ -86,7 +92,7 @@ class device_space {
     const device_scope scope(device_);
     if (has_pools() && cudaFreeAsync(memory, handle()) == cudaSuccess) return;
     // Without pools, or when the stream is gone: then nothing may be in use any more.
-    static_cast<void>(cudaDeviceSynchronize());
+    drain();
     static_cast<void>(cudaFree(memory));
     static_cast<void>(cudaGetLastError());
   }

@@ -57,9 +57,10 @@ struct device_cast {
 ///
 /// What is asked for runs on the stream: in order, after the call returned, so that memory on both
 /// sides must stay until an event recorded afterwards has been waited for. Streams know no order
-/// among each other but by `follow`. Host memory that is not pinned is copied just as well, but
-/// slower, and the call may wait. Every function may return `device` with the runtime's words;
-/// an error of an earlier operation may be told by any later one.
+/// among each other but by `follow`. Handles are equal when they are of one stream. Host memory
+/// that is not pinned is copied just as well, but slower, and the call may wait. Every function may
+/// return `device` with the runtime's words; an error of an earlier operation may be told by any
+/// later one.
 ///
 /// - `device()`: its number, for messages and to tell devices apart;
 /// - `allocate`, `deallocate`: memory that the stream's later work may use; `resource_limit` when
@@ -67,13 +68,15 @@ struct device_cast {
 /// - `record`: an event that has happened when all that was asked for so far is done; `wait` (see
 ///   `memory_space`) blocks the caller until then, `happened` asks, `follow` makes the stream's
 ///   later work wait for an event of any stream, without blocking the caller;
+/// - `drain`: blocks until all that the device was asked for is done, by any stream, one that is
+///   destroyed included: for when no event can be had;
 /// - `check`: whether these bytes belong to this device: `invalid_argument` if not;
 /// - `pin`: registers host memory, which has been touched before, for fast copies; `unpin` undoes
 /// it
 ///   when no copy uses it any more.
 template <class S>
 concept device_space =
-    memory_space<S> && !S::host_accessible &&
+    memory_space<S> && !S::host_accessible && std::equality_comparable<S> &&
     requires(const S& space, const typename S::event& event, std::byte* to, const std::byte* from,
              std::size_t bytes, const row_block& rows, mutable_bytes host) {
   { space.device() } -> std::same_as<int>;
@@ -87,6 +90,8 @@ concept device_space =
   { space.record() } -> std::same_as<result<typename S::event>>;
   { space.happened(event) } -> std::same_as<result<bool>>;
   { space.follow(event) } -> std::same_as<result<void>>;
+  { space.drain() }
+  noexcept;
   { space.check(from, bytes) } -> std::same_as<result<void>>;
   { space.pin(host) } -> std::same_as<result<void>>;
   { space.unpin(host) }

@@ -7,13 +7,13 @@
 namespace zarrpoint::inline v0 {
 
 /// Waits until all that the stream was asked for so far is done. Errors: those of the space, after
-/// which nothing of it is under way either: a device that twice cannot record an event is lost, and
-/// runs nothing any more.
+/// which nothing of it is under way either: what a stream was asked for goes on when it is
+/// destroyed, so that without an event the whole device is waited for.
 template <device_space Space>
 result<void> wait_for_stream(const Space& space) {
   auto recorded = space.record();
   if (!recorded) {
-    if (auto again = space.record()) static_cast<void>(space.wait(*again));
+    space.drain();
     return std::move(recorded).failure();
   }
   return space.wait(*recorded);
