@@ -11,9 +11,13 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Saves of tensors that live on devices.
@@ -69,6 +73,54 @@ save_options random_options(random_source& random) {
   out.elide_fill = pick(random, 2) == 0;
   return out;
 }
+
+/// A source in host memory, of which so many threads must wait for a part at a time.
+class met_source final : public element_source {
+ public:
+  met_source(const host_view& all, unsigned threads)
+      : all_(all), spec_(all.spec()), all_of_(threads) {}
+
+  const tensor_spec& spec() const noexcept override { return spec_; }
+  std::size_t part_bytes() const override { return std::size_t{16} << 20; }
+  const void* lane() const noexcept override { return this; }
+  double pin_seconds() const override { return 0; }
+  result<std::unique_ptr<source_part>> begin(const box& part, bool) override {
+    ++parts;
+    return std::unique_ptr<source_part>(std::make_unique<met_part>(subview(all_, part), all_of_));
+  }
+  result<owned_elements> read(const box&, memory_resource&) override {
+    return error{errc::unsupported, "read"};
+  }
+
+  int parts = 0;
+
+ private:
+  class met_part final : public source_part {
+   public:
+    met_part(const host_view& view, unsigned threads) : view_(view), missing_(threads) {}
+
+    result<host_view> wait() override {
+      std::unique_lock lock(mutex_);
+      if (missing_ != 0) --missing_;
+      met_.notify_all();
+      const auto all_here = [&] { return missing_ == 0; };
+      if (!met_.wait_for(lock, std::chrono::seconds(60), all_here))
+        return error{errc::device, "too few threads"};
+      return view_;
+    }
+    bytes_view memory() const override { return {}; }
+
+   private:
+    const host_view view_;
+    std::mutex mutex_;
+    std::condition_variable met_;
+    unsigned missing_;
+  };
+
+  const host_view all_;
+  const tensor_spec spec_;
+  const unsigned all_of_;
+};
 
 void check_clean(const fake_device& device, std::size_t tensors) {
   CHECK(device.live_allocations() == tensors);
@@ -252,6 +304,67 @@ TEST_CASE(
     }
   }
   CHECK(failures > 80);
+}
+
+TEST_CASE("all threads copy on from one slot") {
+  random_source random(6);
+  const thread_pool pool(4);
+  context how{.executor = pool.executor()};
+  how = with_scratch(how);
+  const std::vector<leaf> leaves{{"w", 1}};
+  // 10 MiB, in parts of 4 MiB at most: of rows, and of parts of one row.
+  for (const dims& shape : {dims{10, 1 << 20}, dims{1, 10 << 20}, dims{640, 16, 1024}}) {
+    const std::vector<std::byte> values = random_bytes(random, std::size_t{10} << 20);
+    const host_view all = dense_view(values.data(), {dtype_kind::uint8, shape});
+    auto source = std::make_unique<met_source>(all, 2);
+    met_source& met = *source;
+    detail::staged_leaf out;
+    detail::leaf_stager<> stager(leaves, how);
+    stager.add(0, std::move(source), out).value();
+    stager.run().value();
+    CHECK(met.parts == 3);
+    CHECK(out.spec() == all.spec());
+    CHECK(dense_bytes_of(out.in_host->view) == values);
+  }
+  const std::vector<std::byte> values = random_bytes(random, std::size_t{4} << 20);
+  const host_view all = dense_view(values.data(), {dtype_kind::uint8, {4 << 20}});
+  detail::staged_leaf out;
+  detail::leaf_stager<> stager(leaves, how);
+  stager.add(0, std::make_unique<met_source>(all, pool.executor().concurrency()), out).value();
+  REQUIRE(stager.run());
+  CHECK(dense_bytes_of(out.in_host->view) == values);
+}
+
+TEST_CASE("once save_async has returned the tensors may be resized, moved or destroyed") {
+  for (const bool device_copy : {false, true}) {
+    fake_device device(7);
+    const testing::manual_executor later;
+    const context how{.executor = later};
+    const std::vector<float> values[] = {std::vector<float>(1000, 1), std::vector<float>(1000, 2),
+                                         std::vector<float>(1000, 3)};
+    const auto make = [&](std::size_t i) {
+      auto out = std::make_unique<device_tensor<float>>(fake_space{&device},
+                                                        std::vector<std::size_t>{1000});
+      out->upload(values[i]);
+      return out;
+    };
+    const auto resized = make(0);
+    const auto moved_from = make(1);
+    auto destroyed = make(2);
+    const memory_store store;
+    auto saving =
+        save_async(any_store(store), {{"r", *resized}, {"m", *moved_from}, {"d", *destroyed}},
+                   {.device_copy = device_copy}, how);
+    resized->resize({500});
+    const device_tensor<float> elsewhere = std::move(*moved_from);
+    destroyed.reset();
+    later.run_all();
+    REQUIRE(saving.get());
+    const checkpoint saved = open(any_store(store)).value();
+    CHECK(saved.load<std::vector<float>>("r").value() == values[0]);
+    CHECK(saved.load<std::vector<float>>("m").value() == values[1]);
+    CHECK(saved.load<std::vector<float>>("d").value() == values[2]);
+  }
 }
 
 TEST_CASE("leaves of any size are staged, those whose elements no slot holds included") {

@@ -94,11 +94,13 @@ result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options
   plan.leaves.reserve(set.leaves.size());
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
     const leaf& value = set.leaves[i];
+    const staged_leaf* const early =
+        i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
     const auto planned = [&]() -> result<planned_layout> {
-      ZARRPOINT_TRY(spec, value.spec());
-      tensor_spec stored = spec;
+      // The tensor of one that was staged early may be another by now, or be gone.
+      ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
       if (const dtype* cast = last_set(options.rules, value.name(), &leaf_rule::cast)) {
-        ZARRPOINT_CHECK(check_cast(spec.type, *cast));
+        ZARRPOINT_CHECK(check_cast(stored.type, *cast));
         stored.type = *cast;
       }
       return plan_layout(value.name(), stored, options);
@@ -108,8 +110,6 @@ result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options
       plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
     ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
     plan.bytes += bytes;
-    const staged_leaf* const early =
-        i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
     plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
   }
   return plan;

@@ -12,6 +12,7 @@
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,9 @@ class pin_times {
 struct staged_leaf {
   std::optional<staged> in_host{};
   std::unique_ptr<element_source> on_device{};  ///< of a copy there
+
+  /// What was staged, whatever became of the caller's tensor. Required: something was.
+  tensor_spec spec() const { return in_host ? in_host->view.spec() : on_device->spec(); }
 };
 
 /// What `stage_leaves` made.
@@ -67,8 +71,9 @@ struct staged_leaves {
   double pin_seconds = 0;
 };
 
-/// Copies leaves to the host in pieces, which as many threads as there are copy on from the rings;
-/// the devices take turns.
+/// Copies leaves to the host in pieces of a slot at most; the devices take turns. All threads copy
+/// on from the rings, several from one slot: there are fewer slots than threads, and a thread alone
+/// is slower than the link.
 template <class = void>
 class leaf_stager final : private read_ahead::parts {
  public:
@@ -84,9 +89,8 @@ class leaf_stager final : private read_ahead::parts {
     into.in_host->owned = std::move(memory);
     const mutable_host_view to = dense_view(into.in_host->owned.data(), spec);
     into.in_host->view = to;
-    // Some pieces for each slot, so that there is something to do for many threads.
-    constexpr std::size_t least = std::size_t{1} << 20;
-    const std::size_t piece = std::min(source->part_bytes(), std::max(bytes / 8, least));
+    // A few pieces, so that one is copied on while the next is on its way.
+    const std::size_t piece = std::min(source->part_bytes(), std::max(bytes / 4, least_piece));
     const auto grid = piece_grid::make(box::whole(spec.shape), dims(spec.shape.rank(), 1),
                                        spec.type.size(), piece);
     std::vector<piece_of>& lane = lanes_[source->lane()];
@@ -105,16 +109,17 @@ class leaf_stager final : private read_ahead::parts {
     for (const auto& [name, lane] : lanes_) longest = std::max(longest, lane.size());
     for (std::size_t i = 0; i < longest; ++i) {
       for (const auto& [name, lane] : lanes_) {
-        if (i < lane.size()) pieces_.push_back(lane[i]);
+        if (i < lane.size()) append(lane[i]);
       }
     }
-    read_ahead ahead(*this, pieces_.size(), 3);
+    read_ahead ahead(*this, items_, 3);
     return parallel_for(
-        how_.executor, pieces_.size(),
+        how_.executor, items_,
         [&](std::size_t i) -> result<void> {
           const read_ahead::item claimed(ahead, i);
-          const one_leaf& of = leaves_to_copy_[pieces_[i].leaf];
-          auto copied = copy(claimed, of, of.grid.at(pieces_[i].piece));
+          const piece_of& piece = piece_with(i);
+          const one_leaf& of = leaves_to_copy_[piece.leaf];
+          auto copied = copy(claimed, of, {of.grid.at(piece.piece), i - piece.items.first});
           if (copied) return {};
           return std::move(copied).at("save " + in_quotes(leaves_[of.index].name()));
         },
@@ -131,7 +136,33 @@ class leaf_stager final : private read_ahead::parts {
   struct piece_of {
     std::size_t leaf;  ///< in `leaves_to_copy_`
     std::size_t piece;
+    item_run items{};
   };
+  struct share_of {
+    box piece;
+    std::size_t share;  ///< which of it
+  };
+  static constexpr std::size_t least_piece = std::size_t{4} << 20;
+  static constexpr std::size_t share_bytes = std::size_t{1} << 20;
+
+  /// What threads copy of a piece, each one share at a time.
+  static piece_grid shares_of(const one_leaf& of, const box& piece) {
+    return piece_grid::make(box::whole(piece.shape), dims(piece.rank(), 1), of.to.type.size(),
+                            share_bytes);
+  }
+
+  void append(piece_of piece) {
+    const one_leaf& of = leaves_to_copy_[piece.leaf];
+    piece.items = {items_, shares_of(of, of.grid.at(piece.piece)).size()};
+    items_ += piece.items.count;
+    pieces_.push_back(piece);
+  }
+  const piece_of& piece_with(std::size_t item) const {
+    const auto after = std::upper_bound(
+        pieces_.begin(), pieces_.end(), item,
+        [](std::size_t i, const piece_of& piece) { return i < piece.items.first; });
+    return *std::prev(after);
+  }
 
   /// One element of it is more than a slot holds.
   result<void> add_vast(element_source& source, staged_leaf& into) {
@@ -140,17 +171,19 @@ class leaf_stager final : private read_ahead::parts {
     return {};
   }
 
-  item_run run_of(std::size_t i) const override { return {i, 1}; }
+  item_run run_of(std::size_t i) const override { return piece_with(i).items; }
   result<std::unique_ptr<source_part>> begin(const item_run& run, bool wait) override {
-    const piece_of& piece = pieces_[run.first];
+    const piece_of& piece = piece_with(run.first);
     const one_leaf& of = leaves_to_copy_[piece.leaf];
     return of.source->begin(of.grid.at(piece.piece), wait);
   }
 
-  static result<void> copy(const read_ahead::item& claimed, const one_leaf& of, const box& at) {
+  static result<void> copy(const read_ahead::item& claimed, const one_leaf& of,
+                           const share_of& at) {
     ZARRPOINT_TRY(part, claimed.part());
     ZARRPOINT_TRY(elements, part->wait());
-    copy_elements(subview(of.to, at), elements);
+    const box share = shares_of(of, at.piece).at(at.share);
+    copy_elements(subview(subview(of.to, at.piece), share), subview(elements, share));
     return {};
   }
 
@@ -158,7 +191,8 @@ class leaf_stager final : private read_ahead::parts {
   const context& how_;
   std::vector<one_leaf> leaves_to_copy_;
   std::map<const void*, std::vector<piece_of>> lanes_;
-  std::vector<piece_of> pieces_;
+  std::vector<piece_of> pieces_;  // in the order of their items
+  std::size_t items_ = 0;
 };
 
 /// Copies what the host cannot read where it is: to the host, or with `save_options::device_copy`
