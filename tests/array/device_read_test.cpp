@@ -48,6 +48,20 @@ struct device_block {
   }
 };
 
+/// A device whose kernels know nothing of byte orders.
+struct no_swap_space : fake_space {
+  result<void> swap_bytes(std::byte*, std::size_t, std::size_t) const {
+    return error{errc::unsupported, "no such kernel"};
+  }
+  friend bool operator==(const no_swap_space&, const no_swap_space&) = default;
+};
+static_assert(kernel_space<no_swap_space>);
+
+std::vector<std::byte> bytes_of(const std::vector<std::int32_t>& values) {
+  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
+  return {first, first + values.size() * 4};
+}
+
 /// A dtype whose elements are any bytes, so that random ones are values.
 dtype random_type(random_source& random) {
   constexpr dtype_kind kinds[] = {
@@ -264,6 +278,87 @@ TEST_CASE("elements that are cast on the device travel in their stored type") {
   CHECK(bytes_for(dtype_kind::int8) == count);  // smaller: the host casts
   device.set_kernels(false);
   CHECK(bytes_for(dtype_kind::float64) == count * 8);
+}
+
+TEST_CASE("any box of an array whose chunks differ in size") {
+  const dims shape{70, 90};
+  const std::vector<std::int32_t> values = counting(shape);
+  for (int seed = 0; seed < rounds / 4; ++seed) {
+    CAPTURE(seed);
+    random_source random(static_cast<std::uint64_t>(seed));
+    fake_device device(random());
+    device.set_kernels(seed % 2 == 0);
+    array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {30, 35});
+    metadata.edges = {{{{30, 2}, {10, 1}}}, {{{20, 1}, {35, 2}}}};
+    if (seed % 3 == 0) metadata.codecs.push_back(zstd_spec());
+    if (seed % 5 == 0) metadata.codecs[0] = bytes_spec("big");
+    const array source = made_array(memory_store(), metadata, view_of(values, shape));
+    selection part = random_selection(random, shape);
+    part.step = {1, 1};
+    part.shape = {std::min(part.shape[0], shape[0] - part.offset[0]),
+                  std::min(part.shape[1], shape[1] - part.offset[1])};
+    context how;
+    how.limit.memory = std::size_t{600} << 10;  // one slot
+    how = with_scratch(how);
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(element_count(part.shape).value()));
+    source.read(part, view_of(expected, part.shape)).value();
+    device_tensor<std::int32_t> into(fake_space{&device}, {expected.size()});
+    const mutable_tensor_view<fake_space> view{
+        reinterpret_cast<std::byte*>(into.data()), dtype_kind::int32, part.shape,
+        row_major_strides(part.shape, 4),          into.get_space(),  {}};
+    read_to_device(source, part, view, {.how = &how}).value();
+    CHECK(into.download() == expected);
+  }
+}
+
+TEST_CASE("bytes that no kernel can swap are swapped by the host") {
+  fake_device device(9);
+  const dims shape{64, 64};
+  const std::vector<std::int32_t> values = counting(shape);
+  array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {16, 64});
+  metadata.codecs = {bytes_spec("big")};
+  const array source = made_array(memory_store(), metadata, view_of(values, shape));
+  const device_block block({&device, 0}, values.size() * 4);
+  const mutable_tensor_view<no_swap_space> view{block.data, dtype_kind::int32, shape,
+                                                {256, 4},   {{&device, 0}},    {}};
+  std::uint64_t told = 0;
+  context how;
+  how.progress = [&](const progress_event& at) { told = at.bytes_done; };
+  how = with_scratch(how);
+  read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+  CHECK(block.download() == bytes_of(values));
+  CHECK(told == values.size() * 4);  // what is read again is not counted again
+}
+
+TEST_CASE("pieces that are read at a time have a chunk for each thread") {
+  // 8 MiB in 32 chunks of 256 KiB, four slots of 4 MiB: for 32 threads there are eight chunks in a
+  // piece, where one thread reads two pieces for each slot.
+  const dims shape{32, 65'536};
+  array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {1, 65'536});
+  metadata.codecs.push_back(zstd_spec());
+  const std::vector<std::int32_t> values = counting(shape);
+  const array source = made_array(memory_store(), metadata, view_of(values, shape));
+  const auto copies = [&](unsigned threads) {
+    const thread_pool pool(threads);
+    fake_device device(10);
+    context how;
+    how.limit.memory = std::size_t{128} << 20;
+    how.executor = pool.executor();
+    how = with_scratch(how);
+    device_tensor<std::int32_t> into(fake_space{&device}, {values.size()});
+    const mutable_tensor_view<fake_space> view{reinterpret_cast<std::byte*>(into.data()),
+                                               dtype_kind::int32,
+                                               shape,
+                                               row_major_strides(shape, 4),
+                                               into.get_space(),
+                                               {}};
+    read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+    const std::uint64_t out = device.copies();
+    CHECK(into.download() == values);
+    return out;
+  };
+  CHECK(copies(1) == 8);
+  CHECK(copies(32) == 4);
 }
 
 TEST_CASE("zero in every element, and in nothing between them") {

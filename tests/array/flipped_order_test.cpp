@@ -49,6 +49,17 @@ TEST_CASE("every byte comes as it is stored, and the fill value as if it were") 
   }
 }
 
+TEST_CASE("the order is found behind a transposition, and in shards within shards") {
+  for (const std::string_view order : {"little", "big"}) {
+    array_metadata metadata = raw_metadata(dtype_kind::int16, {8, 8}, {8, 8});
+    metadata.codecs = {transpose_spec({1, 0}), bytes_spec(order)};
+    metadata = sharded_metadata(sharded_metadata(metadata, {2, 2}), {4, 4});
+    const array stored = array::create(memory_store(), key_of("a"), metadata).value();
+    CHECK(detail::has_flipped_order(stored) == (order == "big"));
+    CHECK(detail::in_flipped_order(stored).has_value() == (order == "big"));
+  }
+}
+
 TEST_CASE("complex numbers have two parts") {
   array_metadata metadata = raw_metadata(dtype_kind::complex64, {2}, {2});
   const array stored = made(metadata, "big");
@@ -72,6 +83,8 @@ TEST_CASE("nothing where there is nothing to reverse, or values are worked on be
   const auto rounded = array::create(memory_store(), key_of("a"), metadata, how);
   if (rounded) CHECK_FALSE(detail::in_flipped_order(*rounded));
   CHECK_FALSE(detail::declare_native(metadata.codecs));
+  CHECK_FALSE(detail::makes_other_order(sharding_config::name, node()).value_or(true));
+  CHECK_FALSE(detail::makes_other_order("bytes", node()).value_or(true));
   std::vector<codec_spec> fields{
       {"bytes", node::object{{"endian", "big"}, {"field_endian", node::array{"big"}}}}};
   CHECK_FALSE(detail::declare_native(fields));

@@ -4,9 +4,9 @@
 #include <zarrpoint/checkpoint/load_target.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 
 #include "support/fake_device.hpp"
+#include "support/recording_store.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,31 +21,24 @@ using namespace zarrpoint_test;
 
 namespace {
 
-/// A space whose handles cannot be compared: a whole device is one stream to a batch.
-struct plain_space : fake_space {
-  static constexpr const char* name = "plain";
-  friend bool operator==(const plain_space&, const plain_space&) = delete;
-};
-static_assert(device_space<plain_space> && !std::equality_comparable<plain_space>);
-
 /// `count` vectors of `length` int32, and targets for them in memory of a device.
-template <class Space>
 struct batch {
-  memory_store store;
-  std::vector<mutable_tensor_view<Space>> views;
+  recording_store store;
+  std::vector<mutable_tensor_view<fake_space>> views;
   std::vector<load_target> targets;
 
-  batch(std::size_t count, std::size_t length) {
+  batch(std::size_t count, std::size_t length) : batch(std::vector<std::size_t>(count, length)) {}
+  explicit batch(const std::vector<std::size_t>& lengths, const save_options& options = {}) {
     std::deque<std::vector<std::int32_t>> values;
     std::vector<leaf> leaves;
-    for (std::size_t i = 0; i < count; ++i) {
-      values.emplace_back(length, static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      values.emplace_back(lengths[i], static_cast<std::int32_t>(i));
       leaves.emplace_back(std::to_string(i), values.back());
     }
-    save(store, leaves).value();
+    save(store, leaves, options).value();
   }
-  void add(const Space& space, std::size_t length, index_t stride = 4) {
-    mutable_tensor_view<Space> view{
+  void add(const fake_space& space, std::size_t length, index_t stride = 4) {
+    mutable_tensor_view<fake_space> view{
         space.owner->allocate(length * static_cast<std::size_t>(stride)),
         dtype_kind::int32,
         {static_cast<index_t>(length)},
@@ -59,12 +52,12 @@ struct batch {
     std::vector<const detail::bound_target*> bound;
     bound.reserve(targets.size());
     for (const load_target& one : targets) bound.push_back(&one.bound());
-    return detail::device_batch<Space>({from, {}, bound}).run();
+    return detail::device_batch<fake_space>({from, {}, bound}).run();
   }
   /// Whether every element of every target is its number.
   bool is_right() const {
     for (std::size_t i = 0; i < views.size(); ++i) {
-      const mutable_tensor_view<Space>& view = views[i];
+      const mutable_tensor_view<fake_space>& view = views[i];
       const auto length = static_cast<std::size_t>(view.shape[0]);
       std::vector<std::int32_t> got(length);
       view.space
@@ -84,7 +77,7 @@ struct batch {
 
 TEST_CASE("what fits a slot goes together; large and strided tensors go alone") {
   fake_device device(1);
-  batch<fake_space> many(40, 1000);
+  batch many(40, 1000);
   context how;
   how.limit.memory = std::size_t{4} << 20;  // slots of 128 KiB
   const checkpoint from = open(many.store, how).value();
@@ -95,26 +88,84 @@ TEST_CASE("what fits a slot goes together; large and strided tensors go alone") 
   CHECK(device.count().kernels.move == 1);
 }
 
-TEST_CASE("handles that cannot be compared share one stream") {
-  fake_device device(1);
-  device.set_kernels(false);
-  batch<plain_space> many(20, 10);
-  const checkpoint from = open(many.store).value();
-  for (std::size_t i = 0; i < 20; ++i) many.add({{&device, device.new_stream()}}, 10);
-  many.load(from).value();
-  CHECK(many.is_right());
-  batch<fake_space> apart(20, 10);
-  fake_device other(2);
-  const checkpoint from_apart = open(apart.store).value();
-  for (std::size_t i = 0; i < 20; ++i) apart.add({&other, i % 2 == 0 ? 0 : other.new_stream()}, 10);
-  apart.load(from_apart).value();
+TEST_CASE("tensors of different streams share nothing") {
+  fake_device device(2);
+  batch apart(20, 10);
+  const checkpoint from = open(apart.store).value();
+  for (std::size_t i = 0; i < 20; ++i)
+    apart.add({&device, i % 2 == 0 ? 0 : device.new_stream()}, 10);
+  apart.load(from).value();
   CHECK(apart.is_right());
-  CHECK(other.count().kernels.scatter == 1);  // of stream 0; the others are alone on theirs
+  CHECK(device.count().kernels.scatter == 1);  // of stream 0; the others are alone on theirs
+}
+
+TEST_CASE("tensors up to a quarter of a slot share it, whose chunks are read at a time") {
+  // Slots of 4 MiB; tensors of 600 KiB in chunks of 100 KiB, and among them some of 4 KB.
+  const thread_pool pool(4);
+  context how;
+  how.limit.memory = std::size_t{128} << 20;
+  how.executor = pool.executor();
+  const save_options options{
+      .rules = {{.chunk_shape = dims{25'600}, .shard_shape = dims{153'600}}}};
+  std::vector<std::size_t> lengths(12, 153'600);
+  lengths.insert(lengths.end(), 12, 1000);
+  for (const bool has_kernels : {false, true}) {
+    fake_device device(3);
+    device.set_kernels(has_kernels);
+    batch many(lengths, options);
+    const checkpoint from = open(many.store, how).value();
+    for (const std::size_t length : lengths) many.add({&device, 0}, length);
+    many.store->opens = 0;
+    many.load(from).value();
+    CHECK(many.store->opens == lengths.size());  // each shard once
+    CHECK(device.pinned_ranges() <= 2);          // 7.2 MB: that many slots were filled
+    const auto count = device.count();
+    CHECK(count.kernels.scatter == (has_kernels ? 1 : 0));
+    CHECK(count.copies == (has_kernels ? 13 : 24));
+    CHECK(count.kernels.move == 0);
+    CHECK(many.is_right());
+  }
+}
+
+TEST_CASE("what a kernel is to cast or to swap goes alone, unless it is small") {
+  fake_device device(4);
+  recording_store store;
+  const std::vector<float> large(100'000, 1.5F);
+  const std::vector<float> little{1, 2};
+  save(store, {{"a", large}, {"b", large}, {"c", little}, {"d", little}}).value();
+  const checkpoint from = open(store).value();
+  device_tensor<double> a({&device, 0}, {large.size()});
+  device_tensor<float> b({&device, 0}, {large.size()});
+  device_tensor<double> c({&device, 0}, {2});
+  device_tensor<float> d({&device, 0}, {2});
+  const std::vector<load_target> targets{{"a", a}, {"b", b}, {"c", c}, {"d", d}};
+  std::vector<const detail::bound_target*> bound;
+  for (const load_target& one : targets) bound.push_back(&one.bound());
+  const load_options options{.cast = true};
+  detail::device_batch<fake_space>({from, options, bound}).run().value();
+  CHECK(device.count().kernels.cast == 1);
+  CHECK(device.count().kernels.scatter == 1);
+  CHECK(a.download() == std::vector<double>(large.size(), 1.5));
+  CHECK(b.download() == large);
+  CHECK(c.download() == std::vector<double>{1, 2});
+  CHECK(d.download() == little);
+  CHECK((a.loaded() && b.loaded() && c.loaded() && d.loaded()));
+  // One that fails afterwards takes nothing from those that shared the slot.
+  for (const load_target& one : targets) one.bound().mark(false);
+  recording_store::bytes damaged = store.at("a/c/0");
+  damaged[100] ^= std::byte{1};
+  store.set("a/c/0", std::move(damaged));
+  const result<void> failed = detail::device_batch<fake_space>({from, options, bound}).run();
+  REQUIRE_FALSE(failed);
+  CHECK(failed.failure().code == errc::corrupt);
+  CHECK(failed.failure().message.find("load \"a\"") == 0);
+  CHECK((!a.loaded() && b.loaded() && c.loaded() && d.loaded()));
+  CHECK(device.due_operations() == 0);
 }
 
 TEST_CASE("a device without room for the staged copy gets the tensors one by one") {
   fake_device device(1, 20 * 4000 + 1000);
-  batch<fake_space> many(20, 1000);
+  batch many(20, 1000);
   const checkpoint from = open(many.store).value();
   for (std::size_t i = 0; i < 20; ++i) many.add({&device, 0}, 1000);
   many.load(from).value();
@@ -127,7 +178,7 @@ TEST_CASE("several devices at a time, with slots of their own") {
   const thread_pool pool(4);
   fake_device first(1, std::size_t{64} << 20, 0);
   fake_device second(2, std::size_t{64} << 20, 1);
-  batch<fake_space> many(12, 100'000);
+  batch many(12, 100'000);
   context how;
   how.executor = pool.executor();
   how.limit.memory = std::size_t{600} << 10;  // one slot each
@@ -142,7 +193,7 @@ TEST_CASE("several devices at a time, with slots of their own") {
 TEST_CASE("a late failure is that of the tensors it belongs to") {
   fake_device device(1);
   device.set_kernels(false);
-  batch<fake_space> many(3, 100);
+  batch many(3, 100);
   const checkpoint from = open(many.store).value();
   many.add({&device, 0}, 100);
   many.add({&device, device.new_stream()}, 100);

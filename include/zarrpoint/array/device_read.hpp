@@ -64,6 +64,14 @@ class device_read {
   device_read(const device_read&) = delete;
   device_read& operator=(const device_read&) = delete;
 
+  /// Whether the device itself has work with such elements, once their bytes are there.
+  static bool computes(const array& from, const mutable_tensor_view<Space>& into) {
+    if (!has_kernels(into.space)) return false;
+    const dtype& stored = from.spec().type;
+    if (stored == into.type) return detail::has_flipped_order(from);
+    return stored.size() <= into.type.size();
+  }
+
   /// At most so many pieces at a time; without it as many as the ring has slots.
   void limit_workers(unsigned most) noexcept { most_workers_ = std::max(most, 1U); }
 
@@ -75,12 +83,20 @@ class device_read {
     ZARRPOINT_CHECK(named(check(part, from_.spec().shape)));
     progress_meter own(options_.meter != nullptr ? progress_callback() : how_.progress, "read",
                        byte_count(part.shape, stored_.size()).value_or(0));
+    progress_meter unseen(progress_callback(), "read", 0);
     progress_meter* const callers = options_.meter;
     if (callers == nullptr) options_.meter = &own;
     part_ = part;
     cut();
     const auto read = [this](std::size_t i) { return read_piece(pieces_.at(i)); };
-    auto started = run(pieces_.size(), read, [this] { return flip(); });
+    const auto turn = [this] { return flip(); };
+    auto started = run(pieces_.size(), read, turn);
+    if (!started && flip_refused_) {  // by kernels that do not know the size: the host does it
+      flipped_.reset();
+      flip_refused_ = false;
+      options_.meter = &unseen;
+      started = run(pieces_.size(), read, turn);
+    }
     options_.meter = callers;
     return started;
   }
@@ -138,12 +154,17 @@ class device_read {
     const array_layout& layout = source().layout();
     const bool whole_chunks =
         !layout.chain().is_raw() || (options_.checksums && options_.expected != nullptr);
-    // Some pieces for each slot, so that reading and copying overlap, but none too small.
-    constexpr std::size_t least = std::size_t{1} << 20;
+    // Some pieces for each slot, so that reading and copying overlap, but none too small: those
+    // that are read at a time have a chunk for each thread.
+    const std::size_t slots = delivery_.ring().slots();
     const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
-    const std::size_t share = bytes / (2 * delivery_.ring().slots());
-    const std::size_t wanted = std::min(std::max(share, least), slot_bytes());
     const dims unit = layout.grid().inner_shape;
+    const std::size_t chunk =
+        std::min(byte_count(unit, element_bytes()).value_or(SIZE_MAX), slot_bytes());
+    const std::size_t chunks = (how_.executor.concurrency() + slots - 1) / slots;
+    const std::size_t least =
+        std::max(std::size_t{1} << 20, chunk * std::min<std::size_t>(chunks, slot_bytes() / chunk));
+    const std::size_t wanted = std::min(std::max(bytes / (2 * slots), least), slot_bytes());
     pieces_ = piece_grid::make(part_, unit, element_bytes(), wanted);
     piece_bytes_ = byte_count(pieces_.largest(), element_bytes()).value_or(SIZE_MAX);
     if (piece_bytes_ <= slot_bytes() || whole_chunks) return;
@@ -161,11 +182,15 @@ class device_read {
   const array& source() const noexcept { return flipped_ ? *flipped_ : from_; }
 
   /// Numbers that were read in the other byte order become what they are.
-  result<void> flip() const {
+  result<void> flip() {
     if constexpr (kernel_space<Space>) {
-      if (flipped_) return named(delivery_.swap_bytes());
+      if (!flipped_) return {};
+      const result<void> swapped = named(delivery_.swap_bytes());
+      flip_refused_ = !swapped && swapped.failure().code == errc::unsupported;
+      return swapped;
+    } else {
+      return {};
     }
-    return {};
   }
 
   /// Calls `f` for each piece, at last `finish`, and records the event that stands for all of it.
@@ -278,6 +303,7 @@ class device_read {
   const dtype stored_;
   std::atomic<bool> casts_;
   std::optional<array> flipped_;  // when the device is to reverse the bytes of numbers
+  bool flip_refused_ = false;
   unsigned most_workers_ = UINT_MAX;
   selection part_;
   piece_grid pieces_;

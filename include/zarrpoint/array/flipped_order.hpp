@@ -15,11 +15,35 @@
 
 namespace zarrpoint::inline v0::detail {
 
+/// Whether the configuration of a codec `bytes` is that of the byte order that is not this
+/// machine's.
+inline bool is_other_order(const node& configuration) {
+  const node* const order = configuration.find("endian");
+  const std::string* const text = order == nullptr ? nullptr : order->if_string();
+  return text != nullptr && *text == (native_endian == endian::little ? "big" : "little") &&
+         configuration.find("field_endian") == nullptr;
+}
+
+/// Whether the first codec that minds the order of bytes makes them of the other one; nothing when
+/// that is left to the next codec.
+inline std::optional<bool> makes_other_order(std::string_view name, const node& configuration) {
+  if (name == "transpose") return std::nullopt;
+  if (name != sharding_config::name) return name == "bytes" && is_other_order(configuration);
+  const node* const codecs = configuration.find("codecs");
+  if (codecs == nullptr || codecs->if_array() == nullptr) return false;
+  for (const node& codec : *codecs->if_array()) {
+    const node* const inner = codec.find("name");
+    const node* const members = codec.find("configuration");
+    if (inner == nullptr || inner->if_string() == nullptr || members == nullptr) return false;
+    if (const auto told = makes_other_order(*inner->if_string(), *members)) return told;
+  }
+  return false;
+}
+
 /// Declares bytes of the other order than this machine's to be of its own. False when they are not
 /// such bytes, or when a codec before that works on the values of elements.
 template <class = void>
 bool declare_native(std::vector<codec_spec>& codecs) {
-  constexpr bool is_little = native_endian == endian::little;
   for (codec_spec& one : codecs) {
     if (one.name == "transpose") continue;
     if (one.name == sharding_config::name) {
@@ -30,14 +54,21 @@ bool declare_native(std::vector<codec_spec>& codecs) {
       one = *std::move(spec);
       return true;
     }
-    if (one.name != "bytes") return false;
-    const node* const order = one.configuration.find("endian");
-    if (order == nullptr || order->if_string() == nullptr ||
-        *order->if_string() != (is_little ? "big" : "little") ||
-        one.configuration.find("field_endian") != nullptr)
-      return false;
-    one.configuration.set("endian", is_little ? "little" : "big");
+    if (one.name != "bytes" || !is_other_order(one.configuration)) return false;
+    one.configuration.set("endian", native_endian == endian::little ? "little" : "big");
     return true;
+  }
+  return false;
+}
+
+/// Whether an array's numbers are stored in the byte order that is not this machine's. Cheap: each
+/// read to a device asks.
+template <class = void>
+bool has_flipped_order(const array& of) {
+  const dtype& type = of.spec().type;
+  if (!type.is_number() || type.scalar_size() < 2) return false;
+  for (const codec_spec& one : of.metadata().codecs) {
+    if (const auto told = makes_other_order(one.name, one.configuration)) return *told;
   }
   return false;
 }
@@ -47,10 +78,10 @@ bool declare_native(std::vector<codec_spec>& codecs) {
 /// stored so, and where more than the bytes themselves depends on the order.
 template <class = void>
 std::optional<array> in_flipped_order(const array& of) {
-  const dtype& type = of.spec().type;
-  const std::size_t size = type.scalar_size();
+  if (!has_flipped_order(of)) return std::nullopt;
+  const std::size_t size = of.spec().type.scalar_size();
   array_metadata metadata = of.metadata();
-  if (!type.is_number() || size < 2 || !declare_native(metadata.codecs)) return std::nullopt;
+  if (!declare_native(metadata.codecs)) return std::nullopt;
   const bytes_view fill = metadata.fill_element();
   std::vector<std::byte> reversed(fill.begin(), fill.end());
   for (std::size_t i = 0; i + size <= reversed.size(); i += size)
