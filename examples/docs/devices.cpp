@@ -35,12 +35,15 @@ Tensor load_weights(const std::string& path, const zp::place<zp::space_of_t<Tens
 bool two_places(const std::string& path) {
   zp::save(path, {{"w", numbers(1)}}).value();
 
-  const auto here = load_weights<std::vector<float>>(path, {});
-
   const zp::cuda::stream stream = zp::cuda::stream::make(0).value();  // of device 0
+  const zp::checkpoint ckpt = zp::open(path).value();
+  const auto weight = ckpt.load<zp::cuda::tensor<float>>("w", {.space = stream.space()}).value();
+
+  const auto here = load_weights<std::vector<float>>(path, {});
   const auto there = load_weights<zp::cuda::tensor<float>>(path, {.space = stream.space()});
 
-  return there.loaded() && there.download().value() == here && here == numbers(1);
+  return weight.loaded() && weight.download().value() == here && there.loaded() &&
+         there.download().value() == here && here == numbers(1);
 }
 
 bool into_memory_of_mine(const std::string& path) {
@@ -84,8 +87,8 @@ bool whatever_is_there(const std::string& path) {
   zp::save(path, {{"w", numbers(1)}, {"step", 1200}}).value();
 
   using types = zp::default_types::with<zp::bind<zp::cuda::tensor_any>>;  // arrays; scalars as ever
-  const zp::place<zp::cuda::device_space> gpu{.space = stream.space()};
-  const auto leaves = zp::load_all<types>(zp::open(path).value(), {}, gpu).value();
+  const auto leaves =
+      zp::load_all<types>(zp::open(path).value(), {}, {.space = stream.space()}).value();
   const auto& w = std::get<zp::cuda::tensor_any>(leaves.at("w"));
 
   return w.loaded() && w.type() == zp::dtype_kind::float32 && w.shape() == zp::dims{6000};

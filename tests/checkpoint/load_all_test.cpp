@@ -84,13 +84,17 @@ TEST_CASE("tensors come to a device by naming their type and their place") {
   const place<fake_space> where{.space = {&device, device.new_stream()}};
   {
     const checkpoint from = open(saved()).value();
-    const auto leaves = load_all<types>(from, {}, where).value();
+    const auto leaves = load_all<types>(from, {}, {.space = where.space}).value();
     const auto& w = std::get<on_device>(leaves.at("layers/w"));
     CHECK(w.download() == std::vector<float>{1, 2, 3});
     CHECK(w.loaded());
     CHECK(w.get_space() == where.space);
     CHECK(std::get<tensor>(leaves.at("layers/b")).type() == dtype_kind::bfloat16);
     CHECK(std::get<std::string>(leaves.at("note")) == "warm");
+    const auto one = from.load<on_device>("layers/w", {.space = where.space}).value();
+    CHECK(one.download() == std::vector<float>{1, 2, 3});
+    CHECK(one.get_space() == where.space);
+    CHECK(std::get<on_device>(load_all<types>(from, {}, where).value().at("layers/w")).loaded());
     // The same by a cast, together with a place for what comes to the host.
     limited_resource counted(SIZE_MAX);
     const load_options options{.rules = {{.cast = dtype(dtype_kind::float32)}}};
@@ -102,7 +106,11 @@ TEST_CASE("tensors come to a device by naming their type and their place") {
             .value();
     CHECK(std::get<on_device>(cast.at("a")).download() == std::vector<float>{0.5F});
     CHECK(std::get<on_device>(cast.at("b")).download() == std::vector<float>{3});
-    const auto placed = load_all(from, {}, place<host_space>{&counted, {}}).value();
+    // Braces go where their members are.
+    const auto cast_by_name = from.load<std::vector<double>>("layers/w", {.cast = true}).value();
+    CHECK(cast_by_name == std::vector<double>{1, 2, 3});
+    CHECK(from.load<std::vector<float>>("layers/w", {.resource = &counted}, {.verify = false}));
+    const auto placed = load_all(from, {}, {.resource = &counted}).value();
     CHECK(counted.in_use() >= 12);
   }
   CHECK(device.live_allocations() == 0);

@@ -121,14 +121,13 @@ class checkpoint {
     }
   }
 
-  /// The same in a place that the caller names: memory of a resource, or of a device, on whose
-  /// stream all is done. `load` returns when the elements are there.
-  template <class T, class Space>
-  result<T> load(std::string_view name, const place<Space>& where,
+  /// The same in a place that the caller names, such as `{.space = stream.space()}`: memory of a
+  /// resource, or of a device, on whose stream all is done. `load` returns when the elements are
+  /// there.
+  template <class T>
+  result<T> load(std::string_view name, const place<space_of_t<T>>& where,
                  const load_options& options = {}) const {
     detail::require_loadable<T>();
-    static_assert(std::is_same_v<Space, space_of_t<T>>,
-                  "zarrpoint: a place in another memory space than that of the type to load");
     return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<T> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       return load_from<T, handler_of<T>>(leaf, source, options, where);

@@ -128,6 +128,25 @@ class all_loader {
 
 }  // namespace detail
 
+namespace detail {
+
+/// The first memory space on a device in which an entry of a registry makes values, or the host's.
+template <class Registry>
+struct placed_space;
+template <>
+struct placed_space<registry<>> {
+  using type = host_space;
+};
+template <class Entry, class... More>
+struct placed_space<registry<Entry, More...>> : placed_space<registry<More...>> {};
+template <class Entry, class... More>
+  requires(device_space<typename Entry::handler::space>)
+struct placed_space<registry<Entry, More...>> {
+  using type = typename Entry::handler::space;
+};
+
+}  // namespace detail
+
 /// Every leaf of a checkpoint, as the type that `Registry` gives for its stored kind and dtype: a
 /// map from names to variants. Leaves are loaded in parallel; values in memory spaces of `where`
 /// are made in these places, and what goes to devices is there when this returns. Errors:
@@ -135,10 +154,23 @@ class all_loader {
 /// then the first by name, those of `checkpoint::load`, and `unsupported` for a leaf that no entry
 /// of the registry restores.
 template <class Registry = default_types, class... Spaces>
+  requires(sizeof...(Spaces) != 1 ||
+           !(std::is_same_v<Spaces, typename detail::placed_space<Registry>::type> && ...))
 result<std::map<std::string, typename Registry::value>> load_all(const checkpoint& from,
                                                                  const load_options& options = {},
                                                                  const place<Spaces>&... where) {
   return detail::all_loader<Registry, Spaces...>(from, options, where...).run();
+}
+
+/// The same with one place, which may be in braces, such as `{.space = stream.space()}`: on the
+/// device for which the registry has a type, or on the host when it has none.
+template <class Registry = default_types>
+result<std::map<std::string, typename Registry::value>> load_all(
+    const checkpoint& from, const load_options& options,
+    const place<typename detail::placed_space<Registry>::type>& where) {
+  return detail::all_loader<Registry, typename detail::placed_space<Registry>::type>(from, options,
+                                                                                     where)
+      .run();
 }
 
 }  // namespace zarrpoint::inline v0
