@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -270,11 +272,68 @@ TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
   CHECK(ring_of(kept, fake_space{&second}, memory, SIZE_MAX) != one);
 
   const auto sizes = [&](std::size_t budget) {
-    const ring_options out = ring_within(budget, memory);
+    const ring_options out = ring_within(budget / 8, memory);
     return std::vector<std::size_t>{out.slots, out.slot_bytes / kib};
   };
   CHECK(sizes(std::size_t{64} << 20) == std::vector<std::size_t>{4, 2048});
   CHECK(sizes(std::size_t{2} << 20) == std::vector<std::size_t>{4, 64});
   CHECK(sizes(std::size_t{1} << 20) == std::vector<std::size_t>{2, 64});
   CHECK(sizes(1000) == std::vector<std::size_t>{1, 64});
+}
+
+TEST_CASE("ring_of: the rings of all devices together take an eighth of the budget") {
+  for (const std::size_t budget : {16 * kib, 256 * kib, 12288 * kib, 65536 * kib}) {
+    CAPTURE(budget);
+    limited_resource memory(SIZE_MAX);
+    std::deque<fake_device> devices;
+    {
+      kept_objects kept;
+      std::vector<std::shared_ptr<ring>> rings;
+      std::vector<ring::slot> all;
+      for (int i = 0; i < 8; ++i) {
+        devices.emplace_back(1, kib, i);
+        rings.push_back(ring_of(kept, fake_space{&devices.back()}, memory, budget));
+        CHECK(rings.back()->slot_bytes() >= 64 * kib);
+        if (i == 3) {  // the first ones have taken all there is when the others come
+          for (const auto& one : rings) {
+            while (auto slot = one->try_acquire()) all.push_back(*std::move(slot));
+          }
+        }
+      }
+      all.clear();
+      for (const auto& one : rings) CHECK(one->acquire());  // each has one at least
+      CHECK(memory.in_use() <= std::max(budget / 8 + 5 * 64 * kib, 8 * 64 * kib));
+      CHECK(memory.in_use() >= budget / 8 / 4 * 3);
+    }
+    CHECK(memory.in_use() == 0);
+  }
+}
+
+TEST_CASE("ring_of: what a ring has not taken, another may; and gets it back") {
+  const auto all = std::make_shared<ring_budget>(std::size_t{512} * kib);
+  fake_device device(1);
+  const fake_space space{&device};
+  const auto made = [&] {
+    ring_options sizes = all->add_ring(default_resource());
+    sizes.budget = all;
+    return std::make_unique<ring>(space, sizes);
+  };
+  auto one = made();
+  CHECK(one->slot_bytes() == 128 * kib);
+  auto other = made();
+  CHECK(other->slot_bytes() == 64 * kib);  // of 384 KiB that are left
+  std::vector<ring::slot> slots;
+  while (auto slot = one->try_acquire()) slots.push_back(*std::move(slot));
+  CHECK(slots.size() == 3);  // 64 KiB are left
+  std::vector<ring::slot> of_other;
+  while (auto slot = other->try_acquire()) of_other.push_back(*std::move(slot));
+  CHECK(of_other.size() == 2);
+  slots.clear();
+  one.reset();
+  while (auto slot = other->try_acquire()) of_other.push_back(*std::move(slot));
+  CHECK(of_other.size() == 4);
+  of_other.clear();
+  other.reset();
+  CHECK(all->take(std::size_t{512} * kib));
+  CHECK_FALSE(all->take(1));
 }

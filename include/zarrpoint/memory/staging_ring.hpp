@@ -15,15 +15,60 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
 
+class ring_budget;
+
 struct ring_options {
   std::size_t slots = 4;
   std::size_t slot_bytes = std::size_t{16} << 20;
-  memory_resource* resource = nullptr;  ///< null: `default_resource()`
+  memory_resource* resource = nullptr;            ///< null: `default_resource()`
+  std::shared_ptr<ring_budget> budget = nullptr;  ///< slots are taken from it; null: no bound
+  std::size_t put_by = 0;                         ///< taken already, for the first slot
+};
+
+/// The sizes of a ring that takes a share at most, but for one slot of 64 KiB.
+inline ring_options ring_within(std::size_t share, memory_resource& resource) {
+  constexpr std::size_t least = std::size_t{64} << 10;
+  ring_options out{.resource = &resource};
+  out.slot_bytes = std::clamp(share / out.slots / least * least, least, out.slot_bytes);
+  out.slots = std::clamp<std::size_t>(share / out.slot_bytes, 1, out.slots);
+  return out;
+}
+
+/// What several rings may take of the host's memory together. Thread-safe.
+class ring_budget {
+ public:
+  explicit ring_budget(std::size_t most) : left_(most) {}
+
+  /// The sizes of one more ring within what is left, and its first slot put by: the ring has that
+  /// in any case.
+  ring_options add_ring(memory_resource& resource) {
+    const std::lock_guard lock(mutex_);
+    ring_options out = ring_within(left_, resource);
+    out.put_by = std::min(out.slot_bytes, left_);
+    left_ -= out.put_by;
+    return out;
+  }
+  /// False if there is not that much left.
+  bool take(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+  void give_back(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    left_ += bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t left_;
 };
 
 /// A few blocks of host memory by way of which bytes go to a device and come from it, used again
@@ -37,6 +82,7 @@ class staging_ring {
   struct block {
     buffer memory;
     bool pinned = false;
+    std::optional<std::size_t> taken;           ///< of the budget
     std::optional<typename Space::event> last;  ///< of the copies that may still use it
   };
 
@@ -90,6 +136,8 @@ class staging_ring {
       : space_(space),
         slot_bytes_(std::max<std::size_t>(options.slot_bytes, 1)),
         resource_(options.resource == nullptr ? &default_resource() : options.resource),
+        budget_(options.budget),
+        put_by_(options.put_by),
         blocks_(std::max<std::size_t>(options.slots, 1)) {
     for (block& one : blocks_) unmade_.push_back(&one);
   }
@@ -101,7 +149,9 @@ class staging_ring {
     for (block& one : blocks_) {
       if (one.last) static_cast<void>(space_.wait(*one.last));
       if (one.pinned) space_.unpin(one.memory.bytes());
+      if (one.taken) budget_->give_back(*one.taken);
     }
+    if (budget_ != nullptr) budget_->give_back(put_by_.value_or(0));
   }
 
   /// Waits until a block is free and what used it last is done. Errors: `resource_limit` when there
@@ -196,8 +246,24 @@ class staging_ring {
     return happened && !*happened;
   }
 
+  /// Takes a block's bytes from the budget. A block that then finds no memory keeps them.
+  result<void> take(block& one) {
+    if (budget_ == nullptr || one.taken) return {};
+    const std::lock_guard lock(mutex_);
+    if (put_by_) {
+      one.taken = std::exchange(put_by_, std::nullopt);
+    } else if (budget_->take(slot_bytes_)) {
+      one.taken = slot_bytes_;
+    } else {
+      return error{errc::resource_limit, "no more than " + std::to_string(slot_bytes_) +
+                                             " bytes are left for staging blocks"};
+    }
+    return {};
+  }
+
   result<void> make(block& one) {
     const auto start = std::chrono::steady_clock::now();
+    ZARRPOINT_CHECK(take(one));
     ZARRPOINT_TRY(memory, buffer::allocate(slot_bytes_, *resource_, page));
     std::memset(memory.data(), 0, slot_bytes_);  // registration is slow for pages not there yet
     one.memory = std::move(memory);
@@ -231,6 +297,8 @@ class staging_ring {
   Space space_;
   std::size_t slot_bytes_;
   memory_resource* resource_;
+  std::shared_ptr<ring_budget> budget_;
+  std::optional<std::size_t> put_by_;  ///< taken from it, for the first block
   std::vector<block> blocks_;
   mutable std::mutex mutex_;
   std::condition_variable returned_;
@@ -240,23 +308,19 @@ class staging_ring {
   double pin_seconds_ = 0;
 };
 
-/// The sizes of a ring that takes at most an eighth of `budget`, but for one slot of 64 KiB.
-inline ring_options ring_within(std::size_t budget, memory_resource& resource) {
-  constexpr std::size_t least = std::size_t{64} << 10;
-  ring_options out{.resource = &resource};
-  const std::size_t share = budget / 8;
-  out.slot_bytes = std::clamp(share / out.slots / least * least, least, out.slot_bytes);
-  out.slots = std::clamp<std::size_t>(share / out.slot_bytes, 1, out.slots);
-  return out;
-}
-
-/// The ring of the space's device among kept objects, made when it is first asked for. `resource`
-/// must outlive `kept`.
+/// The ring of the space's device among kept objects, made when it is first asked for. All rings
+/// there share an eighth of `budget`: each has its first slot, and what is left goes to those who
+/// need it first. One that comes late may have one slot of 64 KiB, which it has in any case.
+/// `resource` must outlive `kept`.
 template <device_space Space>
 std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
                                              memory_resource& resource, std::size_t budget) {
+  const auto all =
+      kept.template get<ring_budget>(0, [&] { return std::make_shared<ring_budget>(budget / 8); });
   return kept.template get<staging_ring<Space>>(space.device(), [&] {
-    return std::make_shared<staging_ring<Space>>(space, ring_within(budget, resource));
+    ring_options sizes = all->add_ring(resource);
+    sizes.budget = all;
+    return std::make_shared<staging_ring<Space>>(space, sizes);
   });
 }
 
