@@ -14,8 +14,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -321,6 +325,35 @@ TEST_CASE("device shards: parts are whole units, a large unit goes through block
   how.scratch.reset();
   CHECK(small.in_use() == 0);
   CHECK(small.peak() <= (128 << 10) + 300 * 600);
+}
+
+TEST_CASE("device shards: as many parts are read at the same time as there are blocks") {
+  fake_machine machine(7);
+  const thread_pool pool(4);
+  const context how = with_scratch({.executor = pool.executor(),
+                                    .limit = {.memory = std::size_t{1} << 20},
+                                    .resource = &machine.memory(0)});
+  const shard_metadata about = rows_of(1, 2, {2000, 300});
+  const device_shard room = device_shard::with_room(machine.space(0), about);
+  const tensor values = values_of(about, 3);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int now = 0;
+  int most = 0;
+  REQUIRE(room.tensor_of.fill(
+      [&](const box& part, const mutable_host_view& into) -> result<void> {
+        std::unique_lock lock(mutex);
+        most = std::max(most, ++now);
+        changed.notify_all();
+        // The first waits for a second.
+        changed.wait_for(lock, std::chrono::seconds(60), [&] { return most >= 2; });
+        copy_elements(into, subview(values.view(), selection(part)));
+        --now;
+        return {};
+      },
+      how));
+  CHECK(most == 2);  // an eighth of 1 MiB is two blocks
+  CHECK(room.wrong(3) == "");
 }
 
 TEST_CASE("device shards: a load takes a few blocks of host memory, whatever the tensor takes") {

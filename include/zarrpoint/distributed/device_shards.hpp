@@ -7,6 +7,8 @@
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
+#include <zarrpoint/exec/byte_limiter.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/device_delivery.hpp>
 #include <zarrpoint/memory/device_source.hpp>
 #include <zarrpoint/memory/device_space.hpp>
@@ -25,7 +27,8 @@
 
 namespace zarrpoint::inline v0 {
 
-/// Puts the elements of a part of a local tensor into memory that the host can write.
+/// Puts the elements of a part of a local tensor into memory that the host can write. Parts of a
+/// tensor on a device may be asked for by several threads at the same time.
 using fill_function = std::function<result<void>(const box& part, const mutable_host_view& into)>;
 
 namespace detail {
@@ -84,13 +87,13 @@ result<void> read_all(element_source& from, const mutable_host_view& to) {
 }
 
 /// A local tensor on a device, filled part by part: each is read into a pinned block, and copied
-/// from there while the next one is read. The parts are whole units of the grid that is read from,
-/// as far as that goes; a unit larger than a block takes host memory of its size.
+/// from there while others are read. The parts are whole units of the grid that is read from, as
+/// far as that goes; a unit larger than a block takes host memory of its size.
 template <device_space Space>
 class device_filler {
  public:
   device_filler(const mutable_tensor_view<Space>& into, const context& how)
-      : to_(into, shared_ring(into.space, how)), resource_(how.scratch->resource()) {}
+      : to_(into, shared_ring(into.space, how)), how_(how) {}
 
   /// `place`: where the tensor lies in the grid of `unit`. When it returns all is there, or, after
   /// an error, nothing under way. Errors: those of `read`, of the space, `unsupported` for strings,
@@ -108,18 +111,22 @@ class device_filler {
     ZARRPOINT_CHECK(to_.check());
     stream_guard<Space> guard(into.space);
     ZARRPOINT_CHECK(into.space.follow(into.ready));
-    // Some parts for each block, so that reading and copying overlap, but none too small.
-    constexpr std::size_t least = std::size_t{1} << 20;
+    // Some parts for each block, so that reading and copying overlap, but none so small that it
+    // has too few inner chunks for all threads.
+    constexpr std::size_t least = std::size_t{4} << 20;
     const std::size_t share = bytes / (2 * to_.ring().slots());
     const piece_grid parts =
         piece_grid::make(place, unit, size_, std::min(std::max(share, least), slot));
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const box part = parts.at(i);
-      ZARRPOINT_TRY(part_bytes, byte_count(part.shape, size_));
-      ZARRPOINT_CHECK(part_bytes <= slot
-                          ? deliver(part, [&](const auto& host) { return read(part, host); })
-                          : fill_large(part, read));
-    }
+    const auto workers = static_cast<unsigned>(to_.ring().slots());
+    ZARRPOINT_CHECK(parallel_for(how_.executor, parts.size(),
+                                 [&](std::size_t i) -> result<void> {
+                                   const box part = parts.at(i);
+                                   ZARRPOINT_TRY(part_bytes, byte_count(part.shape, size_));
+                                   if (part_bytes > slot) return fill_large(part, part_bytes, read);
+                                   return deliver(
+                                       part, [&](const auto& host) { return read(part, host); });
+                                 },
+                                 {.max_workers = workers, .stop = how_.stop}));
     return guard.finish();
   }
 
@@ -129,8 +136,21 @@ class device_filler {
     return to_.deliver(part, to_.target().type, fill);
   }
 
-  result<void> fill_large(const box& part, const fill_function& read) const {
-    ZARRPOINT_TRY(whole, tensor::make({to_.target().type, part.shape}, resource_));
+  /// Bounds the memory of parts larger than a block, of all tensors that share scratch memory.
+  struct large_part_limiter : byte_limiter {
+    using byte_limiter::byte_limiter;
+  };
+
+  result<void> fill_large(const box& part, std::size_t bytes, const fill_function& read) const {
+    scratch_pool& scratch = *how_.scratch;
+    const auto limiter = scratch.kept().template get<large_part_limiter>(0, [&] {
+      return std::make_shared<large_part_limiter>(
+          std::min(scratch.limiter().limit(), std::max<std::size_t>(how_.limit.memory / 4, 1)));
+    });
+    // Others that need as much wait; nobody who waits for this holds what this waits for.
+    ZARRPOINT_TRY(granted, limiter->acquire(bytes, how_.stop));
+    const byte_limiter::reservation held = std::move(granted);
+    ZARRPOINT_TRY(whole, tensor::make({to_.target().type, part.shape}, scratch.resource()));
     ZARRPOINT_CHECK(read(part, whole.mutable_view()));
     const dims one(part.rank(), 1);
     const piece_grid blocks =
@@ -148,7 +168,7 @@ class device_filler {
   }
 
   device_delivery<Space> to_;
-  memory_resource& resource_;
+  context how_;
   std::size_t size_ = to_.target().type.size();
 };
 

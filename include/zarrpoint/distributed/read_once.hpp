@@ -225,14 +225,18 @@ class once_reader {
     ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
     message out;
     const tensor_spec spec = tensor.metadata().data_spec();
+    if (is_shared) {
+      if (spec.type.is_variable())
+        return error{errc::unsupported, "load " + in_quotes(tensor.key()) +
+                                            ": elements of variable length cannot be sent to "
+                                            "others"};
+      ZARRPOINT_TRY(size, byte_count(spec));
+      out.resize(size);  // parts come by several threads
+    }
     const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
       ZARRPOINT_CHECK(read_part_of_shard(reader_, *stored, tensor.metadata(), part, into));
-      if (!is_shared) return {};
-      if (into.type.is_variable())
-        return error{errc::unsupported, "elements of variable length cannot be sent to others"};
-      ZARRPOINT_TRY(size, byte_count(spec));
-      out.resize(size);
-      copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
+      if (is_shared)
+        copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
       return {};
     };
     ZARRPOINT_CHECK(

@@ -352,9 +352,9 @@ class sharded_tensor {
   }
 
   /// Has `read` put the elements into the value: all at once where the host can write, else part
-  /// by part, and from there to the device. The parts are whole `unit`s of the grid that is read
-  /// from, if it is given. Errors: `invalid_argument` for a value that is read-only, those of
-  /// `read` and of the memory space, `resource_limit`.
+  /// by part, by the threads of `how`, and from there to the device. The parts are whole `unit`s of
+  /// the grid that is read from, if it is given. Errors: `invalid_argument` for a value that is
+  /// read-only, those of `read` and of the memory space, `resource_limit`.
   result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const {
     if (!has_data()) return detail::bad_shard(metadata_, "it has no value to load into");
     return table_->fill(value_.get(), metadata_, {read, unit, with_scratch(how)});
