@@ -283,10 +283,17 @@ TEST_CASE("what a stream was asked for goes on when it is destroyed, until the d
   REQUIRE(space.fill(a.data, std::byte{7}, 64));
   REQUIRE(space.copy_to_host(host.data(), a.data, {.width = 64}));
   stream = zarrpoint::cuda::stream::make(0).value();
-  CHECK(zarrpoint_test::fake_cuda_device(1).due_operations() > 0);
-  CHECK(!zarrpoint::wait_for_stream(space));
-  CHECK(zarrpoint_test::fake_cuda_device(1).due_operations() == 0);
+  CHECK(fake_cuda_device(1).due_operations() > 0);
+  CHECK(!wait_for_stream(space));
+  CHECK(fake_cuda_device(1).due_operations() == 0);
   CHECK(host == bytes(64, std::byte{7}));
+
+  stream = zarrpoint::cuda::stream::make(1).value();
+  const cuda_space other = stream.space();
+  REQUIRE(other.copy_to_host(host.data(), a.data, {.width = 64}));
+  stream = zarrpoint::cuda::stream::make(0).value();
+  CHECK(!other.synchronize());
+  CHECK(fake_cuda_device(1).due_operations() == 0);
   cuda_space(2).drain();  // no such device
   int current = -1;
   REQUIRE(cudaGetDevice(&current) == cudaSuccess);

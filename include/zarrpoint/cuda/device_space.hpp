@@ -61,15 +61,17 @@ class device_space {
     ZARRPOINT_CHECK(usable("record of an event"));
     return event::record(device_, handle());
   }
-  /// Blocks until all that the stream was asked for is done.
+  /// Blocks until all that the stream was asked for is done, also when that is an error.
   result<void> synchronize() const {
-    return enqueue({device_, "wait for the stream"},
-                   [](cudaStream_t on) { return cudaStreamSynchronize(on); });
+    auto done = enqueue({device_, "wait for the stream"},
+                        [](cudaStream_t on) { return cudaStreamSynchronize(on); });
+    if (!done) drain();  // what a destroyed stream was asked for goes on
+    return done;
   }
   /// Blocks until all streams of the device are done, those that are destroyed among them.
   void drain() const noexcept {
     const device_scope scope(device_);
-    static_cast<void>(cudaDeviceSynchronize());
+    if (scope.status() == cudaSuccess) static_cast<void>(cudaDeviceSynchronize());
     static_cast<void>(cudaGetLastError());
   }
   result<void> follow(const event& e) const {
