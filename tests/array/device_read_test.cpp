@@ -53,7 +53,6 @@ struct no_swap_space : fake_space {
   result<void> swap_bytes(std::byte*, std::size_t, std::size_t) const {
     return error{errc::unsupported, "no such kernel"};
   }
-  friend bool operator==(const no_swap_space&, const no_swap_space&) = default;
 };
 static_assert(kernel_space<no_swap_space>);
 

@@ -97,6 +97,7 @@ TEST_CASE("device_space: kernels are a further concept, and may be missing at ru
   const fake_space space{&device};
   CHECK(has_kernels(space));
   CHECK_FALSE(has_kernels(without_kernels{space}));
+  CHECK(without_kernels{space} == without_kernels{space});
   device.set_kernels(false);
   CHECK_FALSE(has_kernels(space));
   std::byte* const memory = device.allocate(4);
