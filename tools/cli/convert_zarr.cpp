@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To Zarr by the library's own `save`. What must be read or decoded first is staged when its turn
-// comes: a file is a memory space that the host cannot touch, and staging copies from it.
+// To Zarr by the library's own `save`. What must be read or decoded first is so when its turn
+// comes: a file is a device, whose memory the host cannot touch, and whose arrays come from it in
+// copies.
 
 #include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/memory/resource.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/device_space.hpp>
 
 #include "conversion.hpp"
 #include "row_blocks.hpp"
@@ -14,7 +16,9 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <map>
+#include <cstdint>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -22,9 +26,9 @@ namespace cli {
 
 namespace {
 
-/// Lets as many arrays be staged at a time as fit into a budget; one larger than all of it alone.
-/// It is the memory resource, too, since only that learns when a staged array is done with.
-class staging_budget final : public zp::memory_resource {
+/// Lets as many arrays be in memory at a time as fit into a budget; one larger than all of it
+/// alone.
+class staging_budget {
  public:
   explicit staging_budget(std::size_t limit) : limit_(limit) {}
 
@@ -40,33 +44,14 @@ class staging_budget final : public zp::memory_resource {
     used_ -= bytes;
     changed_.notify_all();
   }
-  /// Memory that was admitted before.
-  void remember(const void* memory, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    staged_.emplace(memory, bytes);
-  }
 
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
-    return zp::default_resource().allocate(bytes, alignment);
-  }
-  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto at = staged_.find(memory); at != staged_.end()) {
-        used_ -= at->second;
-        staged_.erase(at);
-        changed_.notify_all();
-      }
-    }
-    zp::default_resource().deallocate(memory, bytes, alignment);
-  }
+  zp::memory_resource* memory = nullptr;  ///< what staged arrays lie in
 
  private:
   const std::size_t limit_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t used_ = 0;
-  std::map<const void*, std::size_t> staged_;
 };
 
 /// An array that lies in a file.
@@ -74,39 +59,61 @@ struct stored_array {
   const source* from = nullptr;
   std::size_t index = 0;
   staging_budget* budget = nullptr;
-  bool has_memory = false;  ///< the budget learns from the memory when the array is done with
+  const std::byte* elements = nullptr;  ///< while it is staged: dense
 
-  std::size_t bytes() const { return static_cast<std::size_t>(from->entries()[index].bytes()); }
+  const entry& of() const { return from->entries()[index]; }
+  std::size_t bytes() const { return static_cast<std::size_t>(of().bytes()); }
 };
 
-/// Its turn to be staged, which ends with this object if no memory could be had.
+/// An array in memory, for as long as somebody writes it.
+class staged_array {
+ public:
+  static zp::result<std::shared_ptr<staged_array>> read(stored_array& array) {
+    array.budget->admit(array.bytes());
+    const auto out = std::make_shared<staged_array>(array);  // gives back what was admitted
+    ZARRPOINT_TRY(memory, zp::buffer::allocate(array.bytes(), *array.budget->memory));
+    out->memory_ = std::move(memory);
+    std::byte* const to = out->memory_.data();
+    ZARRPOINT_CHECK(
+        array.from->read(array.index, whole(array.of()), zp::dense_view(to, *array.of().spec)));
+    array.elements = to;
+    return out;
+  }
+
+  explicit staged_array(stored_array& array) : array_(array) {}
+  staged_array(const staged_array&) = delete;
+  staged_array& operator=(const staged_array&) = delete;
+  ~staged_array() {
+    array_.elements = nullptr;
+    memory_ = {};
+    array_.budget->give_back(array_.bytes());
+  }
+
+ private:
+  stored_array& array_;
+  zp::buffer memory_;
+};
+
+/// An array's turn to be staged: from `begin` until the last copy of this is gone.
 class turn {
  public:
   turn() = default;
   explicit turn(stored_array* of) : of_(of) {}
-  turn(const turn& other) : of_(other.of_) {}
-  turn& operator=(const turn& other) {
-    turn copy(other);
-    std::swap(of_, copy.of_);
-    std::swap(admitted_, copy.admitted_);
-    return *this;
-  }
-  ~turn() {
-    if (admitted_ && !of_->has_memory) of_->budget->give_back(of_->bytes());
-  }
 
-  void wait() const {
-    if (of_ == nullptr || of_->bytes() == 0) return;
-    of_->budget->admit(of_->bytes());
-    admitted_ = true;
+  zp::result<void> begin() const {
+    if (of_ == nullptr || staged_ != nullptr) return {};
+    ZARRPOINT_TRY(staged, staged_array::read(*of_));
+    staged_ = std::move(staged);
+    return {};
   }
 
  private:
   stored_array* of_ = nullptr;
-  mutable bool admitted_ = false;
+  mutable std::shared_ptr<staged_array> staged_;
 };
 
-/// The memory space of such arrays.
+/// The memory space of such arrays: a device that has done all it was asked for at once, and of
+/// which nothing but elements can be had. An address is an offset in the array, and 1 more.
 struct file_space {
   using event = turn;
   static constexpr bool host_accessible = false;
@@ -114,26 +121,41 @@ struct file_space {
 
   stored_array* array = nullptr;
 
-  zp::result<void> wait(const event& ready) const {
-    ready.wait();
+  friend bool operator==(const file_space&, const file_space&) = default;
+  int device() const { return 0; }
+  zp::result<void> wait(const event&) const { return {}; }
+  zp::result<event> record() const { return event{}; }
+  zp::result<bool> happened(const event&) const { return true; }
+  /// Asked for before the first copy.
+  zp::result<void> follow(const event& ready) const { return ready.begin(); }
+  zp::result<void> copy_to_host(std::byte* to, const std::byte* from,
+                                const zp::row_block& rows) const {
+    const std::byte* const first = array->elements + (reinterpret_cast<std::uintptr_t>(from) - 1);
+    for (std::size_t i = 0; i < rows.count; ++i)
+      std::memcpy(to + i * rows.host_pitch, first + i * rows.device_pitch, rows.width);
     return {};
   }
-  /// Staging copies a dense array in one piece.
-  zp::result<event> copy_to_host(zp::mutable_bytes to, const std::byte*) const {
-    const entry& of = array->from->entries()[array->index];
-    array->budget->remember(to.data(), to.size());
-    array->has_memory = true;
-    ZARRPOINT_CHECK(
-        array->from->read(array->index, whole(of), zp::dense_view(to.data(), *of.spec)));
-    return event{};
-  }
-  zp::result<event> copy_from_host(std::byte*, zp::bytes_view) const {
-    return zp::error{zp::errc::unsupported, "an array in a file is read only"};
-  }
+  zp::result<void> check(const std::byte*, std::size_t) const { return {}; }
   zp::result<void> pin(zp::mutable_bytes) const { return {}; }
-  void unpin(zp::mutable_bytes) const {}
+  void unpin(zp::mutable_bytes) const noexcept {}
+  void drain() const noexcept {}
+
+  zp::result<std::byte*> allocate(std::size_t) const { return read_only(); }
+  void deallocate(std::byte*, std::size_t) const noexcept {}
+  zp::result<void> copy_from_host(std::byte*, const std::byte*, const zp::row_block&) const {
+    return read_only();
+  }
+  zp::result<void> copy_within(std::byte*, const std::byte*, std::size_t) const {
+    return read_only();
+  }
+  zp::result<void> fill(std::byte*, std::byte, std::size_t) const { return read_only(); }
+
+ private:
+  static zp::error read_only() {
+    return {zp::errc::unsupported, "an array in a file is read only"};
+  }
 };
-static_assert(zp::memory_space<file_space>);
+static_assert(zp::device_space<file_space>);
 
 class zarr_conversion {
  public:
@@ -144,8 +166,9 @@ class zarr_conversion {
     for (std::size_t i = 0; i < what_.arrays.size(); ++i) ZARRPOINT_CHECK(add(i));
     progress bar("convert");
     how.scratch = nullptr;
-    how.resource = &budget_;
     how.limit.bytes_in_flight = std::min(how.limit.bytes_in_flight, how.limit.memory / 8);
+    how = zp::with_scratch(std::move(how));
+    budget_.memory = &how.scratch->resource();
     how.progress = [&](const zp::progress_event& event) {
       bar.set(event.item, event.bytes_done, event.bytes_total);
     };
@@ -170,6 +193,7 @@ class zarr_conversion {
     }
     stored_[i] = {&what_.from, each.index, &budget_};
     zp::tensor_view<file_space> view;
+    view.data = reinterpret_cast<const std::byte*>(std::uintptr_t{1});
     view.type = array.spec->type;
     view.shape = array.spec->shape;
     view.strides = zp::row_major_strides(view.shape, view.type.size());
