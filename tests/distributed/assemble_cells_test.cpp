@@ -145,7 +145,8 @@ TEST_CASE("a plan that lies is an error") {
   const std::vector<message> pieces(8);
   const auto said = [&] {
     const detail::cell_assembler assembler(part, shards, 1);
-    const auto made = assembler.assemble(pieces, with_scratch({}), true);
+    const context how = with_scratch({});  // what is copied lies in its memory
+    const auto made = assembler.assemble(pieces, how, true);
     return made ? std::string("done") : to_string(made.failure());
   };
   CHECK(said() == "done");
