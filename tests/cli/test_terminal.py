@@ -139,6 +139,7 @@ class Terminal(Case):
                 "zstd:19",
             ],
             stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         while len(os.listdir(self.folder)) == len(before) and running.poll() is None:
             time.sleep(0.01)
