@@ -185,7 +185,7 @@ class device_read {
   result<void> flip() {
     if constexpr (kernel_space<Space>) {
       if (!flipped_) return {};
-      const result<void> swapped = named(delivery_.swap_bytes());
+      result<void> swapped = named(delivery_.swap_bytes());
       flip_refused_ = !swapped && swapped.failure().code == errc::unsupported;
       return swapped;
     } else {
