@@ -24,7 +24,9 @@ namespace zarrpoint::inline v0 {
 /// One array of a hierarchy, its document not yet looked into: an array that this build cannot
 /// read does not keep the others from being opened.
 struct stored_leaf {
-  std::string name;     ///< path below the root; empty when the root itself is the array
+  /// Path below the root; empty when the root itself is the array. In hierarchies that others wrote
+  /// it may be no key of ours (a backslash, 300 characters); opening that leaf is then an error.
+  std::string name;
   std::string typestr;  ///< empty in hierarchies that others wrote
   node document;        ///< its `zarr.json` or `.zarray`
   int zarr_format = 3;
@@ -103,7 +105,7 @@ class contents_reader {
     out_.id = std::move(commit.id);
     out_.leaves.reserve(commit.leaves.size());
     for (leaf_record& leaf : commit.leaves) {
-      ZARRPOINT_CHECK(check_safe_path(leaf.name));
+      ZARRPOINT_CHECK(check_name(leaf.name));
       out_.leaves.push_back({std::move(leaf.name),
                              std::move(leaf.typestr),
                              std::move(leaf.metadata),
@@ -111,6 +113,14 @@ class contents_reader {
                              std::move(leaf.objects),
                              {}});
     }
+    return {};
+  }
+
+  /// What `save` writes is a key; other writers' names may be none, which is an error on use.
+  static result<void> check_name(std::string_view name) {
+    ZARRPOINT_CHECK(check_safe_path(name));
+    if (const auto key = store_key::parse(name); !key)
+      return error{errc::corrupt, key.failure().message};
     return {};
   }
 
