@@ -106,6 +106,32 @@ TEST_CASE("faults are named by file") {
           .code == errc::corrupt);
 }
 
+TEST_CASE("names that are no keys") {
+  const std::string odd = "a\\b";  // a backslash; fine in JSON text and as a name of Zarr v3
+  // In a commit document, which `save` alone writes, they tell of damage.
+  node commit(node::object{{"format", 1},
+                           {"id", "x"},
+                           {"created_by", "test"},
+                           {"leaves", node::array{node::object{{"name", odd},
+                                                               {"typestr", "float32"},
+                                                               {"metadata", node::object{}},
+                                                               {"objects", node::object{}}}}}});
+  std::string seal = detail::commit_seal(commit);
+  commit.set("crc32c", std::move(seal));
+  node root = parse_json(as_bytes(group_v3), {.max_bytes = 4096}).value();
+  root.set("attributes", node::object{{"zarrpoint", std::move(commit)}});
+  const auto ours = contents({{"zarr.json", dump_json(root)}});
+  REQUIRE_FALSE(ours);
+  CAPTURE(ours.failure().message);
+  CHECK(ours.failure().code == errc::corrupt);
+  CHECK(ours.failure().message.find("backslash") != std::string::npos);
+  // Those that others consolidated keep no other array from being opened.
+  CHECK(names({{".zgroup", group_v2},
+               {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" + group_v2 +
+                                  R"(,"a\\b/.zarray":)" + array_v2 + R"(,"w/.zarray":)" + array_v2 +
+                                  "}}"}}) == list{odd, "w"});
+}
+
 TEST_CASE("a hierarchy deeper than any model is refused") {
   documents files{{"zarr.json", group_v3}};
   std::string path;
