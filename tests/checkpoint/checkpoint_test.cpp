@@ -97,6 +97,18 @@ TEST_CASE("a flat target takes any shape of as many elements") {
   CHECK(std::equal(flat.begin(), flat.end(), m.values.data<float>().begin()));
 }
 
+TEST_CASE("plain braces are the default options; with something in them they are what they say") {
+  const saved_matrix m;
+  const checkpoint from = m.opened();
+  CHECK(from.load<std::int64_t>("step", {}).value() == 1200);
+  CHECK(from.load<std::string>("note", {}).value() == "warm");
+  CHECK(from.load<tensor>("w", {}, {}).value().shape() == dims{600, 700});
+  CHECK(failure_of(from.load<double>("step", {})).code == errc::dtype_mismatch);
+  CHECK(from.load<double>("step", {.cast = true}).value() == 1200.0);
+  CHECK(from.load<double>("step", {}, {.cast = true}).value() == 1200.0);
+  CHECK(from.load<tensor>("w", {.resource = &default_resource()}).value().size() == 600 * 700);
+}
+
 TEST_CASE("casts on load, when allowed") {
   const saved_matrix m;
   std::vector<bfloat16> half(600 * 700);

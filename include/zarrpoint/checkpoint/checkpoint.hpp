@@ -27,7 +27,8 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 struct checkpoint_access;
-}
+enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
+}  // namespace detail
 
 /// What a checkpoint says about a leaf without reading its data.
 struct leaf_metadata {
@@ -132,6 +133,12 @@ class checkpoint {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       return load_from<T, handler_of<T>>(leaf, source, options, where);
     });
+  }
+
+  /// The same with plain braces, `load<T>(name, {})`: the default options.
+  template <class T>
+  result<T> load(std::string_view name, detail::plain_braces) const {
+    return load<T>(name);
   }
 
   /// The same by a handler of the caller's choice.
