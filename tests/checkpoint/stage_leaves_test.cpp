@@ -47,7 +47,9 @@ struct model {
                                   : random_layout(random, shape, type.size(), true);
       tensors.push_back(
           std::make_unique<strided_device>(fake_space{device}, type, shape, places, random));
-      leaves.emplace_back("d/" + std::to_string(i), tensors.back()->view(device->new_stream()));
+      // Those of one stream may share slots.
+      const std::size_t stream = pick(random, 3) == 0 ? device->new_stream() : 0;
+      leaves.emplace_back("d/" + std::to_string(i), tensors.back()->view(stream));
       wanted.push_back(dense_bytes_of(tensors.back()->on_host()));
     }
   }
@@ -304,6 +306,97 @@ TEST_CASE(
     }
   }
   CHECK(failures > 80);
+}
+
+TEST_CASE("small leaves share slots, and are waited for together") {
+  random_source random(8);
+  fake_device device(8);
+  const thread_pool pool(4);
+  const test::temp_directory dir;
+  std::vector<std::unique_ptr<strided_device>> tensors;
+  std::vector<leaf> leaves;
+  std::size_t bytes = 0;
+  const std::size_t streams[] = {device.new_stream(), device.new_stream()};
+  for (std::size_t i = 0; i < 600; ++i) {
+    // Up to a quarter of a slot of 64 KiB; rows or columns, and some that are no run of bytes.
+    const dims shape{static_cast<index_t>(pick(random, 64)), 64};
+    const index_t rows = shape[0];
+    const layout places = i % 50 == 7  ? layout{dims{512, 8}, 0, 64 * 512}
+                          : i % 3 == 1 ? layout{dims{4, 4 * rows}, 0, 64 * 64 * 4}
+                                       : dense_layout(shape, 4);
+    tensors.push_back(std::make_unique<strided_device>(fake_space{&device}, dtype_kind::float32,
+                                                       shape, places, random));
+    tensors.back()->wait();
+    leaves.emplace_back("s/" + std::to_string(i), tensors.back()->view(streams[i % 2]));
+    bytes += byte_count(tensors.back()->view().spec()).value();
+  }
+  std::vector<std::vector<std::byte>> wanted;
+  for (const auto& one : tensors) wanted.push_back(dense_bytes_of(one->on_host()));
+  for (const bool threads : {false, true}) {
+    context how;
+    how.limit.memory = std::size_t{64} << 20;
+    if (threads) how.executor = pool.executor();
+    how = with_scratch(how);
+    // A ring of small slots, which the save finds there.
+    const fake_space space{&device};
+    const auto ring = how.scratch->kept().get<staging_ring<fake_space>>(0, [&] {
+      return std::make_shared<staging_ring<fake_space>>(
+          space, ring_options{.slots = 3, .slot_bytes = std::size_t{64} << 10});
+    });
+    const fake_device::counters before = device.count();
+    const auto staged = detail::stage_leaves(std::span<const leaf>(leaves), {}, how).value();
+    // Each slot but the last of a stream is full but for a leaf; each of 12 comes alone.
+    const std::uint64_t slots = bytes / (48 << 10) + 2 + 12;
+    CHECK(device.count().events - before.events <= slots);
+    CHECK(device.count().pageable_bytes == before.pageable_bytes);
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      REQUIRE(dense_bytes_of(staged.leaves[i].in_host->view) == wanted[i]);
+  }
+  check_clean(device, leaves.size());
+}
+
+TEST_CASE("of small leaves in one slot the one whose copy is refused is named") {
+  const thread_pool pool(3);
+  for (const device_fault fault : device_faults) {
+    for (std::uint64_t at = 0; at < 16; ++at) {
+      CAPTURE(to_string(fault));
+      CAPTURE(at);
+      random_source random(at);
+      fake_device device(at);
+      context how;
+      if (at % 2 == 0) how.executor = pool.executor();
+      {
+        std::vector<std::unique_ptr<strided_device>> tensors;
+        std::vector<leaf> leaves;
+        for (std::size_t i = 0; i < 10; ++i) {
+          const dims shape{100, static_cast<index_t>(1 + i)};
+          tensors.push_back(std::make_unique<strided_device>(
+              fake_space{&device}, dtype_kind::int16, shape, dense_layout(shape, 2), random));
+          tensors.back()->wait();
+          leaves.emplace_back("s/" + std::to_string(i), tensors.back()->view());
+        }
+        device.arm(fault, at);
+        const memory_store store;
+        const auto status = save_async(any_store(store), leaves, {}, how).get();
+        if (!device.fired() || fault == device_fault::pin || fault == device_fault::allocation) {
+          REQUIRE(status);
+          const checkpoint saved = open(any_store(store)).value();
+          for (std::size_t i = 0; i < 10; ++i)
+            CHECK(dense_bytes_of(saved.load<zp::tensor>(leaves[i].name()).value().view()) ==
+                  dense_bytes_of(tensors[i]->on_host()));
+        } else {
+          REQUIRE_FALSE(status);
+          CHECK(status.failure().code == errc::device);
+          CHECK(status.failure().message.find("fake:0: ") != std::string::npos);
+          const std::string named =
+              fault == device_fault::copy ? "save \"s/" + std::to_string(at) + "\"" : "save \"s/";
+          CHECK(status.failure().message.find(named) != std::string::npos);
+        }
+        device.recover();
+      }
+      check_clean(device, 0);
+    }
+  }
 }
 
 TEST_CASE("all threads copy on from one slot") {

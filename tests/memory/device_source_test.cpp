@@ -125,6 +125,77 @@ TEST_CASE("device_source: parts hold slots until they end; without one it is sai
   CHECK(source->begin(box{{0, 0}, {32, 16}}, true).failure().code == errc::invalid_argument);
 }
 
+TEST_CASE("device_source: several sources of one stream share a part") {
+  fake_device device(10);
+  random_source random(10);
+  const auto staging = ring_on(device, 1, 1024);
+  std::vector<std::unique_ptr<strided_device>> tensors;
+  std::vector<std::unique_ptr<element_source>> sources;
+  const auto add = [&](const dims& shape, const layout& places, std::size_t stream = 0) {
+    tensors.push_back(std::make_unique<strided_device>(fake_space{&device}, dtype_kind::int16,
+                                                       shape, places, random));
+    sources.push_back(
+        device_source<fake_space>::make(tensors.back()->view(stream), staging).value());
+  };
+  add({10, 10}, dense_layout({10, 10}, 2));
+  add({4, 6}, {dims{2, -8}, 40, 48});  // columns, the last one first
+  add({7}, {dims{0}, 0, 2});
+  add({3, 3}, {dims{20, 4}, 0, 60});  // with gaps
+  add({5}, dense_layout({5}, 2), device.new_stream());
+  add({400}, dense_layout({400}, 2));
+  CHECK(sources[0]->joint_bytes() == 256);
+  CHECK(sources[1]->joint_bytes() == 64);
+  CHECK(sources[2]->joint_bytes() == 64);
+  CHECK(sources[3]->joint_bytes() == 0);
+  for (const std::size_t i : {1U, 2U, 5U}) CHECK(sources[i]->joins(*sources[0]));
+  CHECK_FALSE(sources[4]->joins(*sources[0]));
+  const auto elsewhere =
+      device_source<fake_space>::make(tensors[0]->view(), ring_on(device, 1, 1024)).value();
+  CHECK_FALSE(elsewhere->joins(*sources[0]));
+
+  element_source* const three[] = {sources[0].get(), sources[1].get(), sources[2].get()};
+  host_view views[3];
+  joint_read all{three, views};
+  const std::uint64_t events = device.count().events;
+  const auto part = sources[0]->begin_joint(all, true).value();
+  CHECK(all.asked == 3);
+  CHECK(sources[0]->begin_joint(all, false).value() == nullptr);  // the one slot is taken
+  part->wait().value();
+  CHECK(device.count().events == events + 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(views[i].spec() == sources[i]->spec());
+    CHECK(dense_bytes_of(views[i]) == dense_bytes_of(tensors[i]->on_host()));
+  }
+}
+
+TEST_CASE("device_source: of sources that share a part the one that failed is told") {
+  fake_device device(11);
+  random_source random(11);
+  {
+    const auto staging = ring_on(device, 1, 1024);
+    const strided_device small({&device}, dtype_kind::int16, {40}, dense_layout({40}, 2), random);
+    const strided_device large({&device}, dtype_kind::int16, {480}, dense_layout({480}, 2), random);
+    const auto one = device_source<fake_space>::make(small.view(), staging).value();
+    const auto two = device_source<fake_space>::make(large.view(), staging).value();
+    element_source* const both[] = {one.get(), two.get()};
+    host_view views[2];
+    joint_read all{both, views};
+    CHECK(one->begin_joint(all, true).failure().code == errc::invalid_argument);
+    CHECK(all.asked == 1);
+    element_source* const twice[] = {one.get(), one.get()};
+    all.sources = twice;
+    device.arm(device_fault::copy, 0);
+    CHECK(one->begin_joint(all, true).failure().code == errc::device);
+    CHECK(all.asked == 0);
+    device.arm(device_fault::record, 0);
+    CHECK(one->begin_joint(all, true).failure().code == errc::device);
+    CHECK(all.asked == 2);
+    REQUIRE(one->begin_joint(all, true));  // the slot came back each time
+  }
+  CHECK(device.live_allocations() == 0);
+  CHECK(device.pinned_ranges() == 0);
+}
+
 TEST_CASE("device_source: large parts go through pinned memory, one block after the other") {
   fake_device device(4);
   random_source random(4);

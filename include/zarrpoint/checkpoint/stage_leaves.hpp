@@ -71,9 +71,10 @@ struct staged_leaves {
   double pin_seconds = 0;
 };
 
-/// Copies leaves to the host in pieces of a slot at most; the devices take turns. All threads copy
-/// on from the rings, several from one slot: there are fewer slots than threads, and a thread alone
-/// is slower than the link.
+/// Copies leaves to the host in pieces of a slot at most; the devices take turns. Leaves of up to a
+/// quarter of a slot share one with others of their stream, which is waited for once. All threads
+/// copy on from the rings, several from one slot: there are fewer slots than threads, and a thread
+/// alone is slower than the link.
 template <class = void>
 class leaf_stager final : private read_ahead::parts {
  public:
@@ -89,6 +90,11 @@ class leaf_stager final : private read_ahead::parts {
     into.in_host->owned = std::move(memory);
     const mutable_host_view to = dense_view(into.in_host->owned.data(), spec);
     into.in_host->view = to;
+    const std::size_t shared = source->joint_bytes();
+    if (shared != 0 && shared <= source->part_bytes() / 4) {
+      add_joint({index, std::move(source), {}, to}, shared);
+      return {};
+    }
     // A few pieces, so that one is copied on while the next is on its way.
     const std::size_t piece = std::min(source->part_bytes(), std::max(bytes / 4, least_piece));
     const auto grid = piece_grid::make(box::whole(spec.shape), dims(spec.shape.rank(), 1),
@@ -118,10 +124,11 @@ class leaf_stager final : private read_ahead::parts {
         [&](std::size_t i) -> result<void> {
           const read_ahead::item claimed(ahead, i);
           const piece_of& piece = piece_with(i);
+          if (piece.joint != none)
+            return copy_joint(claimed, joints_[piece.joint], i - piece.items.first);
           const one_leaf& of = leaves_to_copy_[piece.leaf];
           auto copied = copy(claimed, of, {of.grid.at(piece.piece), i - piece.items.first});
-          if (copied) return {};
-          return std::move(copied).at("save " + in_quotes(leaves_[of.index].name()));
+          return std::move(copied).at(name_of(piece.leaf));
         },
         {.stop = how_.stop});
   }
@@ -133,10 +140,20 @@ class leaf_stager final : private read_ahead::parts {
     piece_grid grid;
     mutable_host_view to;
   };
+  static constexpr std::size_t none = SIZE_MAX;
   struct piece_of {
     std::size_t leaf;  ///< in `leaves_to_copy_`
     std::size_t piece;
+    std::size_t joint = none;  ///< in `joints_`, when it is several leaves
     item_run items{};
+  };
+  /// Whole leaves that share a slot.
+  struct joint_leaves {
+    std::vector<std::size_t> leaves{};  ///< in `leaves_to_copy_`
+    std::vector<host_view> views{};     ///< where they are in the slot
+    std::vector<std::size_t> shares{};  ///< the first leaf of each share
+    std::size_t bytes = 0;
+    std::size_t share_left = 0;  ///< room in the last share
   };
   struct share_of {
     box piece;
@@ -151,9 +168,39 @@ class leaf_stager final : private read_ahead::parts {
                             share_bytes);
   }
 
+  /// Puts a leaf into the open slot of its stream, or opens one.
+  void add_joint(one_leaf one, std::size_t bytes) {
+    const std::size_t leaf = leaves_to_copy_.size();
+    leaves_to_copy_.push_back(std::move(one));
+    element_source& source = *leaves_to_copy_.back().source;
+    auto open = std::find_if(open_.begin(), open_.end(), [&](std::size_t i) {
+      return source.joins(*leaves_to_copy_[joints_[i].leaves.front()].source);
+    });
+    if (open == open_.end()) open = open_.insert(open, none);
+    if (*open == none || bytes > source.part_bytes() - joints_[*open].bytes) {
+      *open = joints_.size();
+      joints_.emplace_back();
+      lanes_[source.lane()].push_back({leaf, 0, *open});
+    }
+    joint_leaves& into = joints_[*open];
+    if (bytes > into.share_left) {
+      into.shares.push_back(into.leaves.size());
+      into.share_left = std::max(bytes, share_bytes);
+    }
+    into.share_left -= bytes;
+    into.bytes += bytes;
+    into.leaves.push_back(leaf);
+    into.views.emplace_back();
+  }
+
+  std::string name_of(std::size_t leaf) const {
+    return "save " + in_quotes(leaves_[leaves_to_copy_[leaf].index].name());
+  }
+
   void append(piece_of piece) {
     const one_leaf& of = leaves_to_copy_[piece.leaf];
-    piece.items = {items_, shares_of(of, of.grid.at(piece.piece)).size()};
+    piece.items = {items_, piece.joint != none ? joints_[piece.joint].shares.size()
+                                               : shares_of(of, of.grid.at(piece.piece)).size()};
     items_ += piece.items.count;
     pieces_.push_back(piece);
   }
@@ -174,8 +221,17 @@ class leaf_stager final : private read_ahead::parts {
   item_run run_of(std::size_t i) const override { return piece_with(i).items; }
   result<std::unique_ptr<source_part>> begin(const item_run& run, bool wait) override {
     const piece_of& piece = piece_with(run.first);
+    if (piece.joint != none) return begin_joint(joints_[piece.joint], wait);
     const one_leaf& of = leaves_to_copy_[piece.leaf];
     return of.source->begin(of.grid.at(piece.piece), wait);
+  }
+  result<std::unique_ptr<source_part>> begin_joint(joint_leaves& of, bool wait) {
+    std::vector<element_source*> sources;
+    for (const std::size_t leaf : of.leaves) sources.push_back(leaves_to_copy_[leaf].source.get());
+    joint_read all{sources, of.views};
+    auto begun = sources.front()->begin_joint(all, wait);
+    if (begun) return begun;
+    return std::move(begun).at(name_of(of.leaves[all.asked % of.leaves.size()]));
   }
 
   static result<void> copy(const read_ahead::item& claimed, const one_leaf& of,
@@ -187,8 +243,25 @@ class leaf_stager final : private read_ahead::parts {
     return {};
   }
 
+  /// Which of the copies failed is not known, if one did.
+  result<void> copy_joint(const read_ahead::item& claimed, const joint_leaves& of,
+                          std::size_t share) const {
+    ZARRPOINT_TRY(part, claimed.part());
+    if (auto there = part->wait(); !there) {
+      std::string name = name_of(of.leaves.front());
+      if (of.leaves.size() > 1) name += " and " + std::to_string(of.leaves.size() - 1) + " others";
+      return std::move(there).at(name).failure();
+    }
+    const std::size_t end = share + 1 < of.shares.size() ? of.shares[share + 1] : of.leaves.size();
+    for (std::size_t i = of.shares[share]; i < end; ++i)
+      copy_elements(leaves_to_copy_[of.leaves[i]].to, of.views[i]);
+    return {};
+  }
+
   std::span<const leaf> leaves_;
   const context& how_;
+  std::vector<joint_leaves> joints_;
+  std::vector<std::size_t> open_;  // those that may have room, one for each stream
   std::vector<one_leaf> leaves_to_copy_;
   std::map<const void*, std::vector<piece_of>> lanes_;
   std::vector<piece_of> pieces_;  // in the order of their items

@@ -120,18 +120,39 @@ class device_source final : public element_source {
   double pin_seconds() const override { return ring_->pin_seconds(); }
 
   result<std::unique_ptr<source_part>> begin(const box& part, bool wait) override {
-    using slot = typename staging_ring<Space>::slot;
-    std::optional<slot> held;
-    if (wait) {
-      ZARRPOINT_TRY(acquired, ring_->acquire());
-      held.emplace(std::move(acquired));
-    } else {
-      held = ring_->try_acquire();
-      if (!held) return std::unique_ptr<source_part>();
-    }
-    auto out = std::make_unique<detail::device_part<Space>>(from_.space, std::move(*held));
+    ZARRPOINT_TRY(out, new_part(wait));
+    if (out == nullptr) return std::unique_ptr<source_part>();
     ZARRPOINT_TRY(elements, copy_part(subview(from_, part), out->bytes()));
     ZARRPOINT_CHECK(out->begun(elements));
+    return std::unique_ptr<source_part>(std::move(out));
+  }
+
+  /// Those that are one run of bytes.
+  std::size_t joint_bytes() const override {
+    const packed_rows rows = rows_of(from_);
+    if (!rows.is_run() || rows.bytes > PTRDIFF_MAX) return 0;
+    return (rows.bytes + joint_alignment - 1) / joint_alignment * joint_alignment;
+  }
+  /// Of one ring, and one stream: the part then has one event.
+  bool joins(const element_source& other) const override {
+    if (other.kind() != kind()) return false;
+    const auto& same = static_cast<const device_source&>(other);
+    return same.ring_ == ring_ && same.from_.space == from_.space;
+  }
+  const void* kind() const noexcept override { return &tag; }
+
+  result<std::unique_ptr<source_part>> begin_joint(joint_read& all, bool wait) override {
+    ZARRPOINT_TRY(out, new_part(wait));
+    if (out == nullptr) return std::unique_ptr<source_part>();
+    mutable_bytes left = out->bytes();
+    for (all.asked = 0; all.asked < all.sources.size(); ++all.asked) {
+      const auto& one = static_cast<const device_source&>(*all.sources[all.asked]);
+      const std::size_t bytes = one.joint_bytes();
+      ZARRPOINT_TRY(elements, one.copy_part(one.from_, left.first(std::min(bytes, left.size()))));
+      all.views[all.asked] = elements;
+      left = left.subspan(std::min(bytes, left.size()));
+    }
+    ZARRPOINT_CHECK(out->begun({}));
     return std::unique_ptr<source_part>(std::move(out));
   }
 
@@ -169,6 +190,19 @@ class device_source final : public element_source {
     return std::make_unique<device_source>(from, std::move(ring));
   }
 
+  using part = detail::device_part<Space>;
+
+  /// In a slot; null without one when `wait` is false.
+  result<std::unique_ptr<part>> new_part(bool wait) const {
+    if (wait) {
+      ZARRPOINT_TRY(acquired, ring_->acquire());
+      return std::make_unique<part>(from_.space, std::move(acquired));
+    }
+    auto held = ring_->try_acquire();
+    if (!held) return std::unique_ptr<part>();
+    return std::make_unique<part>(from_.space, std::move(*held));
+  }
+
   static packed_rows rows_of(const tensor_view<Space>& from) {
     return packed_rows::of(from.shape, from.strides, from.type.size());
   }
@@ -184,9 +218,9 @@ class device_source final : public element_source {
 
   /// Packs elements by a kernel, for who copies them to the host afterwards. Without memory for
   /// that, or without kernels, they stay where they are.
-  result<detail::packed_source> packed_on_device([[maybe_unused]] const tensor_view<Space>& from,
-                                                 const packed_rows& rows,
-                                                 [[maybe_unused]] device_buffer<Space>& scratch) {
+  result<detail::packed_source> packed_on_device(
+      [[maybe_unused]] const tensor_view<Space>& from, const packed_rows& rows,
+      [[maybe_unused]] device_buffer<Space>& scratch) const {
     if constexpr (kernel_space<Space>) {
       if (is_scattered(rows) && has_kernels(from.space)) {
         auto made = device_buffer<Space>::allocate(from_.space, rows.bytes);
@@ -214,7 +248,7 @@ class device_source final : public element_source {
   }
 
   /// Asks for the copies of a part into a slot; how its elements will lie there.
-  result<host_view> copy_part(const tensor_view<Space>& from, mutable_bytes to) {
+  result<host_view> copy_part(const tensor_view<Space>& from, mutable_bytes to) const {
     const packed_rows rows = rows_of(from);
     host_view out = packed_view(from, rows, to.data());
     if (rows.bytes == 0) return out;
@@ -315,6 +349,9 @@ class device_source final : public element_source {
     ZARRPOINT_CHECK(from_.space.copy_within(copy_.data(), from_.data + rows.low, rows.cover));
     return from_.space.record();
   }
+
+  static constexpr std::size_t joint_alignment = 64;
+  static inline const char tag = 0;  // its address stands for the type
 
   tensor_view<Space> from_;
   const tensor_spec spec_;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace zarrpoint::inline v0 {
@@ -37,6 +38,15 @@ struct owned_elements {
   buffer memory;
 };
 
+class element_source;
+
+/// All elements of several sources, which come in one part.
+struct joint_read {
+  std::span<element_source* const> sources;
+  std::span<host_view> views;  ///< of each, once the part has been waited for
+  std::size_t asked = 0;  ///< how many were asked for; after an error the next one is its cause
+};
+
 /// The elements of a tensor that the host cannot touch where they are, given part by part to
 /// whoever writes them. Thread-safe. What they are read from stays until it is destroyed.
 class element_source {
@@ -59,6 +69,18 @@ class element_source {
   /// Who holds parts and waits for one more must hold them all in the order in which they will be
   /// given back, or could wait for itself. Errors: those of the space.
   virtual result<std::unique_ptr<source_part>> begin(const box& part, bool wait) = 0;
+
+  /// The bytes that all elements take of a part that they share; 0 when they must come alone.
+  virtual std::size_t joint_bytes() const { return 0; }
+  /// Whether another source that can share a part may share one with this.
+  virtual bool joins(const element_source&) const { return false; }
+  /// Begins to read several sources, this one the first, which all join it and together take no
+  /// more than `part_bytes`. Else as `begin`.
+  virtual result<std::unique_ptr<source_part>> begin_joint(joint_read&, bool) {
+    return error{errc::unsupported, "a source whose elements come alone"};
+  }
+  /// Equal for sources of one type only.
+  virtual const void* kind() const noexcept { return nullptr; }
 
   /// Reads a part of any size into memory of `resource`, and never waits for room. Errors: those of
   /// the space, `resource_limit`.
