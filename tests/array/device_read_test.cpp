@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/device_read.hpp>
+#include <zarrpoint/codec/shuffle_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -8,6 +9,7 @@
 #include "support/fake_device.hpp"
 #include "support/random_layout.hpp"
 #include "support/recording_store.hpp"
+#include "support/strided_device.hpp"
 
 #include <doctest/doctest.h>
 
@@ -47,6 +49,30 @@ struct device_block {
     return out;
   }
 };
+
+codec_spec shuffle_spec(index_t size) {
+  return {"numcodecs.shuffle", node::object{{"elementsize", size}}};
+}
+
+/// Metadata whose inner chunks are shuffled, of int32 and not compressed unless changed.
+array_metadata shuffled_metadata(const dims& shape, const dims& chunk_shape) {
+  array_metadata out = raw_metadata(dtype_kind::int32, shape, chunk_shape);
+  out.codecs.push_back(shuffle_spec(4));
+  return out;
+}
+
+context with_shuffle(context how = {}) {
+  how.codecs = default_codecs::with<shuffle_codec>::table();
+  return how;
+}
+
+/// A device whose kernels know nothing of shuffled bytes.
+struct no_unshuffle_space : fake_space {
+  result<void> unshuffle(std::byte*, const std::byte*, std::size_t, std::size_t) const {
+    return error{errc::unsupported, "no such kernel"};
+  }
+};
+static_assert(kernel_space<no_unshuffle_space>);
 
 /// A device whose kernels know nothing of byte orders.
 struct no_swap_space : fake_space {
@@ -102,7 +128,7 @@ selection random_selection(random_source& random, const dims& shape) {
 }
 
 array made_array(const any_store& store, const array_metadata& metadata, const host_view& values) {
-  array out = array::create(store, key_of("a"), metadata).value();
+  array out = array::create(store, key_of("a"), metadata, with_shuffle()).value();
   out.write(box::whole(metadata.shape), values).value();
   return out;
 }
@@ -327,6 +353,50 @@ TEST_CASE("bytes that no kernel can swap are swapped by the host") {
   read_to_device(source, box::whole(shape), view, {.how = &how}).value();
   CHECK(block.download() == bytes_of(values));
   CHECK(told == values.size() * 4);  // what is read again is not counted again
+  mutable_tensor_view<no_swap_space> transposed = view;
+  transposed.strides = {4, 256};
+  read_to_device(source, box::whole(shape), transposed, {.how = &how}).value();
+  const std::vector<std::byte> got = block.download();
+  CHECK(elements_of({got.data(), dtype_kind::int32, shape, {4, 256}, {}, {}}) ==
+        elements_of(view_of(values, shape)));
+}
+
+TEST_CASE("a device swaps the bytes of what it moves or casts, too") {
+  const dims shape{64, 64};
+  const std::vector<std::int32_t> values = counting(shape);
+  array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {16, 64});
+  metadata.codecs = {bytes_spec("big")};
+  const array source = made_array(memory_store(), metadata, view_of(values, shape));
+  struct way {
+    dtype type;
+    dims strides;
+    bool is_full;
+  };
+  const way ways[] = {
+      {dtype_kind::int32, {4, 256}, false},   {dtype_kind::int32, {300, 4}, false},
+      {dtype_kind::int32, {300, 4}, true},    {dtype_kind::float64, {512, 8}, false},
+      {dtype_kind::float64, {8, 520}, false}, {dtype_kind::int16, {128, 2}, false}};
+  for (const way& one : ways) {
+    CAPTURE(to_string(one.strides));
+    fake_device device(3, one.is_full ? 20'000 : std::size_t{1} << 20);
+    const std::size_t bytes = one.is_full ? 19'200 : 40'000;
+    const device_block block({&device, 0}, bytes);
+    const mutable_tensor_view<fake_space> view{block.data,  one.type,    shape,
+                                               one.strides, block.space, {}};
+    const read_options options{.cast = true};
+    read_to_device(source, box::whole(shape), view, options).value();
+    const auto count = device.count();
+    const bool by_host = one.is_full || one.type == dtype(dtype_kind::int16);
+    CHECK((count.kernels.swap_bytes == 0) == by_host);
+    if (!one.is_full && one.type == dtype(dtype_kind::int32))
+      CHECK(count.kernels.move == count.kernels.swap_bytes);
+    CHECK(count.kernels.cast == (one.type == dtype(dtype_kind::float64) ? 1 : 0));
+    tensor expected = tensor::make({one.type, shape}).value();
+    source.read(box::whole(shape), expected.mutable_view(), options).value();
+    const std::vector<std::byte> got = block.download();
+    CHECK(elements_of({got.data(), one.type, shape, one.strides, {}, {}}) ==
+          elements_of(expected.view()));
+  }
 }
 
 TEST_CASE("pieces that are read at a time have a chunk for each thread") {
@@ -360,6 +430,185 @@ TEST_CASE("pieces that are read at a time have a chunk for each thread") {
   CHECK(copies(32) == 4);
 }
 
+TEST_CASE("planes of bytes become elements on the device, whatever is asked for of them") {
+  const thread_pool pool(3);
+  kernel_counts all;
+  for (int seed = 0; seed < rounds / 4; ++seed) {
+    CAPTURE(seed);
+    random_source random(static_cast<std::uint64_t>(seed));
+    fake_device device(random());
+    device.set_kernels(seed % 5 != 0);
+    const fake_space space{&device, device.new_stream()};
+    constexpr dtype_kind kinds[] = {dtype_kind::int16, dtype_kind::float32, dtype_kind::bfloat16,
+                                    dtype_kind::float64, dtype_kind::complex64};
+    const dtype stored = kinds[pick(random, std::size(kinds))];
+    const dtype wanted = pick(random, 4) == 0 ? dtype(dtype_kind::complex128) : stored;
+    const auto some = [&](std::size_t most) {
+      return static_cast<index_t>(1 + pick(random, most));
+    };
+    // Chunks of 64 KiB or a little more; those at the end of an axis are cut off.
+    const index_t row = (index_t{64} << 10) / static_cast<index_t>(stored.size()) / 16;
+    const dims inner{16, row + some(3)};
+    const dims shape{16 * some(6) - some(4) + 1, inner[1] * some(3) - some(9) + 1};
+    const dims shard{inner[0] * some(3), inner[1] * some(2)};
+    const bool is_sharded = pick(random, 2) == 0;
+    array_metadata metadata = raw_metadata(stored, shape, is_sharded ? shard : inner);
+    // A shuffle of parts of elements is one, too.
+    const auto width = static_cast<index_t>(pick(random, 4) == 0 ? 2 : stored.size());
+    metadata.codecs = {bytes_spec(pick(random, 3) == 0 ? "big" : "little"), shuffle_spec(width)};
+    if (pick(random, 2) == 0) metadata.codecs.push_back(zstd_spec());
+    if (pick(random, 3) == 0) metadata.codecs.push_back(crc32c_spec());
+    if (is_sharded) metadata = sharded_metadata(metadata, inner);
+
+    const std::vector<std::byte> bytes =
+        random_bytes(random, byte_count(shape, stored.size()).value());
+    const recording_store store;
+    const array source = made_array(store, metadata, dense_view(bytes.data(), {stored, shape}));
+    if (pick(random, 3) == 0) store->objects.erase("a/c/0/0");  // there is the fill value
+    selection part(box::whole(shape));
+    if (pick(random, 3) == 0) part = random_selection(random, shape);
+    if (pick(random, 3) == 0) {  // a little less than all
+      part.offset = {some(3), some(3)};
+      part.step = {1, 1};
+      part.shape = {std::max<index_t>(shape[0] - 6, 1), std::max<index_t>(shape[1] - 20, 1)};
+      part.offset[0] = std::min(part.offset[0], shape[0] - part.shape[0]);
+      part.offset[1] = std::min(part.offset[1], shape[1] - part.shape[1]);
+    }
+    context how = with_shuffle();
+    if (pick(random, 2) == 0) how.executor = pool.executor();
+    if (pick(random, 2) == 0) how.limit.memory = std::size_t{8} << 20;  // slots of 256 KiB
+    std::uint64_t told = 0;
+    how.progress = [&](const progress_event& at) { told = at.bytes_done; };
+    how = with_scratch(how);
+    const read_options options{.cast = true, .how = &how};
+    tensor expected = tensor::make({wanted, part.shape}).value();
+    source.read(part, expected.mutable_view(), options).value();
+
+    const layout at = pick(random, 2) == 0 ? random_layout(random, part.shape, wanted.size())
+                                           : layout{row_major_strides(part.shape, wanted.size()), 0,
+                                                    byte_count(part.shape, wanted.size()).value()};
+    const device_block block(space, at.size);
+    const mutable_tensor_view<fake_space> into{
+        block.data + at.first, wanted, part.shape, at.strides, space, {}};
+    read_to_device(source, part, into, options).value();
+    const auto count = device.count();
+    const std::vector<std::byte> got = block.download();
+    CHECK(dense_bytes_of({got.data() + at.first, wanted, part.shape, at.strides, {}, {}}) ==
+          dense_bytes_of(expected.view()));
+    CHECK(told == byte_count(part.shape, stored.size()).value());
+    if (seed % 5 == 0) CHECK(count.kernels.unshuffle == 0);
+    all.unshuffle += count.kernels.unshuffle;
+    all.swap_bytes += count.kernels.swap_bytes;
+    all.cast += count.kernels.cast;
+    all.move += count.kernels.move;
+    CHECK(count.live_allocations == 1);
+  }
+  CHECK(all.unshuffle > 0);
+  CHECK(all.swap_bytes > 0);
+  CHECK(all.cast > 0);
+  CHECK(all.move > 0);
+}
+
+TEST_CASE(
+    "one kernel for each chunk that is large and wanted, without a move where it lies dense") {
+  const dims shape{40, 4096};
+  const std::vector<std::int32_t> values = counting(shape);
+  const auto kernels_for = [&](const array_metadata& metadata, const selection& part,
+                               std::size_t memory = SIZE_MAX) {
+    const array source = made_array(memory_store(), metadata, view_of(values, shape));
+    fake_device device(4);
+    context how = with_shuffle();
+    how.limit.memory = memory;
+    how = with_scratch(how);
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(element_count(part.shape).value()));
+    source.read(part, view_of(expected, part.shape)).value();
+    const device_block block({&device, 0}, expected.size() * 4);
+    const mutable_tensor_view<fake_space> view{block.data,  dtype_kind::int32,
+                                               part.shape,  row_major_strides(part.shape, 4),
+                                               block.space, {}};
+    read_to_device(source, part, view, {.how = &how}).value();
+    CHECK(block.download() == bytes_of(expected));
+    const auto count = device.count().kernels;
+    return std::pair{count.unshuffle, count.move};
+  };
+  using kernels = std::pair<std::uint64_t, std::uint64_t>;
+  const selection all(box::whole(shape));
+  const array_metadata rows = shuffled_metadata(shape, {8, 4096});
+  CHECK(kernels_for(rows, all) == kernels{5, 0});
+  CHECK(kernels_for(sharded_metadata(shuffled_metadata(shape, {24, 4096}), {4, 4096}), all) ==
+        kernels{10, 0});
+  CHECK(kernels_for(shuffled_metadata(shape, {10, 2048}), all) == kernels{8, 8});
+  CHECK(kernels_for(rows, box{{16, 0}, {24, 4096}}) == kernels{3, 0});
+  CHECK(kernels_for(rows, box{{2, 0}, {38, 4096}}) == kernels{5, 1});
+  CHECK(kernels_for(shuffled_metadata(shape, {9, 4096}), all) == kernels{5, 1});  // past the edge
+  // What the host does: little of a chunk, every other row, small chunks, ones larger than a slot.
+  CHECK(kernels_for(rows, box{{7, 0}, {2, 4096}}).first == 0);
+  CHECK(kernels_for(rows, selection({0, 0}, {20, 4096}, {2, 1})).first == 0);
+  CHECK(kernels_for(shuffled_metadata(shape, {1, 4096}), all).first == 0);
+  CHECK(kernels_for(rows, all, std::size_t{3} << 20).first == 0);
+}
+
+TEST_CASE("planes that no kernel knows, or that a full device has no room for, are the host's") {
+  const dims shape{64, 1024};
+  const std::vector<std::int32_t> values = counting(shape);
+  array_metadata metadata = shuffled_metadata(shape, {16, 1024});
+  metadata.codecs.push_back(zstd_spec());
+  const array source = made_array(memory_store(), metadata, view_of(values, shape));
+  for (const bool is_full : {false, true}) {
+    fake_device device(9, is_full ? std::size_t{300} << 10 : std::size_t{4} << 20);
+    const device_block block({&device, 0}, values.size() * 4);
+    std::uint64_t told = 0;
+    context how = with_shuffle();
+    how.progress = [&](const progress_event& at) { told = at.bytes_done; };
+    how = with_scratch(how);
+    const auto read = [&](const auto& space) {
+      const mutable_tensor_view<std::decay_t<decltype(space)>> view{
+          block.data, dtype_kind::int32, shape, {4096, 4}, space, {}};
+      read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+    };
+    if (is_full) {
+      read(fake_space{&device, 0});
+    } else {
+      read(no_unshuffle_space{{&device, 0}});
+    }
+    CHECK(block.download() == bytes_of(values));
+    CHECK(device.count().kernels.unshuffle == 0);
+    CHECK(device.count().live_allocations == 1);
+    CHECK(told == values.size() * 4);
+  }
+}
+
+TEST_CASE("planes are verified on the host, and a damaged chunk is named") {
+  const dims shape{64, 1024};
+  const std::vector<std::int32_t> values = counting(shape);
+  const array_metadata metadata =
+      sharded_metadata(shuffled_metadata(shape, {32, 1024}), {16, 1024});
+  const recording_store store;
+  auto digests = std::make_shared<chunk_digests>();
+  const array source = array::create(store, key_of("a"), metadata, with_shuffle()).value();
+  source.write(box::whole(shape), view_of(values, shape), {.collected = digests.get()}).value();
+  const auto load = [&] {
+    fake_device device(7);
+    const device_block block({&device, 0}, values.size() * 4);
+    const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, shape,
+                                               {4096, 4},  block.space,       {}};
+    const result<void> done = read_to_device(source.expecting(digests), box::whole(shape), view);
+    if (done) CHECK(block.download() == bytes_of(values));
+    CHECK(device.due_operations() == 0);
+    if (done) CHECK(device.count().kernels.unshuffle == 4);
+    return done;
+  };
+  CHECK(load());
+  recording_store::bytes damaged = store.at("a/c/1/0");
+  damaged[70'000] ^= std::byte{1};
+  store.set("a/c/1/0", std::move(damaged));
+  const result<void> refused = load();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::corrupt);
+  CHECK(refused.failure().message.find("array memory:a: chunk c/1/0: inner chunk [1, 0]") !=
+        std::string::npos);
+}
+
 TEST_CASE("zero in every element, and in nothing between them") {
   fake_device device(5);
   const large_case large(device);
@@ -386,10 +635,13 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
     bool transposed;
     bool casts;
     bool big_endian;
+    bool shuffled = false;
   };
-  for (const way& one : {way{false, false, false, false}, way{false, true, false, false},
-                         way{true, true, false, false}, way{true, false, true, false},
-                         way{true, false, false, true}}) {
+  for (const way& one :
+       {way{false, false, false, false}, way{false, true, false, false},
+        way{true, true, false, false}, way{true, false, true, false}, way{true, false, false, true},
+        way{true, true, false, true}, way{true, false, true, true},
+        way{true, false, false, false, true}, way{true, true, true, true, true}}) {
     for (const device_fault fault : device_faults) {
       int failures = 0;
       for (std::uint64_t at = 0;; ++at) {
@@ -400,8 +652,10 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
         const fake_space space{&device, device.new_stream()};
         const dims shape{256, 128};
         const std::vector<std::int32_t> values = counting(shape);
-        array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {32, 128});
+        array_metadata metadata =
+            raw_metadata(dtype_kind::int32, shape, {one.shuffled ? 128 : 32, 128});
         metadata.codecs = {bytes_spec(one.big_endian ? "big" : "little")};
+        if (one.shuffled) metadata.codecs.push_back(shuffle_spec(4));
         const array source = made_array(memory_store(), metadata, view_of(values, shape));
         context how;
         how.limit.memory = std::size_t{600} << 10;  // one slot

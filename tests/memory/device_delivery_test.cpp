@@ -9,7 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace device_delivery_test {
@@ -52,12 +55,11 @@ struct transposed {
 
 result<void> deliver_values(const detail::device_delivery<fake_space>& delivery) {
   const std::vector<std::int32_t> values = transposed::values();
-  return delivery.deliver(
-      box::whole({32, 16}), dtype_kind::int32, [&](const mutable_host_view& to) -> result<void> {
-        copy_elements(to, dense_view(reinterpret_cast<const std::byte*>(values.data()),
-                                     {dtype_kind::int32, {32, 16}}));
-        return {};
-      });
+  return delivery.deliver(box::whole({32, 16}), [&](const mutable_host_view& to) -> result<void> {
+    copy_elements(to, dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                 {dtype_kind::int32, {32, 16}}));
+    return {};
+  });
 }
 
 }  // namespace
@@ -76,14 +78,88 @@ TEST_CASE("a kernel rearranges; the host does where there is none, or no memory 
   }
 }
 
+TEST_CASE("the one who fills is told in which form elements are wanted") {
+  for (const int way : {0, 1, 2}) {
+    transposed matrix(way == 2 ? 2500 : std::size_t{1} << 20);
+    matrix.device.set_kernels(way != 1);
+    const detail::device_delivery<fake_space> delivery(
+        matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+    const auto fill = [&](const mutable_host_view& to, const detail::device_form& form) {
+      CHECK(form.is_reversed == (way == 0));
+      CHECK(form.type == (way == 0 ? dtype_kind::int16 : dtype_kind::int32));
+      CHECK(to.type == form.type);
+      std::int32_t i = 0;
+      for_each_coordinate(to.shape, [&](const dims& at) {
+        std::byte* const place = to.data + offset_of(at, to.strides);
+        if (way == 0) {
+          const auto value = static_cast<std::uint16_t>(i++);
+          const std::uint16_t reversed = __builtin_bswap16(value);
+          std::memcpy(place, &reversed, sizeof reversed);
+        } else {
+          std::memcpy(place, &i, sizeof i);
+          ++i;
+        }
+      });
+      return result<void>();
+    };
+    delivery.deliver(box::whole({32, 16}), {dtype_kind::int16, true}, fill).value();
+    std::vector<std::int32_t> expected(512);
+    std::iota(expected.begin(), expected.end(), 0);
+    CHECK(matrix.download() == expected);
+    CHECK(matrix.device.count().kernels.swap_bytes == (way == 0 ? 1 : 0));
+    CHECK(matrix.device.count().kernels.cast == (way == 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("planes become elements of the target, as many of each chunk as are wanted") {
+  for (const bool casts : {false, true}) {
+    transposed matrix;
+    const detail::device_delivery<fake_space> delivery(
+        matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+    // Two chunks of 20 x 16, the second of which ends beyond the 32 rows of the matrix.
+    const dtype type = casts ? dtype_kind::int16 : dtype_kind::int32;
+    const detail::chunk_planes planes{{20, 16}, {type, true}, type.size(), 2};
+    const auto fill = [&](mutable_bytes to) {
+      CHECK(to.size() == 640 * type.size());
+      for (std::size_t i = 0; i < 640; ++i) {
+        const std::size_t of_chunk = i / 320 * 320 * type.size();
+        for (std::size_t b = 0; b < type.size(); ++b)  // the last plane has the lowest bytes
+          to[of_chunk + b * 320 + i % 320] =
+              static_cast<std::byte>(b + 2 < type.size() ? 0 : i >> 8 * (type.size() - 1 - b));
+      }
+      return result<void>();
+    };
+    const auto at = [](std::size_t i) {
+      return i == 0 ? std::pair{box::whole({20, 16}), box::whole({20, 16})}
+                    : std::pair{box{{0, 0}, {12, 16}}, box{{20, 0}, {12, 16}}};
+    };
+    CHECK(delivery.deliver_planes(planes, fill, at).value());
+    std::vector<std::int32_t> expected(512);
+    std::iota(expected.begin(), expected.end(), 0);
+    CHECK(matrix.download() == expected);
+    const auto count = matrix.device.count();
+    CHECK(count.kernels.unshuffle == 2);
+    CHECK(count.kernels.swap_bytes == 2);
+    CHECK(count.kernels.cast == (casts ? 2 : 0));
+    CHECK(count.kernels.move == 2);
+    CHECK(count.live_allocations == 1);
+  }
+  transposed matrix(2500);  // all but full
+  const detail::device_delivery<fake_space> delivery(
+      matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+  const auto never = [](mutable_bytes) { return result<void>(error{errc::corrupt, "asked for"}); };
+  const auto at = [](std::size_t) { return std::pair<box, box>(); };
+  CHECK_FALSE(delivery.deliver_planes({{32, 16}, {dtype_kind::int32}, 4, 1}, never, at).value());
+}
+
 TEST_CASE("an error of the one who fills is handed on, and the slot comes back") {
   transposed matrix;
   const auto slots = std::make_shared<ring>(matrix.space, ring_options{1, 4096});
   const detail::device_delivery<fake_space> delivery(matrix.view, slots);
-  const result<void> refused = delivery.deliver(box::whole({32, 16}), dtype_kind::int32,
-                                                [](const mutable_host_view&) -> result<void> {
-                                                  return error{errc::corrupt, "no values"};
-                                                });
+  const result<void> refused =
+      delivery.deliver(box::whole({32, 16}), [](const mutable_host_view&) -> result<void> {
+        return error{errc::corrupt, "no values"};
+      });
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().message == "no values");
   CHECK(matrix.device.copies() == 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/byte_planes.hpp>
 #include <zarrpoint/array/flipped_order.hpp>
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
@@ -39,10 +40,10 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
 /// the stream of the target's space.
 ///
 /// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
-/// bytes; numbers of the other byte order become this machine's there, if the target has no gaps
-/// and they are not cast, too. Else the host does it on the way. A piece of one inner chunk that is
-/// larger than a slot of the ring takes host memory of its size. Checksums are verified on the
-/// host.
+/// bytes; numbers of the other byte order become this machine's there. Inner chunks whose bytes
+/// were shuffled are put together there, too, if they are large and hardly more than what is wanted
+/// of them. Else the host does it on the way. A piece of one inner chunk that is larger than a slot
+/// of the ring takes host memory of its size. Checksums are verified on the host.
 template <device_space Space>
 class device_read {
  public:
@@ -53,13 +54,15 @@ class device_read {
         options_(options),
         how_(with_scratch(options.how != nullptr ? *options.how : from.default_context())),
         delivery_(into, ring_of(how_, into.space)),
-        stored_(from.spec().type),
-        casts_(options.cast && has_kernels(into.space) && stored_ != into.type &&
-               stored_.size() <= into.type.size()) {
+        stored_(from.spec().type) {
     options_.how = &how_;
     if (options_.expected == nullptr) options_.expected = from.expected();
-    if (has_kernels(into.space) && stored_ == into.type && delivery_.is_run())
-      flipped_ = detail::in_flipped_order(from);
+    const bool casts = options.cast && stored_.size() <= into.type.size();
+    if (!has_kernels(into.space) || (stored_ != into.type && !casts)) return;
+    flipped_ = detail::in_flipped_order(from);
+    if (flipped_ || !detail::has_flipped_order(from)) planes_ = detail::planes_of(from);
+    flips_at_end_ = flipped_ && stored_ == into.type && delivery_.is_run();
+    computes_ = stored_ != into.type || (flipped_ && !flips_at_end_);
   }
   device_read(const device_read&) = delete;
   device_read& operator=(const device_read&) = delete;
@@ -68,7 +71,7 @@ class device_read {
   static bool computes(const array& from, const mutable_tensor_view<Space>& into) {
     if (!has_kernels(into.space)) return false;
     const dtype& stored = from.spec().type;
-    if (stored == into.type) return detail::has_flipped_order(from);
+    if (stored == into.type) return detail::has_flipped_order(from) || detail::has_planes(from);
     return stored.size() <= into.type.size();
   }
 
@@ -87,15 +90,13 @@ class device_read {
     progress_meter* const callers = options_.meter;
     if (callers == nullptr) options_.meter = &own;
     part_ = part;
-    cut();
-    const auto read = [this](std::size_t i) { return read_piece(pieces_.at(i)); };
-    const auto turn = [this] { return flip(); };
-    auto started = run(pieces_.size(), read, turn);
+    auto started = run_pieces();
     if (!started && flip_refused_) {  // by kernels that do not know the size: the host does it
       flipped_.reset();
-      flip_refused_ = false;
+      planes_.reset();
+      flips_at_end_ = flip_refused_ = false;
       options_.meter = &unseen;
-      started = run(pieces_.size(), read, turn);
+      started = run_pieces();
     }
     options_.meter = callers;
     return started;
@@ -109,7 +110,7 @@ class device_read {
     const piece_grid pieces = single_elements(whole.shape);
     const std::vector<std::byte> zero(target().type.size());
     const auto make = [&](std::size_t i) {
-      return deliver(pieces.at(i), target().type, [&](const mutable_host_view& to) -> result<void> {
+      return deliver(pieces.at(i), {target().type}, [&](const auto& to, auto) -> result<void> {
         fill_elements(to, zero);
         return {};
       });
@@ -149,27 +150,51 @@ class device_read {
     return target().space.follow(target().ready);
   }
 
+  /// Reads all pieces; what they are is decided here.
+  result<typename Space::event> run_pieces() {
+    const bool by_planes = cut_planes();
+    if (!by_planes) cut();
+    const auto read = [&](std::size_t i) {
+      return by_planes ? read_planes(pieces_.at(i)) : read_piece(pieces_.at(i));
+    };
+    return run(pieces_.size(), read, [this] { return flip(); });
+  }
+
   /// Decides what is read at a time. Pieces share no inner chunk where that must be read whole.
   void cut() {
-    const array_layout& layout = source().layout();
+    const array_layout& layout = (flipped_ ? *flipped_ : from_).layout();
     const bool whole_chunks =
         !layout.chain().is_raw() || (options_.checksums && options_.expected != nullptr);
-    // Some pieces for each slot, so that reading and copying overlap, but none too small: those
-    // that are read at a time have a chunk for each thread.
-    const std::size_t slots = delivery_.ring().slots();
-    const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
     const dims unit = layout.grid().inner_shape;
     const std::size_t chunk =
         std::min(byte_count(unit, element_bytes()).value_or(SIZE_MAX), slot_bytes());
-    const std::size_t chunks = (how_.executor.concurrency() + slots - 1) / slots;
-    const std::size_t least =
-        std::max(std::size_t{1} << 20, chunk * std::min<std::size_t>(chunks, slot_bytes() / chunk));
-    const std::size_t wanted = std::min(std::max(bytes / (2 * slots), least), slot_bytes());
-    pieces_ = piece_grid::make(part_, unit, element_bytes(), wanted);
+    pieces_ = piece_grid::make(part_, unit, element_bytes(), wanted_bytes(chunk));
     piece_bytes_ = byte_count(pieces_.largest(), element_bytes()).value_or(SIZE_MAX);
     if (piece_bytes_ <= slot_bytes() || whole_chunks) return;
     pieces_ = piece_grid::make(part_, dims(unit.rank(), 1), element_bytes(), slot_bytes());
     piece_bytes_ = slot_bytes();
+  }
+
+  /// The same for pieces that come as planes of bytes: boxes of inner chunks. False when none do.
+  bool cut_planes() {
+    if (!planes_ || !planes_->suit(part_) || planes_->chunk_bytes() > slot_bytes()) return false;
+    const std::size_t chunk = planes_->chunk_bytes();
+    chunks_ = selection(planes_->chunks_of({part_.offset, part_.shape}));
+    const dims one(chunks_.rank(), 1);
+    pieces_ = piece_grid::make(chunks_, one, chunk, wanted_bytes(chunk));
+    piece_bytes_ = slot_bytes();
+    return true;
+  }
+
+  /// Some pieces for each slot, so that reading and copying overlap, but none too small: those that
+  /// are read at a time have a chunk of so many bytes for each thread.
+  std::size_t wanted_bytes(std::size_t chunk) const {
+    const std::size_t slots = delivery_.ring().slots();
+    const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
+    const std::size_t chunks = (how_.executor.concurrency() + slots - 1) / slots;
+    const std::size_t least =
+        std::max(std::size_t{1} << 20, chunk * std::min<std::size_t>(chunks, slot_bytes() / chunk));
+    return std::min(std::max(bytes / (2 * slots), least), slot_bytes());
   }
 
   /// As much as fits a slot, whatever inner chunks there are.
@@ -178,13 +203,15 @@ class device_read {
                             slot_bytes());
   }
 
-  /// What the stored bytes are read by.
-  const array& source() const noexcept { return flipped_ ? *flipped_ : from_; }
+  /// What elements are read by that the device is to reverse the bytes of, or not.
+  const array& source(bool reversed) const noexcept {
+    return flips_at_end_ || reversed ? *flipped_ : from_;
+  }
 
   /// Numbers that were read in the other byte order become what they are.
   result<void> flip() {
     if constexpr (kernel_space<Space>) {
-      if (!flipped_) return {};
+      if (!flips_at_end_) return {};
       result<void> swapped = named(delivery_.swap_bytes());
       flip_refused_ = !swapped && swapped.failure().code == errc::unsupported;
       return swapped;
@@ -216,35 +243,79 @@ class device_read {
     return std::move(status).failure();
   }
 
+  /// Elements as the device gets them while it has work with each piece.
+  detail::device_form stored_form() const { return {stored_, flipped_ && !flips_at_end_}; }
+
   result<void> read_piece(const box& piece) {
-    const bool casts = casts_.load(std::memory_order_relaxed);
-    result<void> status = read_piece(piece, casts ? stored_ : target().type);
-    // A kernel that does not know the types: the host does.
-    if (status || !casts || status.failure().code != errc::unsupported) return status;
-    casts_.store(false, std::memory_order_relaxed);
-    return read_piece(piece, target().type);
+    if (computes_.load(std::memory_order_relaxed)) {
+      result<void> status = read_piece(piece, stored_form());
+      if (status || status.failure().code != errc::unsupported) return status;
+      computes_.store(false, std::memory_order_relaxed);  // no such kernel: the host does it
+    }
+    return read_piece(piece, {target().type});
   }
 
-  /// Reads a piece as elements of `type`.
-  result<void> read_piece(const box& piece, dtype type) {
+  /// Reads a piece of inner chunks as planes of bytes.
+  result<void> read_planes(const box& piece) {
+    const selection wanted = part_of(chunks_, piece);
+    const box chunks{wanted.offset, wanted.shape};
+    const box elements = planes_->place_of(chunks, part_).second;
+    if (has_unshuffle_.load(std::memory_order_relaxed)) {
+      result<bool> done = deliver_planes(chunks, elements);
+      if (done && *done) {
+        options_.meter->add(from_.key().str(),
+                            byte_count(elements.shape, stored_.size()).value_or(0));
+        return {};
+      }
+      if (!done && done.failure().code != errc::unsupported) return std::move(done).failure();
+      if (!done) has_unshuffle_.store(false, std::memory_order_relaxed);
+    }
+    return read_piece(elements);
+  }
+
+  /// False when the device has no memory for it.
+  result<bool> deliver_planes(const box& chunks, const box& elements) {
+    progress_meter unseen({}, "read", 0);
+    read_options options = options_;
+    options.meter = &unseen;  // it would be told of what is past the edge, too
+    const selection rows(planes_->rows_of(chunks));
+    const auto count = static_cast<std::size_t>(element_count(chunks.shape).value_or(0));
+    bool filled = true;
+    const auto fill = [&](mutable_bytes to) -> result<void> {
+      auto status =
+          planes_->source.read(rows, dense_view(to.data(), {stored_, rows.shape}), options);
+      filled = status.has_value();
+      return status;
+    };
+    const auto at = [&](std::size_t i) {
+      return planes_->place_of(detail::byte_planes::one_of(chunks, i), part_);
+    };
+    result<bool> done =
+        delivery_.deliver_planes({planes_->chunk, stored_form(), planes_->width, count}, fill, at);
+    if (done || !filled) return done;
+    return named(std::move(done).at(chunks_of(elements)));
+  }
+
+  /// Reads a piece as elements of this form.
+  result<void> read_piece(const box& piece, const detail::device_form& form) {
     const selection wanted = part_of(part_, piece);
     ZARRPOINT_TRY(bytes, byte_count(piece.shape, element_bytes()));
     if (bytes <= slot_bytes())
-      return deliver(piece, type, [&](const mutable_host_view& to) {
-        return source().read(wanted, to, options_);
+      return deliver(piece, form, [&](const auto& to, const detail::device_form& made) {
+        return source(made.is_reversed).read(wanted, to, options_);
       });
     // Others that need as much wait; nobody who waits for this holds what this waits for.
     const auto limiter = large_pieces();
     ZARRPOINT_TRY(granted, named(limiter->acquire(bytes, how_.stop)));
     const byte_limiter::reservation held = std::move(granted);
-    ZARRPOINT_TRY(whole, named(tensor::make({type, piece.shape}, how_.scratch->resource())));
-    ZARRPOINT_CHECK(source().read(wanted, whole.mutable_view(), options_));
+    ZARRPOINT_TRY(whole, named(tensor::make({form.type, piece.shape}, how_.scratch->resource())));
+    ZARRPOINT_CHECK(source(false).read(wanted, whole.mutable_view(), options_));
     const piece_grid slots = single_elements(piece.shape);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const box within = slots.at(i);
       box at = within;
       for (std::size_t d = 0; d < at.rank(); ++d) at.offset[d] += piece.offset[d];
-      ZARRPOINT_CHECK(deliver(at, type, [&](const mutable_host_view& to) {
+      ZARRPOINT_CHECK(deliver(at, {form.type}, [&](const auto& to, auto) {
         return cast_elements(to, subview(whole.view(), within));
       }));
     }
@@ -264,12 +335,12 @@ class device_read {
 
   /// Errors of `fill` name the array themselves.
   template <class F>
-  result<void> deliver(const box& piece, dtype type, F&& fill) const {
+  result<void> deliver(const box& piece, const detail::device_form& form, F&& fill) const {
     bool filled = true;
-    result<void> status = delivery_.deliver(piece, type, [&](const mutable_host_view& to) {
-      result<void> made = fill(to);
-      filled = made.has_value();
-      return made;
+    result<void> status = delivery_.deliver(piece, form, [&](const auto& to, const auto& made) {
+      result<void> done = fill(to, made);
+      filled = done.has_value();
+      return done;
     });
     if (status || !filled) return status;
     return named(std::move(status).at(chunks_of(piece)));
@@ -301,9 +372,13 @@ class device_read {
   const context how_;
   detail::device_delivery<Space> delivery_;
   const dtype stored_;
-  std::atomic<bool> casts_;
-  std::optional<array> flipped_;  // when the device is to reverse the bytes of numbers
+  std::optional<array> flipped_;  // when the device is to reverse bytes of numbers
+  bool flips_at_end_ = false;     // of the whole target, by one kernel
   bool flip_refused_ = false;
+  std::optional<detail::byte_planes> planes_;  // when the device may put them together
+  selection chunks_;                           // those of which that is so
+  std::atomic<bool> has_unshuffle_{true};
+  std::atomic<bool> computes_{false};  // whether it has other work with each piece
   unsigned most_workers_ = UINT_MAX;
   selection part_;
   piece_grid pieces_;

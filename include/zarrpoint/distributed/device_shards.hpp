@@ -133,7 +133,7 @@ class device_filler {
  private:
   template <class F>
   result<void> deliver(const box& part, F&& fill) const {
-    return to_.deliver(part, to_.target().type, fill);
+    return to_.deliver(part, fill);
   }
 
   /// Bounds the memory of parts larger than a block, of all tensors that share scratch memory.
