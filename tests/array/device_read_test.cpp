@@ -609,6 +609,36 @@ TEST_CASE("planes are verified on the host, and a damaged chunk is named") {
         std::string::npos);
 }
 
+TEST_CASE("the index of a shard is read once, however many pieces it is read in") {
+  const thread_pool pool(3);
+  const dims shape{64, 4096};
+  const std::vector<std::int32_t> values = counting(shape);
+  for (const bool is_shuffled : {false, true}) {
+    array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {32, 4096});
+    if (is_shuffled) metadata.codecs.push_back(shuffle_spec(4));
+    metadata.codecs.push_back(crc32c_spec());
+    metadata = sharded_metadata(metadata, {4, 4096});  // 16 inner chunks of 64 KiB
+    const recording_store store;
+    const array source = made_array(store, metadata, view_of(values, shape));
+    for (const bool has_pool : {false, true}) {
+      fake_device device(11);
+      context how = with_shuffle();
+      how.limit.memory = std::size_t{4} << 20;  // slots of 128 KiB
+      if (has_pool) how.executor = pool.executor();
+      how = with_scratch(how);
+      const device_block block({&device, 0}, values.size() * 4);
+      const mutable_tensor_view<fake_space> view{block.data,  dtype_kind::int32, shape,
+                                                 {16'384, 4}, block.space,       {}};
+      const auto before = store->reads.load();
+      read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+      CHECK(store->reads - before == 16 + 2);
+      CHECK(device.copies() >= 8);
+      CHECK(block.download() == bytes_of(values));
+      CHECK(device.count().kernels.unshuffle == (is_shuffled ? 16 : 0));
+    }
+  }
+}
+
 TEST_CASE("zero in every element, and in nothing between them") {
   fake_device device(5);
   const large_case large(device);

@@ -91,7 +91,7 @@ inline result<std::optional<raw_extent>> find_raw(const array_state& of, const c
   const std::shared_ptr<scratch_pool> pool = scratch_of(how);
   const scratch_pool::lease scratch = pool->borrow();
   ZARRPOINT_TRY(object,
-                stored_object::open(of, key, *scratch, options.expected).at("chunk " + key));
+                stored_object::open(of, key, *scratch, {options.expected}).at("chunk " + key));
   const std::uint64_t size = layout.chain().encoded_bound();
   if (object == nullptr || !are_adjacent(*object, *slots, size)) return std::optional<raw_extent>();
   raw_extent out{.key = key,

@@ -7,6 +7,7 @@
 #include <zarrpoint/array/flipped_order.hpp>
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/cast.hpp>
@@ -54,9 +55,11 @@ class device_read {
         options_(options),
         how_(with_scratch(options.how != nullptr ? *options.how : from.default_context())),
         delivery_(into, ring_of(how_, into.space)),
-        stored_(from.spec().type) {
+        stored_(from.spec().type),
+        indexes_(shard_index_cache::share_of(how_.limit.memory)) {
     options_.how = &how_;
     if (options_.expected == nullptr) options_.expected = from.expected();
+    if (options_.indexes == nullptr) options_.indexes = &indexes_;
     const bool casts = options.cast && stored_.size() <= into.type.size();
     if (!has_kernels(into.space) || (stored_ != into.type && !casts)) return;
     flipped_ = detail::in_flipped_order(from);
@@ -121,14 +124,12 @@ class device_read {
  private:
   const mutable_tensor_view<Space>& target() const noexcept { return delivery_.target(); }
   std::size_t slot_bytes() const noexcept { return delivery_.ring().slot_bytes(); }
-  std::size_t element_bytes() const noexcept {
-    return std::max(stored_.size(), target().type.size());
-  }
+  std::size_t element_bytes() const { return std::max(stored_.size(), target().type.size()); }
 
   template <class T>
   result<T> named(result<T> status) const {
-    if (status) return status;
-    return std::move(status).at("array " + from_.store().describe(from_.key()));
+    return status ? std::move(status)
+                  : std::move(status).at("array " + from_.store().describe(from_.key()));
   }
 
   result<void> check(const selection& part, const dims& bounds) const {
@@ -180,8 +181,7 @@ class device_read {
     if (!planes_ || !planes_->suit(part_) || planes_->chunk_bytes() > slot_bytes()) return false;
     const std::size_t chunk = planes_->chunk_bytes();
     chunks_ = selection(planes_->chunks_of({part_.offset, part_.shape}));
-    const dims one(chunks_.rank(), 1);
-    pieces_ = piece_grid::make(chunks_, one, chunk, wanted_bytes(chunk));
+    pieces_ = piece_grid::make(chunks_, dims(chunks_.rank(), 1), chunk, wanted_bytes(chunk));
     piece_bytes_ = slot_bytes();
     return true;
   }
@@ -236,8 +236,7 @@ class device_read {
     if (status) {
       auto last = target().space.record();
       if (last) return last;
-      status = std::move(last).failure();
-      status = named(std::move(status));
+      status = named(result<void>(std::move(last).failure()));
     }
     static_cast<void>(wait_for_stream(target().space));
     return std::move(status).failure();
@@ -372,6 +371,7 @@ class device_read {
   const context how_;
   detail::device_delivery<Space> delivery_;
   const dtype stored_;
+  shard_index_cache indexes_;
   std::optional<array> flipped_;  // when the device is to reverse bytes of numbers
   bool flips_at_end_ = false;     // of the whole target, by one kernel
   bool flip_refused_ = false;

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/array/axis_index.hpp>
+#include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -154,8 +155,10 @@ inline result<void> gather(const array& of, const std::vector<axis_index>& indic
   const context& how = *options.how;
   ZARRPOINT_TRY(plan, gather_plan::make(of, indices, false));
   const context alone = of_one_worker(how);
+  shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
   read_options each = options;
   each.how = &alone;
+  if (each.indexes == nullptr) each.indexes = &indexes;
   each.cast = false;
   return parallel_for(how.executor, plan.size,
                       [&](std::size_t i) -> result<void> {

@@ -5,6 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/axis_index.hpp>
 #include <zarrpoint/array/gather.hpp>
+#include <zarrpoint/array/shard_index_cache.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -232,8 +233,10 @@ inline result<void> read_points(const array& of, std::span<const dims> points,
   for (const auto& [chunk, members] : by_chunk) groups.push_back(&members);
   const context how = options.how != nullptr ? *options.how : of.default_context();
   const context alone = detail::of_one_worker(how);
+  shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
   read_options each = options;
   each.how = &alone;
+  if (each.indexes == nullptr) each.indexes = &indexes;
   return parallel_for(
       how.executor, groups.size(),
       [&](std::size_t g) -> result<void> {

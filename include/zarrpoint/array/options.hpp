@@ -10,6 +10,8 @@
 
 namespace zarrpoint::inline v0 {
 
+class shard_index_cache;
+
 /// What an absent chunk or inner chunk means to a reader.
 enum class missing_chunks : std::uint8_t {
   fill,   ///< its elements are the fill value, as Zarr has it
@@ -29,6 +31,9 @@ struct read_options {
   bool cast = false;
   const context* how = nullptr;     ///< null: the context the array was opened with
   progress_meter* meter = nullptr;  ///< told of decoded bytes; null: the context's callback is
+  /// Keeps the indexes of shards from one read to the next, if the context has scratch memory
+  /// (`with_scratch`); null: each read reads those it needs.
+  shard_index_cache* indexes = nullptr;
 };
 
 /// How an array is written.

@@ -109,7 +109,10 @@ class read_operation {
 
   result<opened> open(const std::string& key, codec_workspace& scratch) {
     opened out;
-    ZARRPOINT_TRY(object, stored_object::open(of_, key, scratch, options_.expected));
+    // An operation's own scratch memory goes with it, and what was made of it.
+    shard_index_cache* const indexes = how_.scratch != nullptr ? options_.indexes : nullptr;
+    ZARRPOINT_TRY(
+        object, stored_object::open(of_, key, scratch, {options_.expected, indexes, how_.scratch}));
     out.object = std::move(object);
     if (options_.expected != nullptr) out.expected = options_.expected->find(key);
     return out;
@@ -118,7 +121,7 @@ class read_operation {
   /// Joins the reads of small inner chunks that lie next to each other.
   void coalesce(const plan_item& item, stored_object& shard) const {
     constexpr std::uint64_t small = 64 * 1024;
-    if (shard.index.size() == 0) return;
+    if (shard.index == nullptr) return;
     std::vector<byte_range> ranges;
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < item.object_items; ++i) {
@@ -158,6 +161,7 @@ class read_operation {
                             within_->layout, *alone_};
     read_options options = options_;
     options.expected = nullptr;
+    options.indexes = nullptr;               // they are of the shard that this is within
     options.missing = missing_chunks::fill;  // as when the whole of it is decoded
     progress_meter silent({}, "read", 0);
     read_operation operation(inner, *alone_, from.to, options);

@@ -5,7 +5,9 @@
 #include <zarrpoint/array/array_state.hpp>
 #include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/array/shard_index.hpp>
+#include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/codec/any_codec.hpp>
 #include <zarrpoint/codec/workspace.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -41,42 +43,64 @@ inline result<void> check_expected(const array_state& of, const chunk_digests& d
   return {};
 }
 
+/// What is known of an object before it is opened.
+struct object_options {
+  const chunk_digests* expected = nullptr;
+  shard_index_cache* indexes = nullptr;    ///< where the index of a shard may be kept, and
+  std::shared_ptr<scratch_pool> memory{};  ///< what its memory is taken from, by way of `scratch`
+};
+
 /// One object of an array, open for reading: its bytes, and where each inner chunk lies in them.
 struct stored_object {
   std::unique_ptr<blob> bytes;
-  shard_index index;  ///< of a shard
+  std::shared_ptr<const shard_index> index;  ///< of a shard; else null
 
   shard_entry entry(std::size_t slot) const {
-    return index.size() == 0 ? shard_entry{0, bytes->size()} : index[slot];
+    return index == nullptr ? shard_entry{0, bytes->size()} : (*index)[slot];
   }
 
-  /// Null when the store has no such object. A shard's index is read and checked. Given `digests`,
+  /// Null when the store has no such object. A shard's index is read and checked. Given digests,
   /// one that does not fit them is refused before it is read.
   static result<std::unique_ptr<stored_object>> open(const array_state& of, const std::string& key,
                                                      codec_workspace& scratch,
-                                                     const chunk_digests* digests = nullptr) {
+                                                     const object_options& options = {}) {
     ZARRPOINT_TRY(full_key, of.key.child(key));
     ZARRPOINT_TRY(found, of.store.open(full_key));
-    if (digests != nullptr) ZARRPOINT_CHECK(check_expected(of, *digests, key, found.get()));
+    if (options.expected != nullptr)
+      ZARRPOINT_CHECK(check_expected(of, *options.expected, key, found.get()));
     if (found == nullptr) return std::unique_ptr<stored_object>();
     auto out = std::make_unique<stored_object>();
     out->bytes = std::move(found);
-    if (of.sharded()) {
-      ZARRPOINT_CHECK(out->read_index(of.layout, scratch));
-    }
+    if (!of.sharded()) return out;
+    const auto read = [&]() -> result<std::shared_ptr<const shard_index>> {
+      auto made = std::make_shared<kept_index>();
+      made->memory = options.memory;
+      ZARRPOINT_TRY(index, read_index(*out->bytes, of.layout, scratch));
+      made->index = std::move(index);
+      return std::shared_ptr<const shard_index>(made, &made->index);
+    };
+    ZARRPOINT_TRY(index, options.indexes == nullptr
+                             ? read()
+                             : options.indexes->get(full_key.str(), out->bytes->size(), read));
+    out->index = std::move(index);
     return out;
   }
 
  private:
-  result<void> read_index(const array_layout& layout, codec_workspace& scratch) {
+  /// An index that may outlive the operation that read it.
+  struct kept_index {
+    std::shared_ptr<scratch_pool> memory;
+    shard_index index;  // the last: gone before its memory
+  };
+
+  static result<shard_index> read_index(const blob& bytes, const array_layout& layout,
+                                        codec_workspace& scratch) {
     const shard_parts& shard = *layout.shard();
-    const std::uint64_t size = bytes->size();
+    const std::uint64_t size = bytes.size();
     if (size < shard.index_size) return too_short_for_index(size, shard.index_size);
     ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, shard.index_size));
-    ZARRPOINT_CHECK(bytes->read(shard.index_offset(size), stored));
-    ZARRPOINT_TRY(decoded, decode_index(shard, stored, size, scratch));
-    index = std::move(decoded);
-    return {};
+    ZARRPOINT_CHECK(bytes.read(shard.index_offset(size), stored));
+    return decode_index(shard, stored, size, scratch);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/distributed/jobs.hpp>
 #include <zarrpoint/distributed/strategy.hpp>
@@ -31,6 +32,8 @@ class zarr_reader final : public sharded_reader {
     auto out = std::make_shared<zarr_reader>();
     out->options_ = job.options;
     out->how_ = job.how;
+    out->indexes_ =
+        std::make_unique<shard_index_cache>(shard_index_cache::share_of(job.how.limit.memory));
     ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
     out->identity_ = opened.id();
     for (const std::string& key : opened.names()) {
@@ -126,10 +129,12 @@ class zarr_reader final : public sharded_reader {
     if (!options_.allow_missing_chunks) out.missing = missing_chunks::error;
     out.checksums = options_.verify;
     out.cast = options_.cast;
+    out.indexes = indexes_.get();
     return out;
   }
 
   load_options options_;
+  std::unique_ptr<shard_index_cache> indexes_;
   context how_;
   std::string identity_;
   std::vector<stored_tensor> tensors_;
