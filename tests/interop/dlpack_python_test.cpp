@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The extension module `zarrpoint_dlpack`, which py/dlpack_check.py tries with NumPy and PyTorch.
-// Its device is the fake one, which passes for the CUDA device 3; its stream 0 is the legacy
-// default stream.
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/interop/dlpack_python.hpp>
 
-#include "support/fake_device.hpp"
+#include "interop/python_device.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,43 +17,16 @@
 #include <vector>
 
 using zarrpoint_test::device_tensor;
-using zarrpoint_test::fake_device;
 using zarrpoint_test::fake_space;
-
-template <>
-struct zarrpoint::dlpack::device_traits<fake_space> {
-  static device_id id(const fake_space& where) { return {2, where.device()}; }
-  static bool holds(const fake_space& where, const device_id& device) {
-    return device.device_type == 2 && device.device_id == where.device();
-  }
-  static void settle(const fake_space& where) noexcept {
-    const auto done = where.record();
-    if (done) static_cast<void>(where.wait(*done));
-  }
-  static std::int64_t stream_number(const fake_space& where) {
-    return where.stream == 0 ? 1 : static_cast<std::int64_t>(where.stream) + 100;
-  }
-  static result<std::optional<fake_space>> on_stream(const fake_space& where, std::int64_t number) {
-    if (number == 1) return std::optional(fake_space{where.owner, 0});
-    if (number == 2) return std::optional<fake_space>();
-    if (number == 101) return std::optional(fake_space{where.owner, 1});
-    return error{errc::invalid_argument, "no stream " + std::to_string(number)};
-  }
-};
+using zarrpoint_test::one_device;
+using zarrpoint_test::python_device;
 
 namespace {
 
 namespace zp = zarrpoint;
 namespace dl = zarrpoint::dlpack;
 
-struct one_device {
-  fake_device device{11, std::size_t{1} << 20, 3};
-  std::size_t second = device.new_stream();
-};
-one_device& fake() {
-  static one_device made;
-  return made;
-}
+one_device& fake() { return python_device(); }
 
 /// A value that several capsules and Python objects share.
 template <class T>

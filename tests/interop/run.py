@@ -12,7 +12,8 @@ it with every peer; py/write_theirs.py makes a folder of the same form, which th
 py/safetensors_check.py compares safetensors files with the reference implementation,
 py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
 wheels of PyPI hold CUDA. dlpack_python_test.cpp is an extension module, which py/dlpack_check.py
-tries with the NumPy of either Python, and with PyTorch.
+tries with the NumPy of either Python, and with PyTorch; py/cuda_array_check.py tries that of
+cuda_array_interface_test.cpp.
 """
 
 import shutil
@@ -41,10 +42,11 @@ def build(name, folder, made=None, flags=()):
     run("g++", *flags, folder / f"{name}.o", *linked)
 
 
-def build_module(folder):
-    """Both Pythons are the system's, so that one module serves them."""
+def build_modules(folder):
+    """Both Pythons are the system's, so that one of each serves them."""
     flags = ["-O0", "-fPIC", f"-I{HERE.parent}", f"-isystem{sysconfig.get_paths()['include']}"]
     build("dlpack_python_test", folder, "zarrpoint_dlpack.so", [*flags, "-shared"])
+    build("cuda_array_interface_test", folder, "zarrpoint_cuda_array.so", [*flags, "-shared"])
 
 
 def main(arguments):
@@ -57,10 +59,10 @@ def main(arguments):
     (folder / "theirs").mkdir()
     try:
         with ThreadPoolExecutor(2) as workers:
-            module = workers.submit(build_module, folder)
+            modules = workers.submit(build_modules, folder)
             names = ("writer", "reader", "safetensors_copy", "torch_copy")
             list(workers.map(lambda name: build(name, folder), names))
-            module.result()
+            modules.result()
         run(folder / "writer", folder / "ours")
         run(sys.executable, HERE / "py" / "read_ours.py", folder / "ours")
         run(sys.executable, HERE / "py" / "write_theirs.py", folder / "theirs")
@@ -70,6 +72,7 @@ def main(arguments):
         run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")
         for python in (sys.executable, "/usr/bin/python3"):
             run(python, HERE / "py" / "dlpack_check.py", folder)
+            run(python, HERE / "py" / "cuda_array_check.py", folder)
     except subprocess.CalledProcessError as failure:
         print(f"FAILED: {failure}")
         return 1
