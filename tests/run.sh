@@ -132,7 +132,7 @@ single_header() {
 }
 consumers() { bash tests/consumers/run.sh; }
 size() { "$python" tests/tools/check_size.py build/size; }
-fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-20}"; }
+fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
