@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/fake_runtime.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +24,12 @@ struct CUstream_st {
   fake_space space;
   bool alive = true;
 };
+struct CUmemPoolHandle_st {
+  int device = 0;
+  std::size_t threshold = 0;
+  std::size_t kept = 0;  ///< bytes that were freed and not given back
+  bool alive = true;
+};
 struct CUevent_st {
   int device = 0;
   fake_device::event recorded;
@@ -37,12 +44,20 @@ struct pinned_range {
   zarrpoint::mutable_bytes memory;
 };
 
+struct pooled_range {
+  CUmemPoolHandle_st* pool;
+  std::size_t bytes;
+};
+
 struct runtime {
   std::mutex mutex;  ///< of what stands here; the devices have one of their own
   zarrpoint_test::fake_runtime_options options;
   std::vector<std::unique_ptr<fake_device>> devices;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
+  std::vector<std::unique_ptr<CUmemPoolHandle_st>> pools;
+  std::map<void*, pooled_range> pooled;
+  zarrpoint_test::fake_runtime_totals asked;
   std::map<void*, pinned_range> pinned;
   std::map<void*, std::unique_ptr<std::byte[]>> pinned_by_us;
 
@@ -51,6 +66,9 @@ struct runtime {
     options = wanted;
     streams.clear();
     events.clear();
+    pools.clear();
+    pooled.clear();
+    asked = {};
     pinned.clear();
     devices.clear();
     for (int i = 0; i < wanted.devices; ++i) {
@@ -147,6 +165,36 @@ zarrpoint::result<void> copy(const fake_space& space, void* to, const void* from
   }
 }
 
+/// Memory of a device whose pools keep some from it; `reused` are bytes that one of them kept.
+zarrpoint::result<void> allocate(const fake_space& space, std::size_t bytes, std::size_t reused,
+                                 void** memory) {
+  std::size_t kept = 0;
+  {
+    const std::lock_guard lock(state().mutex);
+    for (const auto& one : state().pools) {
+      if (one->device == space.owner->number()) kept += one->kept;
+    }
+  }
+  const std::size_t live = space.owner->count().live_bytes;
+  if (reused == 0 && kept != 0 && live + kept + bytes > state().options.capacity)
+    return zarrpoint::error{zarrpoint::errc::resource_limit, "pools keep the rest"};
+  ZARRPOINT_TRY(made, space.allocate(bytes));
+  *memory = made;
+  return {};
+}
+/// What was freed stays with the pool that it is of.
+void back_to_pool(void* memory) {
+  const std::lock_guard lock(state().mutex);
+  const auto at = state().pooled.find(memory);
+  if (at == state().pooled.end()) return;
+  CUmemPoolHandle_st& pool = *at->second.pool;
+  if (pool.alive) pool.kept = std::min(pool.kept + at->second.bytes, pool.threshold);
+  state().pooled.erase(at);
+  std::size_t kept = 0;
+  for (const auto& one : state().pools) kept += one->kept;
+  state().asked.kept_most = std::max(state().asked.kept_most, kept);
+}
+
 /// Waits for a stream. It needs no event that could not be recorded, as the fake device does.
 zarrpoint::result<void> finish(const fake_space& space) {
   auto mark = space.record();
@@ -178,6 +226,7 @@ fake_runtime_counts fake_runtime_alive() {
   const std::lock_guard lock(state().mutex);
   fake_runtime_counts out;
   for (const auto& one : state().events) out.events += one->alive ? 1u : 0u;
+  for (const auto& one : state().pools) out.pools += one->alive ? 1u : 0u;
   for (const auto& one : state().streams) out.streams += one->alive ? 1u : 0u;
   out.pinned = state().pinned.size();
   for (const auto& device : state().devices) {
@@ -185,6 +234,16 @@ fake_runtime_counts fake_runtime_alive() {
     out.operations += device->due_operations();
   }
   return out;
+}
+
+fake_runtime_totals fake_runtime_asked() {
+  const std::lock_guard lock(state().mutex);
+  return state().asked;
+}
+
+void forget_fake_events(int device) {
+  const std::lock_guard lock(state().mutex);
+  for (const auto& one : state().events) one->alive = one->alive && one->device != device;
 }
 
 const zarrpoint::cuda::kernel_table* fake_kernels() {
@@ -334,6 +393,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   made->device = current;
   *event = made.get();
   const std::lock_guard lock(state().mutex);
+  ++state().asked.events;
   state().events.push_back(std::move(made));
   return cudaSuccess;
 }
@@ -342,7 +402,11 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return on(stream, [&](const fake_space& space) -> zarrpoint::result<void> {
-    if (space.owner->number() != event->device || !event->alive)
+    const bool alive = [&] {
+      const std::lock_guard lock(state().mutex);
+      return event->alive;
+    }();
+    if (space.owner->number() != event->device || !alive)
       return zarrpoint::error{zarrpoint::errc::device, "of a stream that was destroyed, say"};
     ZARRPOINT_TRY(recorded, space.record());
     event->recorded = recorded;
@@ -373,10 +437,65 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaMallocAsync(void** memory, size_t bytes, cudaStream_t stream) {
   if (!state().options.has_pools) return said(cudaErrorNotSupported);
+  return on(stream, [&](const fake_space& space) { return allocate(space, bytes, 0, memory); });
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  if (present() != cudaSuccess) return said(present());
+  if (!state().options.makes_pools) return said(cudaErrorNotSupported);
+  if (properties->allocType != cudaMemAllocationTypePinned ||
+      properties->location.type != cudaMemLocationTypeDevice)
+    return said(cudaErrorInvalidValue);
+  auto made = std::make_unique<CUmemPoolHandle_st>();
+  made->device = properties->location.id;
+  *pool = made.get();
+  const std::lock_guard lock(state().mutex);
+  ++state().asked.pools;
+  state().pools.push_back(std::move(made));
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  const std::lock_guard lock(state().mutex);
+  if (!pool->alive || attribute != cudaMemPoolAttrReleaseThreshold)
+    return said(cudaErrorInvalidValue);
+  pool->threshold = static_cast<std::size_t>(*static_cast<std::uint64_t*>(value));
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t least) {
+  const std::lock_guard lock(state().mutex);
+  if (!pool->alive) return said(cudaErrorInvalidValue);
+  pool->kept = std::min(pool->kept, least);
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  const std::lock_guard lock(state().mutex);
+  if (!pool->alive) return said(cudaErrorInvalidValue);
+  pool->alive = false;
+  pool->kept = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
   return on(stream, [&](const fake_space& space) -> zarrpoint::result<void> {
-    ZARRPOINT_TRY(made, space.allocate(bytes));
-    *memory = made;
-    return {};
+    std::size_t reused = 0;
+    {
+      const std::lock_guard lock(state().mutex);
+      if (!pool->alive || pool->device != space.owner->number())
+        return zarrpoint::error{zarrpoint::errc::invalid_argument, "no pool of that device"};
+      ++state().asked.pooled;
+      if (bytes <= pool->kept) {
+        ++state().asked.reused;
+        reused = bytes;
+        pool->kept -= bytes;
+      }
+    }
+    const auto made = allocate(space, bytes, reused, memory);
+    const std::lock_guard lock(state().mutex);
+    if (made) {
+      state().pooled[*memory] = {pool, bytes};
+    } else if (pool->alive) {
+      pool->kept += reused;
+    }
+    return made;
   });
 }
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
@@ -390,6 +509,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   if (!state().options.has_pools) return said(cudaErrorNotSupported);
   return on(stream, [&](const fake_space& space) -> zarrpoint::result<void> {
+    back_to_pool(memory);
     space.deallocate(static_cast<std::byte*>(memory), 0);
     return {};
   });
@@ -398,6 +518,7 @@ cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return said(present());
   static_cast<void>(cudaDeviceSynchronize());
   return on(nullptr, [&](const fake_space& space) -> zarrpoint::result<void> {
+    back_to_pool(memory);
     space.deallocate(static_cast<std::byte*>(memory), 0);
     return {};
   });

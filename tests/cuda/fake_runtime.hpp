@@ -20,6 +20,7 @@ struct fake_runtime_options {
   std::uint64_t seed = 1;
   int devices = 2;
   bool has_pools = true;                         ///< else cudaMallocAsync is not supported
+  bool makes_pools = true;                       ///< else there is only the default one
   cudaError_t absent = cudaSuccess;              ///< what every call says when there is no device
   std::size_t capacity = std::size_t{64} << 20;  ///< of each device
 };
@@ -34,13 +35,27 @@ fake_device& fake_cuda_device(int device = 0);
 /// What the runtime handed out and did not get back.
 struct fake_runtime_counts {
   std::size_t events = 0;
+  std::size_t pools = 0;
   std::size_t streams = 0;
   std::size_t pinned = 0;
   std::size_t allocations = 0;  ///< on all devices
   std::size_t operations = 0;   ///< due on all devices
-  bool nothing() const { return events + streams + pinned + allocations + operations == 0; }
+  bool nothing() const { return events + pools + streams + pinned + allocations + operations == 0; }
 };
 fake_runtime_counts fake_runtime_alive();
+
+/// What the runtime was asked for since it began.
+struct fake_runtime_totals {
+  std::size_t events = 0;     ///< made
+  std::size_t pools = 0;      ///< made
+  std::size_t pooled = 0;     ///< allocations from one that was made
+  std::size_t reused = 0;     ///< of them those that had room in what the pool kept
+  std::size_t kept_most = 0;  ///< the most bytes that pools kept at a time
+};
+fake_runtime_totals fake_runtime_asked();
+
+/// Makes the events of a device unknown, as a reset of it does.
+void forget_fake_events(int device);
 
 /// The kernels of the fake devices.
 const zarrpoint::cuda::kernel_table* fake_kernels();

@@ -24,6 +24,7 @@ struct fresh_devices {
     cudaDeviceSynchronize();  // what was given back on a stream is gone when the stream has run
     const fake_runtime_counts left = fake_runtime_alive();
     CHECK(left.events == 0);
+    CHECK(left.pools == 0);
     CHECK(left.streams == 0);
     CHECK(left.pinned == 0);
     CHECK(left.allocations == 0);

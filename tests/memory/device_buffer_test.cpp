@@ -29,6 +29,37 @@ TEST_CASE("device_buffer: its memory ends with it, after the work that was asked
   CHECK(space.wait(space.record().value()));  // the fill ran before the memory was freed
 }
 
+namespace {
+
+/// A device with a reserve, of which it is counted what comes from there.
+struct reserving : fake_space {
+  int* scratch = nullptr;
+  std::shared_ptr<void> reserve() const { return std::make_shared<int>(1); }
+  result<std::byte*> allocate_scratch(std::size_t bytes) const {
+    ++*scratch;
+    return allocate(bytes);
+  }
+};
+static_assert(reserving_space<reserving> && !reserving_space<fake_space>);
+
+}  // namespace
+
+TEST_CASE("device_buffer: what lasts is not of the reserve") {
+  fake_device device(3);
+  int scratch = 0;
+  const reserving space{{&device}, &scratch};
+  CHECK(reserve_of(space) != nullptr);
+  CHECK(reserve_of(fake_space{&device}) == nullptr);
+  {
+    const auto lasting = device_buffer<reserving>::lasting(space, 8).value();
+    CHECK(scratch == 0);
+    const auto step = device_buffer<reserving>::allocate(space, 8).value();
+    CHECK(scratch == 1);
+    CHECK(device.live_allocations() == 2);
+  }
+  CHECK(device.live_allocations() == 0);
+}
+
 TEST_CASE("device_buffer: nothing is no allocation") {
   fake_device device(2);
   const auto none = device_buffer<fake_space>::allocate(fake_space{&device}, 0).value();

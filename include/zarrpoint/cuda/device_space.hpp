@@ -5,11 +5,14 @@
 #include <zarrpoint/cuda/event.hpp>
 #include <zarrpoint/cuda/kernel_table.hpp>
 #include <zarrpoint/cuda/numa.hpp>
+#include <zarrpoint/cuda/reserve.hpp>
 #include <zarrpoint/memory/device_space.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace zarrpoint::inline v0::cuda {
 
@@ -45,7 +48,7 @@ class device_space {
   /// Blocks until the event has happened.
   result<void> wait(const event& e) const {
     if (e.get() == nullptr) return {};
-    return detail::checked(cudaEventSynchronize(e.get()), {device_, "wait for an event"});
+    return told(detail::checked(cudaEventSynchronize(e.get()), {device_, "wait for an event"}));
   }
   result<bool> happened(const event& e) const {
     if (e.get() == nullptr) return true;
@@ -54,7 +57,7 @@ class device_space {
       static_cast<void>(cudaGetLastError());  // no error, but the runtime remembers it as one
       return false;
     }
-    if (status != cudaSuccess) return detail::failure_of(status, {device_, "query of an event"});
+    ZARRPOINT_CHECK(told(detail::checked(status, {device_, "query of an event"})));
     return true;
   }
   result<event> record() const {
@@ -85,8 +88,26 @@ class device_space {
     void* made = nullptr;
     if (bytes == 0) return static_cast<std::byte*>(nullptr);
     ZARRPOINT_CHECK(enqueue({device_, "allocation", bytes}, [&](cudaStream_t on) {
-      return has_pools() ? cudaMallocAsync(&made, bytes, on) : cudaMalloc(&made, bytes);
+      if (!has_pools()) return cudaMalloc(&made, bytes);
+      const cudaError_t status = cudaMallocAsync(&made, bytes, on);
+      if (status != cudaErrorMemoryAllocation) return status;
+      const auto kept = detail::per_device<detail::reserve>::find(device_);
+      if (kept == nullptr || !kept->trim()) return status;
+      return cudaMallocAsync(&made, bytes, on);
     }));
+    return static_cast<std::byte*>(made);
+  }
+  /// What operations keep for each other on the device while the last of them runs.
+  std::shared_ptr<void> reserve() const {
+    return detail::per_device<detail::reserve>::share(device_);
+  }
+  /// The same from the reserve, where somebody has it. Errors: as `allocate`.
+  result<std::byte*> allocate_scratch(std::size_t bytes) const {
+    const auto kept = detail::per_device<detail::reserve>::find(device_);
+    if (kept == nullptr || bytes == 0 || !has_pools()) return allocate(bytes);
+    void* made = nullptr;
+    ZARRPOINT_CHECK(enqueue({device_, "allocation", bytes},
+                            [&](cudaStream_t on) { return kept->allocate(&made, bytes, on); }));
     return static_cast<std::byte*>(made);
   }
   void deallocate(std::byte* memory, std::size_t) const noexcept {
@@ -188,7 +209,15 @@ class device_space {
   template <class F>
   result<void> enqueue(const detail::request& asked, F&& f) const {
     ZARRPOINT_CHECK(usable(asked.what));
-    return detail::on_device(asked, [&] { return f(handle()); });
+    return told(detail::on_device(asked, [&] { return f(handle()); }));
+  }
+  /// After an error of the device none of its events is used again.
+  result<void> told(result<void> outcome) const {
+    if (!outcome && outcome.failure().code == errc::device) {
+      if (const auto events = detail::per_device<detail::event_pool>::find(device_))
+        events->discard();
+    }
+    return outcome;
   }
   template <class F>
   result<void> launch(std::string_view what, F&& f) const {
@@ -246,6 +275,6 @@ class device_space {
   cudaStream_t stream_ = nullptr;
   const kernel_table* kernels_ = nullptr;
 };
-static_assert(kernel_space<device_space>);
+static_assert(kernel_space<device_space> && reserving_space<device_space>);
 
 }  // namespace zarrpoint::inline v0::cuda

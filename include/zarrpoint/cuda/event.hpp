@@ -3,14 +3,15 @@
 #pragma once
 
 #include <zarrpoint/cuda/current_device.hpp>
+#include <zarrpoint/cuda/event_pool.hpp>
 
 #include <memory>
 #include <utility>
 
 namespace zarrpoint::inline v0::cuda {
 
-/// A point in the work of a stream. Copies are the same event; it is destroyed with the last of
-/// them. One made by default has always happened.
+/// A point in the work of a stream. Copies are the same event, which is the library's to use again
+/// after the last of them. One made by default has always happened.
 class event {
  public:
   event() = default;
@@ -19,14 +20,7 @@ class event {
   static result<event> record(int device, cudaStream_t stream) {
     event out;
     ZARRPOINT_CHECK(detail::on_device({device, "record of an event"}, [&] {
-      cudaEvent_t made = nullptr;
-      // Without a time, which makes it cheap; and not with a blocking wait, whose waker costs more
-      // than a copy of a few megabytes takes.
-      if (const auto status = cudaEventCreateWithFlags(&made, cudaEventDisableTiming);
-          status != cudaSuccess)
-        return status;
-      out.handle_ = {made, [](cudaEvent_t last) { static_cast<void>(cudaEventDestroy(last)); }};
-      return cudaEventRecord(made, stream);
+      return detail::per_device<detail::event_pool>::share(device)->record(stream, out.handle_);
     }));
     return out;
   }

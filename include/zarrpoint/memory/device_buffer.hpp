@@ -16,15 +16,20 @@ class device_buffer {
  public:
   device_buffer() = default;
 
+  /// For a step of an operation: from the space's reserve, if it has one that somebody holds.
   /// Errors: those of the space, `resource_limit` among them.
   static result<device_buffer> allocate(const Space& space, std::size_t bytes) {
-    device_buffer out;
-    if (bytes == 0) return out;
-    ZARRPOINT_TRY(memory, space.allocate(bytes));
-    out.space_.emplace(space);
-    out.data_ = memory;
-    out.size_ = bytes;
-    return out;
+    return hold(space, bytes, [&] {
+      if constexpr (reserving_space<Space>) {
+        return space.allocate_scratch(bytes);
+      } else {
+        return space.allocate(bytes);
+      }
+    });
+  }
+  /// For what is large, or lasts: the device has it back when it is freed. Errors: the same.
+  static result<device_buffer> lasting(const Space& space, std::size_t bytes) {
+    return hold(space, bytes, [&] { return space.allocate(bytes); });
   }
 
   device_buffer(device_buffer&& other) noexcept { swap(other); }
@@ -46,6 +51,17 @@ class device_buffer {
   }
 
  private:
+  template <class F>
+  static result<device_buffer> hold(const Space& space, std::size_t bytes, F&& make) {
+    device_buffer out;
+    if (bytes == 0) return out;
+    ZARRPOINT_TRY(memory, make());
+    out.space_.emplace(space);
+    out.data_ = memory;
+    out.size_ = bytes;
+    return out;
+  }
+
   std::optional<Space> space_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;

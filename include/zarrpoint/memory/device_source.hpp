@@ -325,7 +325,7 @@ class device_source final : public element_source {
                    "a copy on the device would take " + std::to_string(rows.cover) +
                        " bytes for elements of " + std::to_string(rows.bytes)};
     const std::size_t bytes = packs ? rows.bytes : rows.cover;
-    ZARRPOINT_TRY(memory, device_buffer<Space>::allocate(from_.space, bytes));
+    ZARRPOINT_TRY(memory, device_buffer<Space>::lasting(from_.space, bytes));
     copy_ = std::move(memory);
     auto copied = ask_for_copy(rows, packs);
     if (!copied) {

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace zarrpoint::inline v0 {
 
@@ -120,6 +121,25 @@ concept kernel_space = device_space<S> &&
   { space.unshuffle(to, from, size, count) } -> std::same_as<result<void>>;
   { space.crc32c(to, from, count) } -> std::same_as<result<void>>;
 };
+
+/// A device that keeps what operations give back for the next step of any, while the last of them
+/// runs: each holds a `reserve()`; `allocate_scratch` is `allocate` for what it frees before its
+/// end.
+template <class S>
+concept reserving_space = device_space<S> && requires(const S& space, std::size_t bytes) {
+  { space.reserve() } -> std::same_as<std::shared_ptr<void>>;
+  { space.allocate_scratch(bytes) } -> std::same_as<result<std::byte*>>;
+};
+
+/// What an operation holds as long as it runs; null where there is nothing to hold.
+template <device_space S>
+std::shared_ptr<void> reserve_of([[maybe_unused]] const S& space) {
+  if constexpr (reserving_space<S>) {
+    return space.reserve();
+  } else {
+    return nullptr;
+  }
+}
 
 /// Whether kernels may be asked for.
 template <device_space S>

@@ -311,17 +311,19 @@ class staging_ring {
 /// The ring of the space's device among kept objects, made when it is first asked for. All rings
 /// there share an eighth of `budget`: each has its first slot, and what is left goes to those who
 /// need it first. One that comes late may have one slot of 64 KiB, which it has in any case.
-/// `resource` must outlive `kept`.
+/// `resource` must outlive `kept`. Who has the ring also holds the device's `reserve_of`.
 template <device_space Space>
 std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
                                              memory_resource& resource, std::size_t budget) {
   const auto all =
       kept.template get<ring_budget>(0, [&] { return std::make_shared<ring_budget>(budget / 8); });
-  return kept.template get<staging_ring<Space>>(space.device(), [&] {
+  const auto ring = kept.template get<staging_ring<Space>>(space.device(), [&] {
     ring_options sizes = all->add_ring(resource);
     sizes.budget = all;
     return std::make_shared<staging_ring<Space>>(space, sizes);
   });
+  using both = std::pair<std::shared_ptr<staging_ring<Space>>, std::shared_ptr<void>>;
+  return {std::make_shared<both>(ring, reserve_of(space)), ring.get()};
 }
 
 }  // namespace zarrpoint::inline v0
