@@ -150,37 +150,6 @@ TEST_CASE("a mapped view is verified when digests are given") {
   CHECK_FALSE(from.w.view(read_options{.expected = &from.digests}));
 }
 
-TEST_CASE("where the elements lie, from stores that can map and that cannot") {
-  const auto sharded = raw_metadata(dtype_kind::int32, {7, 4}, {8, 4});
-  written from = write_all(sharded_metadata(sharded, {2, 4}, index_location::start));
-  from.store->can_map = false;
-  const read_options digests{.expected = &from.digests};
-  const auto found = from.w.raw(digests).value();
-  REQUIRE(found);
-  CHECK(found->key == "c/0/0");
-  CHECK(found->offset == 128);  // behind the index of 68 bytes
-  CHECK(found->block_bytes == 32);
-  REQUIRE(found->blocks == 4);
-  REQUIRE(found->crc32c.size() == 4);
-  CHECK(found->object->descriptor() == -1);
-  const auto data = counting({7, 4});
-  std::vector<std::int32_t> there(32);
-  CHECK(found->object->read(found->offset, std::as_writable_bytes(std::span(there))));
-  CHECK(std::equal(data.begin(), data.end(), there.begin()));
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto crc = crc32c(std::as_bytes(std::span(there).subspan(i * 8, 8)));
-    CHECK(found->check(i, crc));
-    CHECK(found->check(i, crc + 1).failure().code == errc::corrupt);
-  }
-  CHECK(from.w.raw({.expected = &from.digests, .checksums = false}).value()->crc32c.empty());
-  CHECK(from.w.raw().value()->crc32c.empty());
-  CHECK_FALSE(write_all(raw_metadata(dtype_kind::int32, {0, 3}, {1, 3})).w.raw().value());
-  CHECK_FALSE(write_all(raw_metadata(dtype_kind::int32, {4, 6}, {2, 6})).w.raw().value());
-  from.store->objects.erase("w/c/0/0");
-  CHECK_FALSE(from.w.raw().value());
-  CHECK_FALSE(from.w.raw(digests));
-}
-
 }  // namespace
 
 }  // namespace array_view_test

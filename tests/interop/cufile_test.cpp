@@ -126,7 +126,67 @@ TEST_CASE("raw leaves go from the file to the device, verified there") {
   }
 }
 
-TEST_CASE("what is not a dense copy of bytes in one file goes the plain way") {
+TEST_CASE("arrays of many chunks or shards go so, too, from all their files at a time") {
+  struct cut {
+    dims shard;
+    dims inner;
+    bool is_direct;
+  };
+  const cut cuts[] = {
+      {{70, 300}, {70, 300}, true},    // rows; the last chunk ends in padding
+      {{140, 300}, {70, 300}, true},   // ranges of shards
+      {{1, 30000}, {1, 20000}, true},  // runs of a row
+      {{140, 300}, {70, 150}, false},  // columns
+  };
+  for (const cut& one : cuts) {
+    for (std::uint32_t seed = 0; seed < 6; ++seed) {
+      CAPTURE(to_string(one.shard));
+      CAPTURE(seed);
+      fixture f(seed);
+      const thread_pool pool(1 + seed % 4);
+      context how = default_context();
+      how.executor = pool.executor();
+      const dims shape = one.shard[0] == 1 ? dims{5, 50000} : dims{455, 300};
+      const auto count = static_cast<std::size_t>(element_count(shape).value());
+      const auto values = numbers(count, seed);
+      leaf_rule rule{.chunk_shape = one.inner};
+      rule.shard_shape = one.shard[0] == 1 ? dims{1, 40000} : one.shard;
+      const checkpoint from = saved(f.path(), values, shape, rule, how);
+      const load_options options{.verify = seed % 2 == 0};
+      {
+        target to(f.space, extents(shape));
+        const direct_load way = f.loader.load_into(from, "w", to, options).value();
+        CAPTURE(way.why_not);
+        CHECK(way.direct == one.is_direct);
+        CHECK(to.download() == values);
+        if (way.direct) {
+          CHECK(f.fake.registered > 1);
+          CHECK(f.device.count().bytes_from_host == f.fake.bytes);
+          CHECK((f.device.count().kernels.crc32c > 0) == options.verify);
+        }
+        // A file that is not there, and one that is damaged: told as by a plain load.
+        const std::string file = f.path() + (one.shard[0] == 1 ? "/w/c/1/1" : "/w/c/1/0");
+        if (options.verify) {
+          std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+          out.seekp(80);
+          out.put('\x5a');
+          out.close();
+          const auto damaged = f.loader.load_into(from, "w", to, options);
+          REQUIRE_FALSE(damaged);
+          CHECK(damaged.failure().code == errc::corrupt);
+          CHECK(damaged.failure().message == from.load_into("w", to).failure().message);
+          CHECK_FALSE(to.loaded());
+        }
+        std::filesystem::remove(file);
+        CHECK(f.loader.load_into(from, "w", to, options).failure().code == errc::corrupt);
+        CHECK_FALSE(to.loaded());
+      }
+      CHECK(f.device.count().live_allocations == 0);
+    }
+  }
+}
+
+TEST_CASE("what is not a dense copy of bytes in files goes the plain way") {
   fixture f;
   const auto values = numbers(6000, 1);
   const dims shape{20, 300};
@@ -137,9 +197,8 @@ TEST_CASE("what is not a dense copy of bytes in one file goes the plain way") {
     CHECK(to.download() == values);
     return way.why_not;
   };
-  const std::string not_raw = "it is not stored raw in one object";
+  const std::string not_raw = "its chunks are not stored raw, each as it lies in the target";
   CHECK(reason(saved(f.path(), values, shape, {.codecs = zstd_codecs()})) == not_raw);
-  CHECK(reason(saved(f.path(), values, shape, {.shard_shape = dims{10, 300}})) == not_raw);
   CHECK(reason(saved(f.path(), values, shape, {.chunk_shape = dims{20, 100}})) == not_raw);
   CHECK(reason(saved(location(memory_store()), values, shape)) == "its store has no files");
   CHECK(reason(saved(f.path() + ".zip", values, shape)) == "its store has no files");
@@ -258,17 +317,22 @@ TEST_CASE("what libcufile does wrong costs time, and nothing else") {
 }
 
 TEST_CASE("each fault of the device is an error, or is got over; nothing is lost by it") {
-  const auto values = numbers(60 * 300, 3);
-  for (const device_fault fault : device_faults) {
+  const auto values = numbers(120 * 300, 3);
+  // One object with padding, and several, the last of which has some.
+  const leaf_rule rules[] = {{.chunk_shape = dims{119, 300}},
+                             {.chunk_shape = dims{59, 300}, .shard_shape = dims{59, 300}}};
+  for (int each = 0; each < 2 * static_cast<int>(std::size(device_faults)); ++each) {
+    const device_fault fault = device_faults[each / 2];
+    const leaf_rule& rule = rules[each % 2];
     for (std::uint64_t after = 0;; ++after) {
       CAPTURE(to_string(fault));
       CAPTURE(after);
       REQUIRE(after < 200);
       fixture f(after);
-      const checkpoint from = saved(f.path(), values, {60, 300}, {.chunk_shape = dims{59, 300}});
+      const checkpoint from = saved(f.path(), values, {120, 300}, rule);
       bool fired = false;
       {
-        target to(fake_space{&f.device, f.device.new_stream()}, {60, 300});
+        target to(fake_space{&f.device, f.device.new_stream()}, {120, 300});
         f.device.arm(fault, after);
         const auto way = f.loader.load_into(from, "w", to);
         fired = f.device.fired();

@@ -32,14 +32,14 @@ struct mapped_view {
   mapping memory;  ///< keeps the elements alive
 };
 
-/// Where an array's elements lie in one object of its store as they do in memory: for who moves
-/// them another way than through `read`.
-struct raw_extent {
-  std::string key;  ///< of the object, relative to the array
-  std::unique_ptr<blob> object{};
-  std::uint64_t offset = 0;  ///< of the first element in the object
-  /// The elements lie in blocks of so many bytes, one after another, each with a checksum; behind
-  /// the last element there may be padding.
+/// Elements of an array, one after another in row-major order, that lie so in an object of its
+/// store, too.
+struct raw_run {
+  std::uint64_t first = 0;   ///< of their bytes among all of the array's
+  std::uint64_t bytes = 0;   ///< how many
+  std::uint64_t offset = 0;  ///< where they begin in the object
+  /// They lie in blocks of so many bytes, one after another, each with a checksum; behind the last
+  /// element there may be padding.
   std::uint64_t block_bytes = 0;
   std::size_t blocks = 0;
   std::vector<std::optional<std::uint32_t>> crc32c{};  ///< of each block, or none to compare with
@@ -51,6 +51,14 @@ struct raw_extent {
                                     std::to_string(block_bytes) +
                                     " bytes is not that of the digest"};
   }
+};
+
+/// A chunk or shard whose elements are runs of the array: for who moves them another way than
+/// through `read`.
+struct raw_object {
+  std::string key;  ///< relative to the array
+  std::unique_ptr<blob> object{};
+  std::vector<raw_run> runs{};  ///< in the order of the array
 };
 
 /// One Zarr array, v2 or v3, in a store: boxes of elements go in and out. A cheap handle; the
@@ -121,10 +129,12 @@ class array {
   /// unless `read_options::checksums` is false.
   result<std::optional<mapped_view>> view(const read_options& options = {}) const;
 
-  /// Where the elements lie for such an array, whether its store can map or not; nothing for others
-  /// and for empty ones. Nothing is verified but the size of the object; the checksums are given
-  /// where there are any and `read_options::checksums` is true.
-  result<std::optional<raw_extent>> raw(const read_options& options = {}) const;
+  /// The chunk, or shard, at that place of the grid, where its elements lie raw and each inner
+  /// chunk is one run of the array's elements; nothing where the layout does not allow it, or some
+  /// are not stored. Nothing is verified but the size of the object; the checksums are given where
+  /// there are any and `read_options::checksums` is true. Errors: `corrupt`, `io`; `out_of_range`
+  /// for a place that is not in the grid.
+  result<std::optional<raw_object>> raw(const dims& object, const read_options& options = {}) const;
 
  private:
   explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -27,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -108,59 +110,101 @@ class cufile_handle {
 template <device_space Space>
 class cufile_load {
  public:
-  cufile_load(const cufile_functions& by, const raw_extent& from,
-              const mutable_tensor_view<Space>& to)
-      : from_(from), to_(to), file_(by) {}
+  cufile_load(const cufile_functions& by, const array& from, const mutable_tensor_view<Space>& to)
+      : by_(by), from_(from), to_(to), reserve_(reserve_of(to.space)) {}
 
   /// Errors: why it has to be loaded another way.
-  result<void> run(const context& how) {
+  result<void> run(const context& given, bool verifies) {
+    const context how = with_scratch(given);
+    const dims counts = from_.layout().grid().objects();
+    ZARRPOINT_TRY(objects, element_count(counts));
+    if (objects == 0) return not_raw();
     ZARRPOINT_TRY(bytes, byte_count(to_.spec()));
-    bytes_ = bytes;
-    whole_blocks_ = std::min(from_.blocks, static_cast<std::size_t>(bytes_ / from_.block_bytes));
-    ZARRPOINT_CHECK(check_verifiable());
-    if (const int code = file_.open(from_.object->descriptor()); code != 0)
-      return error{errc::unsupported, "libcufile does not take " + from_.object->name() + " (" +
-                                          std::to_string(code) + ")"};
-    ZARRPOINT_CHECK(to_.space.check(to_.data, static_cast<std::size_t>(bytes_)));
+    ZARRPOINT_CHECK(to_.space.check(to_.data, bytes));
     // libcufile knows nothing of streams: what they still have to do with the target is awaited.
     ZARRPOINT_CHECK(to_.space.wait(to_.ready));
     ZARRPOINT_CHECK(wait_for_stream(to_.space));
-    const std::uint64_t direct = verifies() ? whole_blocks_ * from_.block_bytes : bytes_;
-    ZARRPOINT_CHECK(read_all(how, direct));
-    if (!verifies()) return {};
-    return verify(resource_of(how));
+    const read_options options{.checksums = verifies, .how = &how};
+    return parallel_for(how.executor, static_cast<std::size_t>(objects),
+                        [&](std::size_t i) -> result<void> {
+                          ZARRPOINT_TRY(found, from_.raw(position(counts, i), options));
+                          if (!found) return not_raw();
+                          return load(*found, objects == 1, how);
+                        },
+                        {.stop = how.stop});
   }
 
  private:
   static constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20;
   static constexpr std::uint64_t smallest_block = std::uint64_t{64} << 10;
 
-  bool verifies() const { return !from_.crc32c.empty(); }
+  static error not_raw() {
+    return {errc::unsupported, "its chunks are not stored raw, each as it lies in the target"};
+  }
+  /// Of object `i` in the grid.
+  static dims position(const dims& counts, std::size_t i) {
+    dims out(counts.rank(), 0);
+    auto left = static_cast<index_t>(i);
+    for (std::size_t d = counts.rank(); d-- > 0;) {
+      out[d] = left % counts[d];
+      left /= counts[d];
+    }
+    return out;
+  }
 
-  result<void> check_verifiable() const {
-    if (!verifies()) return {};
+  struct piece {
+    std::uint64_t first = 0;   ///< byte of the target
+    std::uint64_t offset = 0;  ///< in the object
+    std::uint64_t bytes = 0;
+  };
+
+  result<void> load(const raw_object& from, bool is_alone, const context& how) const {
+    if (from.object->descriptor() < 0) return error{errc::unsupported, "its store has no files"};
+    std::vector<piece> pieces;
+    for (const raw_run& run : from.runs) {
+      ZARRPOINT_CHECK(check_verifiable(run, is_alone && from.runs.size() == 1));
+      const std::uint64_t bytes =
+          run.crc32c.empty() ? run.bytes : whole_blocks(run) * run.block_bytes;
+      for (std::uint64_t at = 0; at < bytes; at += piece_bytes)
+        pieces.push_back({run.first + at, run.offset + at, std::min(piece_bytes, bytes - at)});
+    }
+    cufile_handle file(by_);
+    if (const int code = file.open(from.object->descriptor()); code != 0)
+      return error{errc::unsupported, "libcufile does not take " + from.object->name() + " (" +
+                                          std::to_string(code) + ")"};
+    const open_object opened{from, file};
+    ZARRPOINT_CHECK(parallel_for(how.executor, pieces.size(),
+                                 [&](std::size_t i) { return read(opened, to_.data, pieces[i]); },
+                                 {.stop = how.stop}));
+    for (const raw_run& run : from.runs) {
+      if (!run.crc32c.empty()) ZARRPOINT_CHECK(verify(opened, run, resource_of(how)));
+    }
+    return {};
+  }
+
+  /// Without the one that ends in padding.
+  static std::size_t whole_blocks(const raw_run& run) {
+    return std::min(run.blocks, static_cast<std::size_t>(run.bytes / run.block_bytes));
+  }
+
+  result<void> check_verifiable(const raw_run& run, bool is_alone) const {
+    if (run.crc32c.empty()) return {};
     if (!has_kernels(to_.space))
       return error{errc::unsupported, "the device has no kernel for the checksums"};
-    if (from_.blocks > 1 && from_.block_bytes < smallest_block)
-      return error{errc::unsupported, "the blocks of " + std::to_string(from_.block_bytes) +
+    if ((run.blocks > 1 || !is_alone) && run.block_bytes < smallest_block)
+      return error{errc::unsupported, "the blocks of " + std::to_string(run.block_bytes) +
                                           " bytes are too small to verify each on the device"};
     return {};
   }
 
-  result<void> read_all(const context& how, std::uint64_t bytes) const {
-    const auto pieces = static_cast<std::size_t>((bytes + piece_bytes - 1) / piece_bytes);
-    return parallel_for(how.executor, pieces,
-                        [&](std::size_t i) -> result<void> {
-                          const std::uint64_t at = i * piece_bytes;
-                          return read(to_.data, at, at, std::min(piece_bytes, bytes - at));
-                        },
-                        {.stop = how.stop});
-  }
+  struct open_object {
+    const raw_object& from;
+    const cufile_handle& file;
+  };
 
-  /// Of the extent's bytes those from `at`, to `base + base_offset`.
-  result<void> read(std::byte* base, std::uint64_t base_offset, std::uint64_t at,
-                    std::uint64_t bytes) const {
-    const auto good = [&] { return file_.read(base, base_offset, from_.offset + at, bytes); };
+  /// Brings a piece to its place behind `base`.
+  result<void> read(const open_object& opened, std::byte* base, const piece& one) const {
+    const auto good = [&] { return opened.file.read(base, one.first, one.offset, one.bytes); };
     bool done = false;
     if constexpr (requires { to_.space.enter(); }) {
       // The context of the device has to be the thread's own.
@@ -170,47 +214,50 @@ class cufile_load {
       done = good();
     }
     if (done) return {};
-    return error{errc::io, "libcufile could not read " + std::to_string(bytes) + " bytes at " +
-                               std::to_string(from_.offset + at) + " of " + from_.object->name()};
+    return error{errc::io, "libcufile could not read " + std::to_string(one.bytes) + " bytes at " +
+                               std::to_string(one.offset) + " of " + opened.from.object->name()};
   }
 
   /// Compares the checksums of all blocks. The last one is read apart when it ends in padding.
-  result<void> verify(memory_resource& resource) {
+  result<void> verify([[maybe_unused]] const open_object& opened,
+                      [[maybe_unused]] const raw_run& run,
+                      [[maybe_unused]] memory_resource& resource) const {
     if constexpr (kernel_space<Space>) {
       constexpr std::size_t word = sizeof(std::uint32_t);
       const Space& space = to_.space;
-      const auto block = static_cast<std::size_t>(from_.block_bytes);
-      ZARRPOINT_TRY(found, buffer::allocate(from_.blocks * word, resource));
-      ZARRPOINT_TRY(sums, device_buffer<Space>::allocate(space, from_.blocks * word));
+      const auto block = static_cast<std::size_t>(run.block_bytes);
+      const std::size_t whole = whole_blocks(run);
+      std::byte* const first = to_.data + run.first;
+      ZARRPOINT_TRY(found, buffer::allocate(run.blocks * word, resource));
+      ZARRPOINT_TRY(sums, device_buffer<Space>::allocate(space, run.blocks * word));
       device_buffer<Space> last;
       stream_guard<Space> work(space);
-      for (std::size_t i = 0; i < whole_blocks_; ++i)
-        ZARRPOINT_CHECK(space.crc32c(sums.data() + i * word, to_.data + i * block, block));
-      if (whole_blocks_ < from_.blocks) {
-        const std::size_t before = whole_blocks_ * block;
+      for (std::size_t i = 0; i < whole; ++i)
+        ZARRPOINT_CHECK(space.crc32c(sums.data() + i * word, first + i * block, block));
+      if (whole < run.blocks) {
+        const std::size_t before = whole * block;
         ZARRPOINT_TRY(memory, device_buffer<Space>::allocate(space, block));
         last = std::move(memory);
         ZARRPOINT_CHECK(wait_for_stream(space));
-        ZARRPOINT_CHECK(read(last.data(), 0, before, block));
-        ZARRPOINT_CHECK(space.crc32c(sums.data() + whole_blocks_ * word, last.data(), block));
-        ZARRPOINT_CHECK(space.copy_within(to_.data + before, last.data(),
-                                          static_cast<std::size_t>(bytes_) - before));
+        ZARRPOINT_CHECK(read(opened, last.data(), {0, run.offset + before, run.block_bytes}));
+        ZARRPOINT_CHECK(space.crc32c(sums.data() + whole * word, last.data(), block));
+        ZARRPOINT_CHECK(space.copy_within(first + before, last.data(),
+                                          static_cast<std::size_t>(run.bytes) - before));
       }
       ZARRPOINT_CHECK(
           space.copy_to_host(found.data(), sums.data(), row_block{.width = found.size()}));
       ZARRPOINT_CHECK(work.finish());
-      for (std::size_t i = 0; i < from_.blocks; ++i) {
-        ZARRPOINT_CHECK(from_.check(i, load_le<std::uint32_t>(found.data() + i * word)));
+      for (std::size_t i = 0; i < run.blocks; ++i) {
+        ZARRPOINT_CHECK(run.check(i, load_le<std::uint32_t>(found.data() + i * word)));
       }
     }
     return {};
   }
 
-  const raw_extent& from_;
+  const cufile_functions& by_;
+  const array& from_;
   const mutable_tensor_view<Space>& to_;
-  cufile_handle file_;
-  std::uint64_t bytes_ = 0;
-  std::size_t whole_blocks_ = 0;  ///< without the one that ends in padding
+  const std::shared_ptr<void> reserve_;
 };
 
 }  // namespace detail
@@ -258,12 +305,12 @@ class cufile_loader {
   /// Why there is none; empty if there is one.
   const std::string& why_not() const noexcept { return why_not_; }
 
-  /// As `checkpoint::load_into`. Straight from the file goes what lies in one (not in a zip file),
-  /// uncompressed, in one shard or chunk, and becomes a dense target on a device without a cast or
-  /// another shape. Its checksums are computed on the device; without kernels there
-  /// (`has_kernels`), and with `load_options::verify`, all goes the plain way. So it does when
-  /// libcufile refuses or fails, or a checksum is wrong: the errors are those of
-  /// `checkpoint::load_into`.
+  /// As `checkpoint::load_into`. Straight from its files (not from a zip file) goes what is
+  /// uncompressed, in chunks or inner chunks that are rows of the target, or each a part of one,
+  /// and all stored; and what becomes a dense target on a device without a cast or another shape.
+  /// Its checksums are computed on the device; without kernels there (`has_kernels`), and with
+  /// `load_options::verify`, all goes the plain way. So it does when libcufile refuses or fails, or
+  /// a checksum is wrong: the errors are those of `checkpoint::load_into`.
   template <class T>
   result<direct_load> load_into(const checkpoint& from, std::string_view name, T&& target,
                                 const load_options& options = {}) const {
@@ -308,11 +355,8 @@ class cufile_loader {
       ZARRPOINT_TRY(view, (target_view<handler_of<T>, T>(target, source.spec())));
       if (view.type != source.spec().type) return not_direct("the target has another dtype");
       if (!is_dense(view)) return not_direct("the target is not dense");
-      ZARRPOINT_TRY(extent, source.raw({.checksums = options.verify}));
-      if (!extent) return not_direct("it is not stored raw in one object");
-      if (extent->object->descriptor() < 0) return not_direct("its store has no files");
       detail::mark_loaded<handler_of<T>>(target, false);
-      ZARRPOINT_CHECK(detail::cufile_load(*by_, *extent, view).run(from.how()));
+      ZARRPOINT_CHECK(detail::cufile_load(*by_, source, view).run(from.how(), options.verify));
       detail::mark_loaded<handler_of<T>>(target, true);
       return {};
     }
