@@ -108,8 +108,8 @@ TEST_CASE("large chunks that are wanted for the most part suit a device") {
   REQUIRE(planes);
   const auto suits = [&](const selection& part) { return planes->suit(part); };
   CHECK(suits(box{{0, 0}, {64, 1024}}));
-  CHECK(suits(box{{16, 0}, {13, 1024}}));
-  CHECK_FALSE(suits(box{{16, 0}, {12, 1024}}));
+  CHECK(suits(box{{16, 0}, {11, 1024}}));
+  CHECK_FALSE(suits(box{{16, 0}, {10, 1024}}));
   CHECK_FALSE(suits(selection({0, 0}, {32, 1024}, {2, 1})));
   CHECK_FALSE(suits(box{{0, 0}, {0, 1024}}));
   const auto small = planes_of(shuffled(dtype_kind::int32, {64, 1024}, {15, 1024}));

@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/device_batch.hpp>
 #include <zarrpoint/checkpoint/load_target.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/codec/shuffle_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/fake_device.hpp"
@@ -161,6 +162,36 @@ TEST_CASE("what a kernel is to cast or to swap goes alone, unless it is small") 
   CHECK(failed.failure().message.find("load \"a\"") == 0);
   CHECK((!a.loaded() && b.loaded() && c.loaded() && d.loaded()));
   CHECK(device.due_operations() == 0);
+}
+
+TEST_CASE("shuffled tensors are put together by the device, unless they are small") {
+  fake_device device(5);
+  context how;
+  how.codecs = default_codecs::with<shuffle_codec>::table();
+  std::vector<codec_spec> codecs = raw_codecs();
+  codecs.push_back({"numcodecs.shuffle", node::object{{"elementsize", 4}}});
+  codecs.push_back(zstd_codecs().back());
+  std::vector<std::int32_t> large(800'000);
+  for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::int32_t>(i * i);
+  const std::vector<std::int32_t> little(1000, 0x01020304);
+  recording_store store;
+  const std::initializer_list<leaf> leaves{{"a", large}, {"b", little}, {"c", little}};
+  save(store, leaves, {.rules = {{.codecs = codecs}}}, how).value();
+  const checkpoint from = open(store, how).value();
+  device_tensor<std::int32_t> a({&device, 0}, {large.size()});
+  device_tensor<std::int32_t> b({&device, 0}, {1000});
+  device_tensor<std::int32_t> c({&device, 0}, {1000});
+  const std::vector<load_target> targets{{"a", a}, {"b", b}, {"c", c}};
+  std::vector<const detail::bound_target*> bound;
+  for (const load_target& one : targets) bound.push_back(&one.bound());
+  detail::device_batch<fake_space>({from, {}, bound}).run().value();
+  const auto chunks = from.as_array("a").value().layout().inner_count();
+  CHECK(chunks > 1);
+  CHECK(device.count().kernels.unshuffle == chunks);
+  CHECK(device.count().kernels.scatter == 1);
+  CHECK(a.download() == large);
+  CHECK(b.download() == little);
+  CHECK(c.download() == little);
 }
 
 TEST_CASE("a device without room for the staged copy gets the tensors one by one") {

@@ -44,7 +44,7 @@ struct byte_planes {
     const std::size_t wanted = byte_count(part.shape, source.spec().type.size()).value_or(0);
     const box chunks = chunks_of({part.offset, part.shape});
     const std::size_t sent = byte_count(chunks.shape, chunk_bytes()).value_or(SIZE_MAX);
-    return wanted != 0 && sent - wanted <= wanted / 4;
+    return wanted != 0 && sent - wanted <= wanted / 2;
   }
 
   /// The inner chunks that hold elements of a box of the array.
