@@ -63,6 +63,7 @@ TEST_CASE("a tensor that finds no room has what the reserve keeps") {
   REQUIRE(space.synchronize());
   CHECK(fake_runtime_asked().kept_most == 800);
   std::byte* const data = space.allocate(900).value();
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
   CHECK(space.allocate_scratch(200).failure().code == errc::resource_limit);
   CHECK(space.allocate(200).failure().code == errc::resource_limit);
   space.deallocate(data, 900);

@@ -93,6 +93,7 @@ class device_space {
       if (status != cudaErrorMemoryAllocation) return status;
       const auto kept = detail::per_device<detail::reserve>::find(device_);
       if (kept == nullptr || !kept->trim()) return status;
+      static_cast<void>(cudaGetLastError());
       return cudaMallocAsync(&made, bytes, on);
     }));
     return static_cast<std::byte*>(made);
