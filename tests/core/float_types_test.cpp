@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/float_types.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -161,7 +163,7 @@ TEST_CASE_TEMPLATE("small floats: the middle of any two neighbours, and beside i
 
 TEST_CASE_TEMPLATE("small floats: random bits of float, double and integers", T, SMALL_FLOATS) {
   std::mt19937_64 random(7);
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < zarrpoint_test::random_rounds(200000); ++i) {
     const std::uint64_t bits = random();
     const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
     const auto twice = std::bit_cast<double>(bits);

@@ -16,7 +16,7 @@
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "cuda/gpu_kernels.hpp"
-#include "support/random_layout.hpp"
+#include "support/random_layout.cpp"
 
 #include <doctest/doctest.h>
 

@@ -6,6 +6,8 @@
 
 #include <zarrpoint/cuda/move.cuh>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -89,7 +91,7 @@ TEST_CASE("move kernel: random boxes, strides, sizes and alignments against one 
 TEST_CASE("move kernel: a move in parts is the whole") {
   random_source random(22);
   simulated = {};
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < random_rounds(1000); ++n) {
     CAPTURE(n);
     case_of_move one = random_move(random);
     if (zp::element_count(one.to_actual.shape).value() == 0) continue;

@@ -6,6 +6,8 @@
 
 #include <zarrpoint/cuda/scatter.cuh>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 namespace zp = zarrpoint;
@@ -21,7 +23,7 @@ std::uint64_t address(const std::byte* at) { return kernels::address_of(at); }
 TEST_CASE("scatter kernel: random runs against one by one") {
   random_source random(31);
   simulated = {};
-  for (int n = 0; n < 400; ++n) {
+  for (int n = 0; n < random_rounds(400); ++n) {
     CAPTURE(n);
     const std::size_t count = n % 10 == 0 ? 1 + pick(random, 300) : 1 + pick(random, 6);
     const std::size_t longest = n % 7 == 0 ? 5000 : 100;

@@ -5,6 +5,7 @@
 #include <zarrpoint/memory/cast.hpp>
 
 #include "support/random_layout.hpp"
+#include "support/random_rounds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -86,7 +87,7 @@ TEST_CASE("cast_elements: every pair of dtypes on random boxes against one by on
       if (!to_type.is_number() || !from_type.is_number()) continue;
       CAPTURE(std::string(zp::to_string(to_type)));
       CAPTURE(std::string(zp::to_string(from_type)));
-      for (int n = 0; n < 12; ++n) {
+      for (int n = 0; n < random_rounds(12); ++n) {
         // A dense run of more than one block every other time, then anything.
         const zp::dims shape = n % 2 == 0 ? zp::dims{600 + n} : random_shape(random, 4, 9);
         const layout source = n % 2 == 0 ? layout{zp::row_major_strides(shape, from_type.size()), 0,

@@ -7,7 +7,6 @@
 #include "support/random_layout.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -68,19 +67,5 @@ class sample_tensor {
   std::vector<std::byte> bytes_;
   std::vector<std::string> strings_;
 };
-
-/// Whether two tensors have the same dtype, shape and elements, bit for bit.
-inline bool same_elements(const zp::host_view& a, const zp::host_view& b) {
-  if (a.spec() != b.spec()) return false;
-  bool same = true;
-  for_each_coordinate(a.shape, [&](const zp::dims& at) {
-    const std::byte* const x = a.data + offset_of(at, a.strides);
-    const std::byte* const y = b.data + offset_of(at, b.strides);
-    same = same && (a.type.is_variable() ? *reinterpret_cast<const std::string*>(x) ==
-                                               *reinterpret_cast<const std::string*>(y)
-                                         : std::memcmp(x, y, a.type.size()) == 0);
-  });
-  return same;
-}
 
 }  // namespace zarrpoint_test
