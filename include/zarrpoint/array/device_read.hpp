@@ -42,9 +42,9 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
 ///
 /// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
 /// bytes; numbers of the other byte order become this machine's there. Inner chunks whose bytes
-/// were shuffled are put together there, too, if they are large and most of them is wanted. Else the
-/// host does it on the way. A piece of one inner chunk that is larger than a slot of the ring takes
-/// host memory of its size. Checksums are verified on the host.
+/// were shuffled are put together there, too, if they are large and most of them is wanted. Else
+/// the host does it on the way. A piece of one inner chunk that is larger than a slot of the ring
+/// takes host memory of its size. Checksums are verified on the host.
 template <device_space Space>
 class device_read {
  public:
