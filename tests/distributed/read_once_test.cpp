@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/rank_mesh.hpp>
 #include <zarrpoint/distributed/read_once.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -10,9 +11,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +101,65 @@ once_figures load_once(int ranks, const memory_store& store, const F& request) {
   out.letters = *letters;
   return out;
 }
+
+using ranks_of_keys = std::map<std::string, std::set<int>>;
+
+/// Which ranks wrote or read the tensors, by key.
+struct rank_log {
+  std::mutex mutex;
+  ranks_of_keys of;
+
+  void note(std::string_view key, int rank) {
+    const std::lock_guard lock(mutex);
+    of[std::string(key)].insert(rank);
+  }
+};
+
+/// Ours, which notes who wrote what.
+struct noting_saver : zarr_saver {
+  std::shared_ptr<rank_log> log;
+  int rank = 0;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    for (const array_writes& one : mine.arrays) {
+      if (!one.cells.empty()) log->note(one.array->tensor.key, rank);
+    }
+    return zarr_saver::write(job, mine);
+  }
+};
+
+/// Ours, which notes who read what.
+struct noting_loader {
+  static constexpr std::string_view name = "noting_loader";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 3;
+  static constexpr strategy_action action = strategy_action::load_sharded;
+
+  std::shared_ptr<rank_log> log;
+  int rank = 0;
+
+  struct reader final : sharded_reader {
+    std::shared_ptr<sharded_reader> under;
+    std::shared_ptr<rank_log> log;
+    int rank = 0;
+
+    std::string identity() const override { return under->identity(); }
+    std::span<const stored_tensor> tensors() const override { return under->tensors(); }
+    result<void> read(std::string_view key, const box& part,
+                      const mutable_host_view& into) const override {
+      log->note(key, rank);
+      return under->read(key, part, into);
+    }
+  };
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const {
+    auto out = std::make_shared<reader>();
+    ZARRPOINT_TRY(under, zarr_loader{}.open(job));
+    out->under = std::move(under);
+    out->log = log;
+    out->rank = rank;
+    return std::shared_ptr<sharded_reader>(std::move(out));
+  }
+};
 
 }  // namespace
 
@@ -187,6 +252,75 @@ TEST_CASE("FP-9: the reads are spread evenly over those who want the same") {
     CHECK(bytes <= 12'200);
   }
   CHECK(total == 4 * (12'000 + 66));
+}
+
+TEST_CASE("FP-9: within groups of processes, from end to end: who writes and who reads what") {
+  // Two tensor parallel ranks, of which each has four data parallel ones: a group. The first of
+  // those who hold a tensor has the main replica.
+  const std::map<std::string, std::vector<int>> holders{
+      {"a", {0}},       {"b", {0, 1, 2, 3, 4, 5, 6, 7}},
+      {"c", {0, 2, 4}}, {"d", {1, 0, 7}},
+      {"e", {1, 5}},    {"f", {1, 0, 5}},
+      {"g", {7}}};
+  std::vector<int> groups;
+  const rank_mesh mesh = rank_mesh::make({{"tp", 2}, {"dp", 4}}).value();
+  for (int rank = 0; rank < 8; ++rank) groups.push_back(mesh.group_of(rank, "dp"));
+  const auto state_of = [&](int rank, bool with_elements) {
+    state::map out;
+    for (const auto& [key, ranks] : holders) {
+      const auto at = std::find(ranks.begin(), ranks.end(), rank);
+      if (at == ranks.end()) continue;
+      const auto about = copy(key, 4, static_cast<int>(at - ranks.begin()));
+      out.emplace(key, with_elements ? with_values(about, seed) : sharded_tensor(about));
+    }
+    return state(std::move(out));
+  };
+  const memory_store store;
+  const auto written = std::make_shared<rank_log>();
+  CHECK(outcome(thread_world::run(8, [&](const thread_communicator& self) {
+          noting_saver saver;
+          saver.log = written;
+          saver.rank = self.rank();
+          group_save_options how{.sharded = saver};
+          how.fully_parallel = true;
+          how.groups = groups;
+          return save(store, state_of(self.rank(), true), group_of(self), how);
+        })) == "done");
+  CHECK(written->of ==
+        ranks_of_keys{
+            {"a", {0}}, {"b", {4}}, {"c", {2}}, {"d", {1}}, {"e", {5}}, {"f", {1}}, {"g", {7}}});
+  const auto read = std::make_shared<rank_log>();
+  const auto load_in = [&](const std::vector<int>& in) {
+    return outcome(thread_world::run(8, [&](const thread_communicator& self) -> result<void> {
+      group_load_options how;
+      how.read_once = true;
+      if (self.rank() == 0) how.groups = in;  // which count
+      how.sharded = noting_loader{read, self.rank()};
+      ZARRPOINT_TRY(report, load(store, state_of(self.rank(), false), group_of(self), how));
+      std::string wrong;
+      static_cast<void>(for_each_leaf(report.loaded, [&](const state& leaf) {
+        if (const auto* one = leaf.if_tensor()) wrong += wrong_in(*one, seed);
+      }));
+      if (wrong.empty()) return {};
+      return error{errc::corrupt, wrong};
+    }));
+  };
+  CHECK(load_in(groups) == "done");
+  // As they were written, and what a group wants of the other one's: d and f by 0, b by 3.
+  CHECK(read->of == ranks_of_keys{{"a", {0}},
+                                  {"b", {3, 4}},
+                                  {"c", {2}},
+                                  {"d", {0, 1}},
+                                  {"e", {5}},
+                                  {"f", {0, 1}},
+                                  {"g", {7}}});
+  CHECK(load_in({0, 1, 0}).find("groups of 3 of 8 processes") != std::string::npos);
+  group_save_options few;
+  few.fully_parallel = true;
+  few.groups = {0, 1, 0};
+  CHECK(save_by(
+            8, store, [&](int rank) { return state_of(rank, true); }, few)
+            .find("groups of 3 processes") != std::string::npos);
 }
 
 TEST_CASE("FP-3: saving and loading take the memory of a tensor or two, not of all") {

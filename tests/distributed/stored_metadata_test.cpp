@@ -333,6 +333,9 @@ TEST_CASE(
     if (there == before) CHECK(remove_sharded_tensors(store, "b/").value().size() == 2);
     CHECK(keys_of(load_tensors_metadata(store).value()) == std::vector<std::string>{"a.w"});
     CHECK(wrong_in_store(store).empty());
+    // What is left of their objects goes with the next save.
+    CHECK(save_by(1, store, [](int) { return state{{"step", 1}}; }) == "done");
+    CHECK_FALSE(store.erase_all(store_key::parse("b").value()).value());
   }
   CHECK(steps > 3);
 }

@@ -78,23 +78,4 @@ TEST_CASE("zarr saver: uneven shards, cast as they are written, are read by any 
   CHECK(refused.starts_with("unsupported: "));
 }
 
-TEST_CASE("zarr saver: digests are told to rank 0, and damaged ones refused") {
-  detail::digests_of_arrays digests;
-  object_digest one;
-  one.size = 12;
-  one.crc32c = {7U, std::nullopt};
-  digests["w"].set("c/0", one);
-  const message encoded = detail::encode_digests(digests);
-  detail::digests_of_arrays back;
-  REQUIRE(detail::decode_digests(encoded, back));
-  REQUIRE(back["w"].find("c/0") != nullptr);
-  CHECK(back["w"].find("c/0")->crc32c == one.crc32c);
-  const auto twice = detail::decode_digests(encoded, back);
-  CHECK(to_string(twice.failure()) == "corrupt: two processes wrote \"c/0\"");
-  for (std::size_t size = 0; size < encoded.size(); ++size) {
-    detail::digests_of_arrays unused;
-    CHECK_FALSE(detail::decode_digests(bytes_view(encoded).first(size), unused));
-  }
-}
-
 }  // namespace zarr_saver_test

@@ -561,6 +561,49 @@ struct noting_saver {
 };
 using noting_strategies = megatron::strategies::with<noting_saver>;
 
+/// Rank 1 leaves out an array or an object, and says that all is well.
+struct forgetful_saver : megatron::saver {
+  bool has_arrays = true;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    shard_writes rest = mine;
+    if (mine.objects.empty()) {
+    } else if (has_arrays) {
+      rest.objects.clear();
+    } else {
+      rest.arrays.clear();
+    }
+    return megatron::saver::write(job, rest);
+  }
+};
+
+TEST_CASE("megatron_strategies: what was not written is named, and the old checkpoint stays") {
+  const test::temp_directory folder;
+  const std::string path = folder / "c";
+  const auto state_of = [](int rank) {
+    state out{{"w", shard("w", std::vector<float>(3), {.offsets = {{0, rank, 2}}}).value()}};
+    if (rank == 1)
+      out.if_map()->emplace("o", sharded_object::make("o", json_text{"1"},
+                                                      {.global_shape = {1}, .global_offset = {0}})
+                                     .value());
+    return out;
+  };
+  REQUIRE(saved(2, path, state_of) == "done");
+  const std::string before = test::read_file(path + "/metadata.json");
+  for (const bool has_arrays : {false, true}) {
+    forgetful_saver saver;
+    saver.has_arrays = has_arrays;
+    group_save_options options = in_their_layout(true);
+    options.sharded = saver;
+    CHECK(saved(2, path, state_of, options) ==
+          "corrupt: save " + path +
+              ": rank 0: 1 of 3 planned objects were not written, among them " +
+              (has_arrays ? "\"o\" o/shard_0_1 of rank 1" : "\"w\" 1 of rank 1"));
+  }
+  CHECK(test::read_file(path + "/metadata.json") == before);
+  CHECK(fs::exists(path + "/w/1"));
+}
+
 TEST_CASE("megatron_strategies: as types; a program's own stays in place of ours") {
   const auto table = noting_strategies::table();
   CHECK(table.entries().size() == megatron::strategies::table().entries().size());

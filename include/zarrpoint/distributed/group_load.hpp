@@ -120,16 +120,13 @@ class group_load_operation {
       if (mode == strictness::return_all) report_.missing = keys.missing;
       if (mode == strictness::return_all || mode == strictness::return_unexpected)
         report_.unexpected = keys.unexpected;
-      if (!keys.unexpected.empty()) {
-        ZARRPOINT_CHECK(agree(group_.ranks, guarded([&] { return leave_out(keys.unexpected); })));
-      } else {
-        ZARRPOINT_CHECK(agree(group_.ranks, result<void>()));
-      }
+      ZARRPOINT_CHECK(agree(group_.ranks, guarded([&] { return leave_out(keys.unexpected); })));
     }
     return agree(group_.ranks, guarded([&] { return collect(); }));
   }
 
   result<void> leave_out(const key_set& unexpected) {
+    if (unexpected.empty()) return {};
     const auto is_unexpected = [&](const state& leaf) {
       const sharded_tensor* tensor = leaf.if_tensor();
       const sharded_object* object = leaf.if_object();
@@ -157,11 +154,7 @@ class group_load_operation {
   }
 
   result<const stored_tensor*> stored(const std::string& key) const {
-    const auto all = checkpoint_.shards->tensors();
-    const auto at = std::lower_bound(
-        all.begin(), all.end(), key,
-        [](const stored_tensor& one, const std::string& wanted) { return one.key < wanted; });
-    if (at != all.end() && at->key == key) return &*at;
+    if (const stored_tensor* at = find_by_key(checkpoint_.shards->tensors(), key)) return at;
     return error{errc::not_found, checkpoint_.name + " has no tensor " + in_quotes(key)};
   }
 
@@ -237,7 +230,7 @@ class group_load_operation {
   }
 
   result<void> read_together() {
-    once_reader reader{group_, *checkpoint_.shards};
+    once_reader reader{group_, *checkpoint_.shards, options_.groups};
     ZARRPOINT_TRY(bytes, reader.read(tensors_, objects_));
     report_.bytes_read = bytes;
     return {};

@@ -52,7 +52,7 @@ class plan_cache {
   int rank_ = 0;
   detail::process_part part_;
   std::vector<planned_array> arrays_;  // of rank 0
-  std::vector<object_id> objects_;
+  std::shared_ptr<const detail::group_plan> plan_;
 };
 
 namespace detail {
@@ -171,7 +171,7 @@ class group_save_operation {
       cache.rank_ = ranks.rank();
       cache.part_ = part_;
       cache.arrays_ = arrays_;
-      cache.objects_ = objects_;
+      cache.plan_ = plan_;
     }
     return {};
   }
@@ -207,7 +207,7 @@ class group_save_operation {
     const plan_cache& cache = *options_.plans;
     part_ = cache.part_;
     arrays_ = cache.arrays_;
-    objects_ = cache.objects_;
+    plan_ = cache.plan_;
     report_.plan_reused = true;
     const auto open = [&]() -> result<message> {
       if (!is_root()) return message{};
@@ -239,11 +239,14 @@ class group_save_operation {
       ZARRPOINT_TRY(document, array_document(metadata));
       arrays_.push_back({tensor, std::move(metadata), std::move(document)});
     }
-    objects_ = planned.grids;
     report_.warnings = std::move(planned.warnings);
     const std::string staged = publication_ ? publication_->staged_name() : std::string();
-    return planner.parts_of(planned, arrays_,
-                            {group_.ranks.size(), random_id(), staged, report_.warnings});
+    ZARRPOINT_TRY(parts,
+                  planner.parts_of(planned, arrays_,
+                                   {group_.ranks.size(), random_id(), staged, report_.warnings}));
+    planned.plan.sources = {};  // the commit looks at who writes what, not at where it comes from
+    plan_ = std::make_shared<const group_plan>(std::move(planned));
+    return std::move(parts);
   }
 
   result<void> open_target() {
@@ -347,7 +350,8 @@ class group_save_operation {
     return guarded([&]() -> result<void> {
       ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(*job_, common_));
       ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
-          *job_, {arrays_, objects_, std::move(receipts), std::move(common), common_saver_.id()}));
+          *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
+                  plan_->plan.cells, plan_->objects}));
       return publication_ ? publication_->commit() : result<void>();
     });
   }
@@ -367,7 +371,7 @@ class group_save_operation {
   group_save_report report_;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
-  std::vector<object_id> objects_;
+  std::shared_ptr<const group_plan> plan_;
   std::unique_ptr<publication> publication_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/context.hpp>
+#include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/commit_document.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/box.hpp>
@@ -15,11 +16,14 @@
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // What strategies are handed, and what they give back.
@@ -76,6 +80,12 @@ struct shard_writes {
   std::vector<object_id> first_objects{};  ///< grids whose metadata this process puts
 };
 
+/// An object of the program's that a process writes.
+struct planned_object {
+  object_id id{};
+  int writer = 0;
+};
+
 /// What rank 0 has when all processes have written.
 struct save_receipts {
   std::vector<planned_array> arrays{};  ///< in the order of their keys
@@ -83,6 +93,9 @@ struct save_receipts {
   std::vector<message> receipts{};      ///< what `write` gave, by rank
   std::vector<leaf_record> common{};    ///< what `save_common` gave
   strategy_id common_strategy{};
+  /// What had to be written, by which process: those of an array begin at its `first_cell`.
+  std::span<const planned_cell> cells{};
+  std::span<const planned_object> written_objects{};  ///< in the order of their keys
 };
 
 /// Where a load reads, and how.
@@ -91,6 +104,19 @@ struct load_job {
   std::string name;
   load_options options{};
   context how{};
+  /// The hierarchy, once one of a load's strategies has opened it: half of what a load of small
+  /// tensors takes is to read what there is.
+  std::shared_ptr<std::optional<checkpoint>> opened = std::make_shared<std::optional<checkpoint>>();
+
+  /// The same hierarchy for all strategies of a load. Errors: those of `checkpoint::open`.
+  template <class = void>
+  result<checkpoint> open() const {
+    if (!*opened) {
+      ZARRPOINT_TRY(first, checkpoint::open(location(store), how));
+      *opened = std::move(first);
+    }
+    return **opened;
+  }
 };
 
 /// A global tensor of a checkpoint.
@@ -135,5 +161,17 @@ class sharded_reader {
     return error{errc::unsupported, "nothing can be removed from checkpoints of this format"};
   }
 };
+
+namespace detail {
+
+/// The entry of that key; null if there is none.
+template <class T>
+const T* find_by_key(std::span<const T> sorted, std::string_view key) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), key,
+                                   [](const T& one, std::string_view k) { return one.key < k; });
+  return at != sorted.end() && at->key == key ? &*at : nullptr;
+}
+
+}  // namespace detail
 
 }  // namespace zarrpoint::inline v0

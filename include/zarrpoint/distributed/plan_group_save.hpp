@@ -29,8 +29,9 @@ namespace zarrpoint::inline v0::detail {
 /// What all processes do.
 struct group_plan {
   zarrpoint::save_plan plan;
-  std::vector<object_id> grids;   ///< one for each key of objects, by key
-  std::vector<int> grid_writers;  ///< who puts the metadata of each
+  std::vector<object_id> grids;         ///< one for each key of objects, by key
+  std::vector<int> grid_writers;        ///< who puts the metadata of each
+  std::vector<planned_object> objects;  ///< by key
   std::vector<std::string> warnings;
 };
 
@@ -52,15 +53,20 @@ struct group_planner {
     if (options.validate) ZARRPOINT_CHECK(validate_sharding(states.shards, states.objects));
     std::vector<std::uint32_t> stored = main_shards(states.shards);
     if (options.fully_parallel) {
-      ZARRPOINT_TRY(spread, distribute(states.shards));
+      ZARRPOINT_TRY(spread, distribute(states.shards, {.group_of = options.groups}));
       stored = std::move(spread);
     }
     ZARRPOINT_TRY(planned, plan_save(states.shards, stored));
     out.plan = std::move(planned);
     std::map<std::string_view, const gathered_object*> grids;
     for (const gathered_object& one : states.objects) {
-      if (one.is_main) grids.emplace(one.id.key, &one);
+      if (!one.is_main) continue;
+      grids.emplace(one.id.key, &one);
+      out.objects.push_back({one.id, one.rank});
     }
+    std::stable_sort(
+        out.objects.begin(), out.objects.end(),
+        [](const planned_object& a, const planned_object& b) { return a.id.key < b.id.key; });
     for (const auto& [key, one] : grids) {
       out.grids.push_back(
           {one->id.key, one->id.global_shape, dims(one->id.global_shape.rank(), 0)});

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -72,6 +73,9 @@ struct group_save_options {
   /// Which of the processes that hold a replica of a shard stores it: the one with the main
   /// replica, or, to spread the bytes evenly, one of those that have as few as possible to store.
   bool fully_parallel = false;
+  /// With `fully_parallel`: in which group each process is, by rank (see `rank_mesh::group_of`). A
+  /// shard is the business of the group of its main replica. Empty: all are one group.
+  std::vector<int> groups{};
   node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
   /// Keeps the plan: as long as all processes bring the same shards again, nothing is gathered,
   /// validated and planned anew. One for saves with the same options, on every process or on none.
@@ -123,6 +127,9 @@ struct group_load_options {
   bool validate = false;
   /// What several processes ask for is read by one of them, which sends it to the others.
   bool read_once = false;
+  /// With `read_once`: in which group each process is, by rank; what the processes of a group ask
+  /// for is read by one of them. Empty: all are one group.
+  std::vector<int> groups{};
   std::optional<strategy_choice> sharded{};  ///< nothing: what the checkpoint names
   std::optional<strategy_choice> common{};
 };

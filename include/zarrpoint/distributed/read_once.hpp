@@ -42,8 +42,8 @@ using shared_requests = std::map<std::string, shared_request>;
 
 class once_reader {
  public:
-  once_reader(const process_group& group, const sharded_reader& reader)
-      : group_(group), reader_(reader) {}
+  once_reader(const process_group& group, const sharded_reader& reader, std::vector<int> groups)
+      : group_(group), reader_(reader), groups_(std::move(groups)) {}
 
   /// Fills all tensors and objects; the bytes of elements that this process read. Collective.
   template <class = void>
@@ -53,6 +53,7 @@ class once_reader {
     ZARRPOINT_TRY(mine, agree(ranks, guarded([&] {
                                 return describe_state({tensors, objects, {}}, {});
                               })));
+    ZARRPOINT_CHECK(share_groups());
     ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
     ZARRPOINT_TRY(states, agree(ranks, guarded([&] { return read_descriptions(described); })));
     shared_requests all;
@@ -83,13 +84,41 @@ class once_reader {
   // fewer than half of the others.
   static constexpr std::uint64_t bytes_of_round = std::uint64_t{64} << 20;
 
+  /// Those of rank 0 count: all must do the same rounds.
   template <class = void>
-  static shared_requests requests_of(const described_states& states) {
+  result<void> share_groups() {
+    wire_writer to;
+    to.number(groups_.size());
+    for (const int group : groups_) to.index(group);
+    ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
+    return agree(group_.ranks, guarded([&]() -> result<void> {
+                   wire_reader from(of_root);
+                   groups_.clear();
+                   for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
+                     groups_.push_back(static_cast<int>(from.index()));
+                   ZARRPOINT_CHECK(from.finish());
+                   const auto size = static_cast<std::size_t>(group_.ranks.size());
+                   if (groups_.empty() || groups_.size() == size) return {};
+                   return error{errc::invalid_argument,
+                                "groups of " + std::to_string(groups_.size()) + " of " +
+                                    std::to_string(size) + " processes"};
+                 }));
+  }
+
+  /// Of the group of `rank`, which reads for itself.
+  wire_writer begin_id(int rank) const {
+    wire_writer out;
+    out.index(groups_.empty() ? 0 : groups_[static_cast<std::size_t>(rank)]);
+    return out;
+  }
+
+  template <class = void>
+  shared_requests requests_of(const described_states& states) const {
     shared_requests out;
     std::map<int, std::size_t> tensors_of;
     for (std::size_t i = 0; i < states.shards.size(); ++i) {
       const shard_metadata about = states.shards.metadata(i);
-      wire_writer id;
+      wire_writer id = begin_id(states.shards.rank(i));
       id.flag(false);
       id.text(about.key);
       id.type(about.type);
@@ -105,7 +134,7 @@ class once_reader {
       ++tensors_of[states.shards.rank(i)];
     }
     for (const gathered_object& one : states.objects) {
-      wire_writer id;
+      wire_writer id = begin_id(one.rank);
       id.flag(true);
       id.text(unique_key(one.id));
       add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++, one.is_main});
@@ -124,9 +153,9 @@ class once_reader {
   /// Tensors are read by those whom `distribute` gives them; objects by those who hold their main
   /// replicas, or the first who want them. All in one order, the same on all processes.
   template <class = void>
-  static result<std::vector<shared_request*>> choose_readers(const shard_table& shards,
-                                                             shared_requests& all) {
-    ZARRPOINT_TRY(chosen, distribute(shards, {.from_other_groups = true}));
+  result<std::vector<shared_request*>> choose_readers(const shard_table& shards,
+                                                      shared_requests& all) const {
+    ZARRPOINT_TRY(chosen, distribute(shards, {groups_, true}));
     std::set<std::pair<int, std::size_t>> readers;
     for (const std::uint32_t i : chosen) readers.emplace(shards.rank(i), shards.position(i));
     std::vector<shared_request*> out;
@@ -219,9 +248,7 @@ class once_reader {
   /// Reads a tensor to its place; what others want of it as bytes.
   template <class = void>
   result<message> read_tensor(sharded_tensor& tensor, bool is_shared) {
-    const auto stored = std::lower_bound(
-        reader_.tensors().begin(), reader_.tensors().end(), tensor.key(),
-        [](const stored_tensor& a, const std::string& key) { return a.key < key; });
+    const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
     ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
     message out;
     const tensor_spec spec = tensor.metadata().data_spec();
@@ -288,6 +315,7 @@ class once_reader {
 
   const process_group& group_;
   const sharded_reader& reader_;
+  std::vector<int> groups_;
 };
 
 }  // namespace zarrpoint::inline v0::detail

@@ -41,13 +41,22 @@ struct write_grid {
     for (std::size_t axis = 0; axis < shape.rank(); ++axis) counts.push_back(cells_along(axis));
     return element_count(counts);
   }
-  /// The cell of that number, counted in row-major order. It is below `cells()`.
-  box cell(index_t index) const {
-    box out{dims(shape.rank(), 0), dims(shape.rank(), 0)};
+  /// Where in the grid the cell of that number is, counted in row-major order: what its object is
+  /// named by. It is below `cells()`.
+  dims place(index_t index) const {
+    dims out(shape.rank(), 0);
     for (std::size_t axis = shape.rank(); axis-- > 0;) {
       const index_t count = cells_along(axis);
-      const index_t at = index % count;
+      out[axis] = index % count;
       index /= count;
+    }
+    return out;
+  }
+  /// Which elements the cell of that number has.
+  box cell(index_t index) const {
+    box out{place(index), dims(shape.rank(), 0)};
+    for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+      const index_t at = out.offset[axis];
       const auto one = edges.empty()
                            ? axis_edges::chunk{at, at * cell_shape[axis], cell_shape[axis]}
                            : edges[axis].at(at);

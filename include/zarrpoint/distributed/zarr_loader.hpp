@@ -12,7 +12,6 @@
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,7 +33,7 @@ class zarr_reader final : public sharded_reader {
     out->how_ = job.how;
     out->indexes_ =
         std::make_unique<shard_index_cache>(shard_index_cache::share_of(job.how.limit.memory));
-    ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
+    ZARRPOINT_TRY(opened, job.open());
     out->identity_ = opened.id();
     for (const std::string& key : opened.names()) {
       const std::string_view kind = opened.typestr(key);
@@ -59,20 +58,21 @@ class zarr_reader final : public sharded_reader {
 
   result<void> read(std::string_view key, const box& part,
                     const mutable_host_view& into) const override {
-    const std::size_t at = find(tensors_, key);
-    if (at == tensors_.size())
+    const stored_tensor* const at = find_by_key(tensors(), key);
+    if (at == nullptr)
       return error{errc::not_found, "the checkpoint has no tensor " + in_quotes(key)};
-    return arrays_[at].read(part, into, how_to_read());
+    return arrays_[static_cast<std::size_t>(at - tensors_.data())].read(part, into, how_to_read());
   }
 
   result<message> read_object(const object_id& id) const override {
-    const std::size_t at = find(objects_, id.key);
-    if (at == objects_.size())
+    const object_id* const at = find_by_key(objects(), id.key);
+    if (at == nullptr)
       return error{errc::not_found, "the checkpoint has no object " + in_quotes(id.key)};
     ZARRPOINT_TRY(wanted, sharded_object::request(id));
-    ZARRPOINT_CHECK(wanted.check_same_grid(objects_[at].global_shape));
+    ZARRPOINT_CHECK(wanted.check_same_grid(at->global_shape));
+    const array& stored = object_arrays_[static_cast<std::size_t>(at - objects_.data())];
     const dims one(id.global_offset.rank(), 1);
-    ZARRPOINT_TRY(value, object_arrays_[at].read(box{id.global_offset, one}, how_to_read()));
+    ZARRPOINT_TRY(value, stored.read(box{id.global_offset, one}, how_to_read()));
     const bytes_view bytes = as_bytes(value.template data<std::string>()[0]);
     return message(bytes.begin(), bytes.end());
   }
@@ -116,14 +116,6 @@ class zarr_reader final : public sharded_reader {
   }
 
  private:
-  template <class T>
-  static std::size_t find(const std::vector<T>& sorted, std::string_view key) {
-    const auto at = std::lower_bound(sorted.begin(), sorted.end(), key,
-                                     [](const T& one, std::string_view k) { return one.key < k; });
-    return at != sorted.end() && at->key == key ? static_cast<std::size_t>(at - sorted.begin())
-                                                : sorted.size();
-  }
-
   read_options how_to_read() const {
     read_options out;
     if (!options_.allow_missing_chunks) out.missing = missing_chunks::error;
@@ -181,7 +173,7 @@ struct json_common_loader {
 
   template <class = void>
   result<node> load_common(const load_job& job) const {
-    ZARRPOINT_TRY(opened, checkpoint::open(location(job.store), job.how));
+    ZARRPOINT_TRY(opened, job.open());
     if (!opened.contains(detail::common_leaf)) return node();
     ZARRPOINT_TRY(text, opened.load<json_text>(detail::common_leaf));
     return parse_json(as_bytes(text.text), {.max_bytes = job.how.limit.metadata_bytes});

@@ -4,8 +4,7 @@
 
 #include <zarrpoint/distributed/process_group.hpp>
 #include <zarrpoint/distributed/strategy.hpp>
-#include <zarrpoint/distributed/zarr_saver.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/distributed/write_shards.hpp>
 #include <zarrpoint/interop/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron_layout.hpp>
 #include <zarrpoint/interop/pickle_convert.hpp>
@@ -46,30 +45,28 @@ struct saver {
   template <class = void>
   result<message> write(const save_job& job, const shard_writes& mine) const {
     const context how = with_scratch(job.how);
-    struct step {
-      const planned_array* array;
-      const cell_write* cell;
-    };
-    std::vector<step> steps;
     for (const array_writes& one : mine.arrays) {
       if (one.puts_document)
         ZARRPOINT_CHECK(
             put_array_document(job.store, one.array->tensor.key, layout_of(one.array->tensor)));
-      for (const cell_write& cell : one.cells) steps.push_back({one.array, &cell});
     }
-    ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(),
-                                 [&](std::size_t i) {
-                                   return write_cell(job, how, *steps[i].array, *steps[i].cell)
-                                       .at("save \"" + steps[i].array->tensor.key + "\"");
-                                 },
-                                 {.stop = how.stop}));
-    for (const sharded_object& object : mine.objects)
+    ZARRPOINT_TRY(digests, zarrpoint::detail::write_cells(
+                               how, mine, [&](const zarrpoint::detail::cell_job& cell) {
+                                 return write_cell(job, cell);
+                               }));
+    for (const sharded_object& object : mine.objects) {
       ZARRPOINT_CHECK(write_object(job, object).at("save object \"" + object.unique_key() + "\""));
-    return message{};
+      digests[object.key()].set(object.unique_key(),
+                                {object.bytes().size(), {crc32c(object.bytes())}});
+    }
+    return zarrpoint::detail::encode_digests(digests);
   }
 
   template <class = void>
   result<void> finish(const save_job& job, const save_receipts& all) const {
+    const auto name_of = [](const zarrpoint::object_id& id) { return zarrpoint::unique_key(id); };
+    ZARRPOINT_CHECK(
+        zarrpoint::detail::read_receipts(all, false, name_of).transform([](const auto&) {}));
     return write_metadata(job.store, {.sharded = std::string(backend),
                                       .sharded_version = version,
                                       .common = all.common_strategy.backend,
@@ -93,13 +90,13 @@ struct saver {
   }
 
   template <class = void>
-  static result<void> write_cell(const save_job& job, const context& how,
-                                 const planned_array& array, const cell_write& cell) {
+  static result<void> write_cell(const save_job& job, const zarrpoint::detail::cell_job& cell) {
+    const planned_array& array = cell.array;
     ZARRPOINT_TRY(key, detail::tensor_key(array.tensor.key));
     ZARRPOINT_TRY(metadata, to_metadata(layout_of(array.tensor)));
-    ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, how));
+    ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, cell.how));
     // Megatron-Core stores chunks of zeros, too.
-    return zarrpoint::detail::write_elements(target, cell, how, {.elide_fill = false});
+    return cell.write_to(target, {.elide_fill = false});
   }
 
   template <class = void>
@@ -148,10 +145,7 @@ class shards_of_directory final : public sharded_reader {
 
   /// The bytes that were pickled, or the whole file of any other value.
   result<message> read_object(const zarrpoint::object_id& id) const override {
-    const auto at = std::lower_bound(
-        objects_.begin(), objects_.end(), id.key,
-        [](const zarrpoint::object_id& one, const std::string& key) { return one.key < key; });
-    if (at != objects_.end() && at->key == id.key) {
+    if (const auto* at = zarrpoint::detail::find_by_key(objects(), id.key)) {
       ZARRPOINT_TRY(wanted, sharded_object::request(id));
       ZARRPOINT_CHECK(wanted.check_same_grid(at->global_shape));
     }

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/checkpoint/names.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/distributed/jobs.hpp>
+#include <zarrpoint/distributed/wire.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What savers of shards have in common: the cells of a process one by one, and receipts, by which
+// rank 0 knows that all that was planned is written.
+
+namespace zarrpoint::inline v0::detail {
+
+/// Digests of what was written: of each array, or key of objects.
+using digests_of_arrays = std::map<std::string, chunk_digests, std::less<>>;
+
+/// Digests as a message.
+template <class = void>
+message encode_digests(const digests_of_arrays& arrays) {
+  wire_writer to;
+  to.number(arrays.size());
+  for (const auto& [name, digests] : arrays) {
+    to.text(name);
+    to.number(digests.objects().size());
+    for (const auto& [key, object] : digests.objects()) {
+      to.text(key);
+      to.number(object.size);
+      to.number(object.crc32c.size());
+      for (const std::optional<std::uint32_t>& crc : object.crc32c)
+        to.number(crc ? std::uint64_t{1} + *crc : 0);
+    }
+  }
+  return std::move(to).take();
+}
+
+/// Adds the digests of a message to those of other processes. Errors: `corrupt`, also when two say
+/// that they wrote one object.
+template <class = void>
+result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into) {
+  wire_reader from(from_rank);
+  for (std::size_t n = from.count(2); n > 0 && !from.failed(); --n) {
+    chunk_digests& digests = into[from.text()];
+    for (std::size_t m = from.count(3); m > 0 && !from.failed(); --m) {
+      std::string key = from.text();
+      object_digest object;
+      object.size = from.number();
+      for (std::size_t crcs = from.count(); crcs > 0 && !from.failed(); --crcs) {
+        const std::uint64_t crc = from.limited(std::uint64_t{1} << 32);
+        object.crc32c.push_back(crc == 0 ? std::nullopt
+                                         : std::optional(static_cast<std::uint32_t>(crc - 1)));
+      }
+      if (digests.find(key) != nullptr)
+        return error{errc::corrupt, "two processes wrote " + in_quotes(key)};
+      digests.set(std::move(key), std::move(object));
+    }
+  }
+  return from.finish();
+}
+
+/// Compares receipts with the plan.
+class receipt_check {
+ public:
+  receipt_check(const digests_of_arrays& digests, bool may_be_absent)
+      : digests_(digests), may_be_absent_(may_be_absent) {}
+
+  /// `name`: of what was planned, relative to its array.
+  template <class = void>
+  void look_for(const std::string& array, const std::string& name, int writer) {
+    const auto of_array = digests_.find(array);
+    const object_digest* found = of_array == digests_.end() ? nullptr : of_array->second.find(name);
+    ++planned_;
+    if (found != nullptr && (may_be_absent_ || !found->absent())) return;
+    constexpr std::size_t most_named = 4;
+    if (++missing_ > most_named) return;
+    named_ += (missing_ == 1 ? "" : ", ") + in_quotes(array) + " " + name + " of rank " +
+              std::to_string(writer);
+  }
+
+  /// Errors: `corrupt`.
+  template <class = void>
+  result<void> done() const {
+    if (missing_ != 0)
+      return error{errc::corrupt, std::to_string(missing_) + " of " + std::to_string(planned_) +
+                                      " planned objects were not written, among them " + named_};
+    std::size_t written = 0;
+    for (const auto& [key, digests] : digests_) written += digests.objects().size();
+    if (written == planned_) return {};
+    return error{errc::corrupt, std::to_string(written) + " objects were written, planned were " +
+                                    std::to_string(planned_)};
+  }
+
+ private:
+  const digests_of_arrays& digests_;
+  bool may_be_absent_;
+  std::size_t planned_ = 0;
+  std::size_t missing_ = 0;
+  std::string named_;
+};
+
+/// All receipts together: what was not written must not become a checkpoint, whatever the writers
+/// said. `name_of(object_id)`: by what name `write` gave the digest of an object of the program's;
+/// `may_be_absent`: whether cells of fill values need not be there. Errors: `corrupt`, naming what
+/// is missing and who had to write it.
+template <class F>
+result<digests_of_arrays> read_receipts(const save_receipts& all, bool may_be_absent,
+                                        const F& name_of) {
+  digests_of_arrays out;
+  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank)
+    ZARRPOINT_CHECK(
+        decode_digests(all.receipts[rank], out).at("receipt of rank " + std::to_string(rank)));
+  receipt_check check(out, may_be_absent);
+  for (const planned_array& array : all.arrays) {
+    const planned_tensor& tensor = array.tensor;
+    for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells))
+      check.look_for(tensor.key, array.metadata.keys.key(tensor.grid.place(cell.index)),
+                     cell.writer);
+  }
+  for (const planned_object& one : all.written_objects)
+    check.look_for(one.id.key, name_of(one.id), one.writer);
+  ZARRPOINT_CHECK(check.done());
+  return out;
+}
+
+/// A cell to write, how, and where its digest goes.
+struct cell_job {
+  const planned_array& array;
+  const cell_write& cell;
+  const context& how;
+  chunk_digests& digests;
+
+  /// Writes the elements to the cell's place: from the host, or as they come from a device.
+  template <class = void>
+  result<void> write_to(const zarrpoint::array& to, write_options options) const {
+    options.collected = &digests;
+    if (cell.source) {
+      ZARRPOINT_TRY(elements, cell.source(how));
+      return to.write(cell.part, *elements, options);
+    }
+    ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
+    return to.write(cell.part, elements.view, options);
+  }
+};
+
+/// Calls `write(const cell_job&)` for each cell of a process, as the executor of `given` does; what
+/// it says of its progress goes there. The digests of all.
+template <class F>
+result<digests_of_arrays> write_cells(const context& given, const shard_writes& mine,
+                                      const F& write) {
+  struct step {
+    const planned_array* array;
+    const cell_write* cell;
+    std::uint64_t bytes;
+  };
+  std::vector<step> steps;
+  std::uint64_t bytes = 0;
+  for (const array_writes& one : mine.arrays) {
+    for (const cell_write& cell : one.cells) {
+      const std::size_t size = one.array->tensor.type.size();
+      steps.push_back({one.array, &cell, byte_count(cell.part.shape, size).value_or(0)});
+      bytes += steps.back().bytes;
+    }
+  }
+  context how = given;
+  progress_meter meter(std::exchange(how.progress, {}), "save", bytes);
+  digests_of_arrays out;
+  std::mutex merging;
+  const auto run = [&](std::size_t i) -> result<void> {
+    const std::string& key = steps[i].array->tensor.key;
+    chunk_digests own;
+    ZARRPOINT_CHECK(
+        write(cell_job{*steps[i].array, *steps[i].cell, how, own}).at("save " + in_quotes(key)));
+    meter.add(key, steps[i].bytes);
+    const std::lock_guard lock(merging);
+    out[key].merge(own);
+    return {};
+  };
+  ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(), run, {.stop = how.stop}));
+  return out;
+}
+
+}  // namespace zarrpoint::inline v0::detail

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/write_shards.hpp>
+
+#include "../support/executors.hpp"
+#include "../support/shard_values.hpp"
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace write_shards_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+constexpr int ranks = 3;
+
+/// Two rows of "w" on each process, of which those of rank 0 are zero, and an object.
+state state_of(int rank, int step) {
+  std::vector<float> rows(8, static_cast<float>(rank == 0 ? 0 : 10 * step + rank));
+  return state{{"w", shard("w", std::move(rows), {.offsets = {{0, rank, ranks}}}).value()},
+               {"o", sharded_object::make("o", json_text{std::to_string(step)},
+                                          {.global_shape = {ranks}, .global_offset = {rank}})
+                         .value()},
+               {"step", step}};
+}
+
+enum class lost { nothing, cell, object, all, receipt, name };
+
+/// Ours, but one process leaves something out and says that all is well.
+struct forgetful_saver : zarr_saver {
+  lost what = lost::nothing;
+  index_t who = 0;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    if (mine.objects.empty() || mine.objects.front().global_offset()[0] != who)
+      return zarr_saver::write(job, mine);
+    if (what == lost::receipt) return message{};
+    if (what == lost::name) {
+      ZARRPOINT_TRY(receipt, zarr_saver::write(job, mine));
+      detail::digests_of_arrays said;
+      ZARRPOINT_CHECK(detail::decode_digests(receipt, said));
+      object_digest one = *said["w"].find("c/" + std::to_string(who));
+      said["w"] = {};
+      said["w"].set("c/3", std::move(one));
+      return detail::encode_digests(said);
+    }
+    shard_writes rest = mine;
+    if (what == lost::cell || what == lost::all) rest.arrays.clear();
+    if (what == lost::object || what == lost::all) rest.objects.clear();
+    return zarr_saver::write(job, rest);
+  }
+};
+
+std::string save_with(const location& where, int step, lost what, index_t who, bool elide = false) {
+  forgetful_saver saver;
+  saver.what = what;
+  saver.who = who;
+  group_save_options how{.sharded = saver};
+  how.storage.elide_fill = elide;
+  return save_by(
+      ranks, where, [&](int rank) { return state_of(rank, step); }, how);
+}
+
+int step_in(const location& where) {
+  const auto loaded =
+      load(where, state{{"w", sharded_tensor(state_of(0, 1).find("w")->if_tensor()->metadata())}},
+           process_group{.how = context{}});
+  return loaded ? loaded->loaded.get<int>("step").value_or(-1) : -1;
+}
+
+/// A digest of one object that has as many bytes as it has numbers.
+object_digest some_digest() {
+  object_digest out;
+  out.size = 12;
+  out.crc32c = {7U, std::nullopt};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("write shards: what a process did not write is named before the commit, on all") {
+  const test::temp_directory folder;
+  const std::string path = folder / "model.zarr";
+  REQUIRE(save_with(path, 1, lost::nothing, 0) == "done");
+  const std::string not_written = "planned objects were not written, among them ";
+  const std::string said = "corrupt: save " + path + ": rank 0: ";
+  for (index_t who = 0; who < ranks; ++who) {
+    CAPTURE(who);
+    const std::string n = std::to_string(who);
+    const std::string cell = "\"w\" c/" + n + " of rank " + n;
+    const std::string object = "\"o\" c/" + n + " of rank " + n;
+    for (const bool elide : {false, true}) {
+      CHECK(save_with(path, 2, lost::cell, who, elide) == said + "1 of 6 " + not_written + cell);
+      CHECK(save_with(path, 2, lost::object, who, elide) ==
+            said + "1 of 6 " + not_written + object);
+      CHECK(save_with(path, 2, lost::all, who, elide) ==
+            said + "2 of 6 " + not_written + cell + ", " + object);
+    }
+    CHECK(save_with(path, 2, lost::name, who) == said + "1 of 6 " + not_written + cell);
+    CHECK(save_with(path, 2, lost::receipt, who).starts_with(said + "receipt of rank " + n + ": "));
+    CHECK(step_in(path) == 1);
+  }
+  // A cell of zeros that is left out on purpose has a receipt that says so.
+  CHECK(save_with(path, 3, lost::nothing, 0, true) == "done");
+  CHECK(step_in(path) == 3);
+}
+
+TEST_CASE("write shards: receipts are compared with the plan") {
+  detail::digests_of_arrays digests;
+  digests["w"].set("c/0", some_digest());
+  digests["w"].set("c/1", {});
+  for (const bool may_be_absent : {false, true}) {
+    detail::receipt_check check(digests, may_be_absent);
+    check.look_for("w", "c/0", 0);
+    check.look_for("w", "c/1", 1);
+    CHECK(check.done().has_value() == may_be_absent);
+    CHECK((may_be_absent || to_string(check.done().failure()) ==
+                                "corrupt: 1 of 2 planned objects were not written, among them "
+                                "\"w\" c/1 of rank 1"));
+  }
+  detail::receipt_check more(digests, true);
+  more.look_for("w", "c/0", 0);
+  CHECK(to_string(more.done().failure()) == "corrupt: 2 objects were written, planned were 1");
+  detail::receipt_check many({}, true);
+  for (int rank = 0; rank < 9; ++rank) many.look_for("v", "c", rank);
+  CHECK(to_string(many.done().failure()) ==
+        "corrupt: 9 of 9 planned objects were not written, among them \"v\" c of rank 0, \"v\" c "
+        "of rank 1, \"v\" c of rank 2, \"v\" c of rank 3");
+}
+
+TEST_CASE("write shards: digests are told to rank 0, and damaged ones refused") {
+  detail::digests_of_arrays digests;
+  const object_digest one = some_digest();
+  digests["w"].set("c/0", one);
+  const message encoded = detail::encode_digests(digests);
+  detail::digests_of_arrays back;
+  REQUIRE(detail::decode_digests(encoded, back));
+  REQUIRE(back["w"].find("c/0") != nullptr);
+  CHECK(*back["w"].find("c/0") == one);
+  const auto twice = detail::decode_digests(encoded, back);
+  CHECK(to_string(twice.failure()) == "corrupt: two processes wrote \"c/0\"");
+  for (std::size_t size = 0; size < encoded.size(); ++size) {
+    detail::digests_of_arrays unused;
+    CHECK_FALSE(detail::decode_digests(bytes_view(encoded).first(size), unused));
+  }
+}
+
+TEST_CASE("write shards: each cell once, with its progress; an error says of which tensor") {
+  planned_array array;
+  array.tensor.key = "w";
+  array.tensor.type = dtype_kind::float32;
+  shard_writes mine;
+  mine.arrays.push_back({&array, false, {}});
+  for (index_t i = 0; i < 5; ++i) mine.arrays[0].cells.push_back({box{{i}, {3}}, {}, {}});
+  std::uint64_t told = 0;
+  context how;
+  how.progress = [&](const progress_event& now) { told = now.bytes_done; };
+  const auto write = [](const detail::cell_job& job) -> result<void> {
+    job.digests.set("c/" + std::to_string(job.cell.part.offset[0]), some_digest());
+    return {};
+  };
+  const auto digests = detail::write_cells(how, mine, write);
+  REQUIRE(digests);
+  REQUIRE(digests->size() == 1);
+  CHECK(digests->at("w").objects().size() == 5);
+  CHECK(told == 5 * 3 * 4);
+  const auto failed = detail::write_cells(how, mine, [](const detail::cell_job& job) {
+    return job.cell.part.offset[0] == 2 ? result<void>(error{errc::io, "no space"})
+                                        : result<void>();
+  });
+  CHECK(to_string(failed.failure()) == "io: save \"w\": no space");
+}
+
+}  // namespace write_shards_test
