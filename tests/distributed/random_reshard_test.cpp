@@ -232,17 +232,22 @@ std::string wrong_with(const state& loaded, std::size_t shards) {
   return found == shards ? wrong : wrong + std::to_string(shards - found) + " shards are lost";
 }
 
+struct bounds {
+  int least;
+  int most;
+};
+
 /// Saves a few tensors on some ranks and loads them on others, in other shardings.
-void check_world(std::uint64_t seed, int tensors, int fewest_ranks, int most_ranks) {
+void check_world(std::uint64_t seed, int tensors, bounds saving, bounds loading) {
   CAPTURE(seed);
   reshard_generator draw(seed);
-  const auto ranks = [&] {
-    return static_cast<std::size_t>(fewest_ranks + draw.below(most_ranks - fewest_ranks + 1));
+  const auto ranks = [&](bounds of) {
+    return static_cast<std::size_t>(of.least + draw.below(of.most - of.least + 1));
   };
   std::vector<global_tensor> all;
   for (int i = 0; i < tensors; ++i) all.push_back(draw.tensor(i));
-  sharding_of_all stored(ranks());
-  sharding_of_all wanted(ranks());
+  sharding_of_all stored(ranks(saving));
+  sharding_of_all wanted(ranks(loading));
   for (const global_tensor& one : all) {
     draw.spread(one, stored);
     draw.spread(one, wanted);
@@ -274,9 +279,11 @@ TEST_CASE("reshard: 10,000 random pairs of shardings are bit-equal") {
 #else
   constexpr std::uint64_t part = 1;
 #endif
-  // Ten tensors in each of 970 worlds of 2 to 6 ranks, each in two shardings of its own.
-  for (std::uint64_t seed = 0; seed < 970; seed += part) check_world(seed, 10, 2, 6);
-  for (std::uint64_t seed = 10'000; seed < 10'015; seed += part) check_world(seed, 20, 16, 64);
+  // Ten tensors in each of 970 small worlds, each in two shardings of its own. What time it takes
+  // are the ranks that load: each of them reads what there is.
+  for (std::uint64_t seed = 0; seed < 970; seed += part) check_world(seed, 10, {2, 6}, {2, 4});
+  for (std::uint64_t seed = 10'000; seed < 10'015; seed += part)
+    check_world(seed, 20, {16, 64}, {16, 64});
 }
 
 }  // namespace random_reshard_test
