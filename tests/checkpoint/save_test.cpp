@@ -327,6 +327,72 @@ TEST_CASE("casts on save, by rule") {
   CHECK(opened.load<std::vector<float>>("b").value() == w);
 }
 
+TEST_CASE("a save of many leaves with little memory waits where it must, and is whole") {
+  std::mt19937 random(3);
+  const auto pick = [&](std::size_t n) { return random() % n; };
+  std::vector<std::vector<float>> values;
+  std::vector<leaf> leaves;
+  for (std::size_t i = 0; i < 12; ++i) {
+    const dims shape{static_cast<index_t>(1 + pick(300)), static_cast<index_t>(1 + pick(300))};
+    std::vector<float>& mine = values.emplace_back(static_cast<std::size_t>(shape[0] * shape[1]));
+    for (float& one : mine) one = i % 2 == 0 ? static_cast<float>(random()) : static_cast<float>(i);
+    const dims strides = i % 3 == 0 ? dims{4, 4 * shape[0]} : row_major_strides(shape, 4);
+    leaves.emplace_back("n" + std::to_string(i),
+                        host_view{reinterpret_cast<const std::byte*>(mine.data()),
+                                  dtype_kind::float32,
+                                  shape,
+                                  strides,
+                                  {},
+                                  {}});
+  }
+  for (const std::vector<codec_spec>& codecs : {raw_codecs(), zstd_codecs(), blosc_codecs()}) {
+    save_options options{.rules = {{.chunk_byte_size = 20000, .codecs = codecs}}, .sync = false};
+    options.rules.push_back({.glob = "n?", .cast = dtype(dtype_kind::float64)});
+    const auto try_with = [&](std::size_t budget, any_executor executor) {
+      limited_resource counted(SIZE_MAX);
+      context how{.executor = std::move(executor), .resource = &counted};
+      how.limit.memory = budget;
+      const memory_store store;
+      const auto saved = save(any_store(store), leaves, options, how);
+      CHECK(counted.peak() <= budget);
+      CHECK(counted.in_use() == 0);
+      if (!saved) {
+        CHECK(saved.failure().code == errc::resource_limit);
+        CHECK(saved.failure().message.find("save \"n") != std::string::npos);
+        return saved.failure().message;
+      }
+      const checkpoint back = open(any_store(store)).value();
+      for (const leaf& one : leaves) {
+        const host_view wanted = one.view().value();
+        tensor read = tensor::make({dtype_kind::float32, wanted.shape}).value();
+        REQUIRE(back.load_into(one.name(), read.mutable_view(), {.cast = true}));
+        tensor dense = tensor::make(read.spec()).value();
+        copy_elements(dense.mutable_view(), wanted);
+        const auto a = read.data<float>();
+        CHECK(std::equal(a.begin(), a.end(), dense.data<float>().begin()));
+      }
+      return std::string();
+    };
+    std::size_t low = 0;
+    std::size_t need = std::size_t{16} << 20;
+    while (need - low > 1) {
+      const std::size_t middle = low + (need - low) / 2;
+      (try_with(middle, {}).empty() ? need : low) = middle;
+    }
+    for (const unsigned threads : {2U, 5U, 8U}) {
+      const thread_pool pool(threads);
+      // Each thread may have a shard open, with its index.
+      const std::size_t indexes = threads * (std::size_t{12} << 10);
+      for (const std::size_t part : {10U, 11U, 13U, 17U, 25U, 45U, 90U}) {
+        CAPTURE(threads);
+        CAPTURE(part);
+        CAPTURE(need);
+        CHECK(try_with(need * part / 10 + indexes, pool.executor()) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("fill elision leaves out chunks of zeros, and they read as zeros") {
   const test::temp_directory dir;
   std::vector<float> w(1 << 20);

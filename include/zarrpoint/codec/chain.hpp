@@ -21,6 +21,10 @@
 
 namespace zarrpoint::inline v0 {
 
+namespace detail {
+class chain_memory;
+}
+
 /// The codecs of an array, bound to the dtype and shape of its chunks: turns one chunk into stored
 /// bytes and back. Immutable: one chain serves every chunk and every thread; what a thread needs of
 /// its own lives in a workspace.
@@ -94,6 +98,8 @@ class codec_chain {
   }
 
  private:
+  friend class detail::chain_memory;
+
   /// What is known of the number of bytes between two codecs.
   struct byte_size {
     std::uint64_t bound = UINT64_MAX;
