@@ -144,4 +144,38 @@ TEST_CASE("a hierarchy deeper than any model is refused") {
   CHECK(found.failure().code == errc::resource_limit);
 }
 
+TEST_CASE("a commit document is found however the file is written, and where it belongs only") {
+  commit_document document{.id = "x", .leaves{}};
+  for (const char* name : {"b", "a"})
+    document.leaves.push_back({name, "array", parse_json(as_bytes(array_v3)).value(), {}});
+  node root = parse_json(as_bytes(group_v3)).value();
+  root.set("attributes", node::object{{"mine", 1}, {"zarrpoint", to_node(document)}});
+  const auto opened = [&](json_style style) {
+    return contents({{"zarr.json", dump_json(root, style)}}).value();
+  };
+  for (const json_style style : {json_style::compact, json_style::pretty}) {
+    const checkpoint_contents found = opened(style);
+    CHECK(found.id == "x");
+    CHECK(found.attributes == node(node::object{{"mine", 1}}));
+    REQUIRE(found.leaves.size() == 2);
+    CHECK(found.leaves[0].name == "a");
+    CHECK(found.leaves[0].document->content() == document.leaves[0].metadata);
+    // Written by us, leaves share what they have in common.
+    CHECK((found.leaves[0].document == found.leaves[1].document) == (style == json_style::compact));
+  }
+  // A seal that is right for other white space is right; one of other content is not.
+  std::string changed = dump_json(root);
+  changed.replace(changed.find("int8"), 4, "int9");
+  const auto refused = contents({{"zarr.json", changed}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().message.find("its checksum does not match") != std::string::npos);
+  // In an array it is an attribute like any other.
+  node whole = parse_json(as_bytes(array_v3)).value();
+  whole.set("attributes", *root.find("attributes"));
+  const checkpoint_contents single = contents({{"zarr.json", dump_json(whole)}}).value();
+  CHECK_FALSE(single.is_ours());
+  REQUIRE(single.leaves.size() == 1);
+  CHECK(single.leaves[0].document->content() == whole);
+}
+
 }  // namespace contents_test

@@ -39,7 +39,16 @@ void round_trip(const zp::node& document, const Parse& parse, const Write& write
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const zp::bytes_view text(reinterpret_cast<const std::byte*>(data), size);
-  const auto document = zp::parse_json(text, {.max_bytes = std::size_t{1} << 20});
+  const zp::json_limits limits{.max_bytes = std::size_t{1} << 20};
+  const auto document = zp::parse_json(text, limits);
+  zp::node fast;
+  const bool is_plain = text.size() <= limits.max_bytes &&
+                        zp::detail::json_reader(zp::as_text(text), limits).read(fast);
+  if (is_plain) {
+    const auto slow =
+        zp::detail::parse_any_json<zp::detail::json_builder>(zp::as_text(text), limits);
+    require(slow && zp::dump_json(*slow) == zp::dump_json(fast), "both parsers agree");
+  }
   if (!document) return 0;
   require(zp::dump_json(reparsed(*document)) == zp::dump_json(*document), "JSON survives");
 

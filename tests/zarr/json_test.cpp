@@ -93,6 +93,18 @@ errc code_of(std::string_view text, const json_limits& limits = {}) {
 
 std::string error_of(std::string_view text) { return json_input::error_of(parse(text)); }
 
+/// Whether the fast reader took the text; it must then have made of it what the parser makes that
+/// has the errors.
+bool reads_fast(const std::string& text, const json_limits& limits = {}) {
+  node fast;
+  if (!detail::json_reader(text, limits).read(fast)) return false;
+  const auto slow = detail::parse_any_json<detail::json_builder>(text, limits);
+  REQUIRE_MESSAGE(slow.has_value(), text);
+  CHECK(dump_json(*slow) == dump_json(fast));  // which tells -0.0 from 0.0
+  CHECK(*slow == fast);
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("values") {
@@ -241,6 +253,7 @@ TEST_CASE("truncated or damaged at every byte: an error or a document, never mor
     std::string damaged = text;
     for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits)
       damaged[random() % damaged.size()] = static_cast<char>(random() & 0xff);
+    reads_fast(damaged);
     if (const auto parsed = parse(damaged)) {
       // What was read writes and reads back the same.
       const std::string once = dump_json(*parsed);
@@ -255,4 +268,32 @@ TEST_CASE("what is written reads back") {
   CHECK(dump_json(parse(text).value()) == text);
   const node value = parse(text).value();
   CHECK(parse(dump_json(value, json_style::pretty)).value() == value);
+}
+
+TEST_CASE("the fast reader takes only what the other parser takes, and makes the same of it") {
+  const std::string text =
+      "{\"zarr_format\": 3, \"a\": [1.5e3, -0.0, 1e-999, -12, 18446744073709551615, "
+      "\"h\xc3\xa9\\\"\\n\"], \"b\":\t{\"c\": null, \"d\": [true,false], \"e\":{}}}";
+  CHECK(reads_fast(text));
+  for (std::size_t length = 0; length < text.size(); ++length)
+    CHECK_FALSE(reads_fast(text.substr(0, length)));
+  // Bytes that mean something to JSON, so that much of what comes of it is a document.
+  constexpr std::string_view marks = "{}[]\",:\\0123456789-+.eE \t\ntfnu\xc3\xa9\x7f\x01";
+  std::mt19937 random(4);
+  int taken = 0;
+  for (int round = 0; round < 40000; ++round) {
+    std::string damaged = text;
+    for (int edits = 1 + static_cast<int>(random() % 2); edits > 0; --edits)
+      damaged[random() % damaged.size()] = marks[random() % marks.size()];
+    taken += reads_fast(damaged) ? 1 : 0;
+  }
+  CHECK(taken > 4000);
+  json_limits limits;
+  for (limits.max_nodes = 1; limits.max_nodes < 20; ++limits.max_nodes) {
+    CHECK(reads_fast(text, limits) ==
+          detail::parse_any_json<detail::json_builder>(text, limits).has_value());
+  }
+  limits = {};
+  for (limits.max_depth = 1; limits.max_depth < 5; ++limits.max_depth)
+    CHECK(reads_fast(text, limits) == (limits.max_depth >= 3));
 }

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 namespace cli {
@@ -26,7 +27,8 @@ bool is_metadata_document(std::string_view name) {
 
 /// The name of the dtype as the document has it, be it one that is not known.
 std::string stored_type(const zp::stored_leaf& leaf) {
-  const zp::node* type = leaf.document.find(leaf.zarr_format == 2 ? "dtype" : "data_type");
+  const zp::node* type =
+      leaf.document->content().find(leaf.zarr_format == 2 ? "dtype" : "data_type");
   if (type == nullptr) return {};
   if (const std::string* name = type->if_string()) return *name;
   if (const zp::node* name = type->find("name"); name != nullptr && name->if_string() != nullptr)
@@ -36,7 +38,7 @@ std::string stored_type(const zp::stored_leaf& leaf) {
 
 /// What a document says although its array cannot be opened.
 void describe_unparsed(const zp::stored_leaf& leaf, entry& to) {
-  const zp::node* codecs = leaf.document.find("codecs");
+  const zp::node* codecs = leaf.document->content().find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return;
   for (const zp::node& codec : *codecs->if_array()) {
     if (const zp::node* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
@@ -91,8 +93,8 @@ void zarr_source::add(const zp::stored_leaf& leaf, const zp::context& how) {
   made.type = stored_type(leaf);
   const auto open = [&]() -> zp::result<zp::array> {
     ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
-    auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document, &leaf.attributes)
-                                        : zp::parse_array_v3(leaf.document);
+    auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document->content(), &leaf.attributes)
+                                        : zp::parse_array_v3(leaf.document->content());
     if (!parsed) {
       describe_unparsed(leaf, made);
       return std::move(parsed).failure();
@@ -251,12 +253,18 @@ class lenient_walk {
       const zp::node* kind = v3->find("node_type");
       if (kind == nullptr || kind->if_string() == nullptr || *kind->if_string() != "array")
         return false;
-      out_.leaves.push_back({at, {}, *std::move(v3), 3, {}, {}});
+      out_.leaves.push_back(
+          {at, {}, std::make_shared<const zp::stored_document>(*std::move(v3)), 3, {}, {}});
       return true;
     }
     if (auto v2 = document(at, ".zarray")) {
       auto attributes = document(at, ".zattrs");
-      out_.leaves.push_back({at, {}, *std::move(v2), 2, {}, attributes ? *attributes : zp::node()});
+      out_.leaves.push_back({at,
+                             {},
+                             std::make_shared<const zp::stored_document>(*std::move(v2)),
+                             2,
+                             {},
+                             attributes ? *attributes : zp::node()});
       return true;
     }
     return false;

@@ -241,7 +241,7 @@ class document_verifier {
     const auto there = document(leaf.name, name);
     if (!there) {
       add(leaf.name, name, "corrupt: the document of the array is missing");
-    } else if (!there->is_null() && *there != leaf.document) {
+    } else if (!there->is_null() && *there != leaf.document->content()) {
       add(leaf.name, name, "corrupt: it differs from what the commit document says of the array");
     }
   }
@@ -256,7 +256,7 @@ class document_verifier {
     for (const auto& [path, said] : *documents->if_object()) by_path.emplace(path, &said);
     for (const zp::stored_leaf& leaf : from_.contents().leaves) {
       const auto said = by_path.find(is_v2_ ? leaf.name + "/.zarray" : leaf.name);
-      if (said == by_path.end() || *said->second != leaf.document)
+      if (said == by_path.end() || *said->second != leaf.document->content())
         add("", is_v2_ ? ".zmetadata" : "zarr.json",
             "corrupt: the consolidated metadata of \"" + leaf.name +
                 "\" differ from what the commit document says");

@@ -81,6 +81,10 @@ class array {
   static result<array> create(any_store store, store_key key, array_metadata metadata,
                               const context& how = {});
 
+  /// The array of the same metadata at another key of the same store; reads nothing, and shares all
+  /// that was made of the metadata.
+  array same_at(store_key key) const;
+
   /// The same array, whose reads compare what is stored with `digests` unless their options name
   /// others (see `read_options::expected`).
   array expecting(std::shared_ptr<const chunk_digests> digests) const {

@@ -63,11 +63,15 @@ inline result<array> array::from_metadata(any_store store, store_key key, array_
                  "the fill value is not of type " + std::string(to_string(metadata.type))};
   // What a v2 array leaves undefined reads as zero.
   if (fill != metadata.type.size()) metadata.fill = fill_value::undefined(metadata.type);
-  ZARRPOINT_TRY(
-      layout,
-      array_layout::resolve(metadata, how.codecs, how.limit).at("array " + store.describe(key)));
-  return array(std::make_shared<const detail::array_state>(detail::array_state{
-      std::move(store), std::move(key), std::move(metadata), std::move(layout), how}));
+  result<array_layout> layout = array_layout::resolve(metadata, how.codecs, how.limit);
+  if (!layout) return std::move(layout).failure().at("array " + store.describe(key));
+  return array(std::make_shared<const detail::array_state>(
+      std::move(store), std::move(key), std::move(metadata), *std::move(layout), how));
+}
+
+inline array array::same_at(store_key key) const {
+  return array(std::make_shared<const detail::array_state>(state_->store, std::move(key),
+                                                           state_->described));
 }
 
 inline result<array> array::open(any_store store, const store_key& key, const context& how) {

@@ -17,16 +17,32 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace zarrpoint::inline v0::detail {
 
-/// What the handles of one array share.
-struct array_state {
-  any_store store;
-  store_key key;
+/// What arrays of the same metadata may share.
+struct array_description {
   array_metadata metadata;
   array_layout layout;
   context how;
+};
+
+/// What the handles of one array share.
+struct array_state {
+  array_state(any_store in, store_key at, std::shared_ptr<const array_description> what)
+      : store(std::move(in)), key(std::move(at)), described(std::move(what)) {}
+  array_state(any_store in, store_key at, array_metadata of, array_layout by, context with)
+      : array_state(std::move(in), std::move(at),
+                    std::make_shared<const array_description>(
+                        array_description{std::move(of), std::move(by), std::move(with)})) {}
+
+  any_store store;
+  store_key key;
+  std::shared_ptr<const array_description> described;
+  const array_metadata& metadata = described->metadata;
+  const array_layout& layout = described->layout;
+  const context& how = described->how;
   /// The key of the only chunk, when this is one chunk of another array; else empty.
   std::string only_key{};
 

@@ -264,13 +264,20 @@ class checkpoint {
   template <class = void>
   result<array> open_leaf(const stored_leaf& leaf) const {
     const auto parsed = [&]() -> result<array_metadata> {
-      return leaf.zarr_format == 2 ? parse_array_v2(leaf.document, &leaf.attributes)
-                                   : parse_array_v3(leaf.document);
+      const node& document = leaf.document->content();
+      return leaf.zarr_format == 2 ? parse_array_v2(document, &leaf.attributes)
+                                   : parse_array_v3(document);
+    };
+    const auto made = [&](const store_key& key) -> result<array> {
+      result<array_metadata> metadata = parsed();
+      if (!metadata)
+        return std::move(metadata).failure().at("array " + state_->store.describe(key));
+      return array::from_metadata(state_->store, key, *std::move(metadata), state_->how);
     };
     ZARRPOINT_TRY(key, store_key::parse(leaf.name));
-    ZARRPOINT_TRY(metadata, parsed().at("array " + state_->store.describe(key)));
-    ZARRPOINT_TRY(opened, array::from_metadata(state_->store, std::move(key), std::move(metadata),
-                                               state_->how));
+    // What nobody shares is not kept.
+    ZARRPOINT_TRY(opened,
+                  leaf.document.use_count() > 1 ? leaf.document->array_at(key, made) : made(key));
     if (!state_->contents.is_ours()) return std::move(opened);
     return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
   }

@@ -76,6 +76,24 @@ result<std::string> take_string(node& from, std::string_view key) {
   return std::move(*text);
 }
 
+/// The checksums of an object from their digits, eight for each; false for text that is no such.
+inline bool parse_digests(std::string_view hex, object_digest& object) {
+  if (hex.size() % 8 != 0) return false;
+  object.crc32c.reserve(hex.size() / 8);
+  for (; !hex.empty(); hex.remove_prefix(8)) {
+    const std::string_view digits = hex.substr(0, 8);
+    if (digits == absent_crc) {
+      object.crc32c.emplace_back();
+      continue;
+    }
+    std::uint32_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + 8, value, 16);
+    if (status != std::errc() || end != digits.data() + 8) return false;
+    object.crc32c.emplace_back(value);
+  }
+  return true;
+}
+
 template <class = void>
 result<object_digest> parse_object_digest(node::member& from) {
   object_digest object;
@@ -86,19 +104,8 @@ result<object_digest> parse_object_digest(node::member& from) {
   ZARRPOINT_TRY(hex, take_string(from.value, "crc32c"));
   if (hex.size() % 8 != 0)
     return bad_commit("object \"" + from.key + "\" has a torn list of checksums");
-  object.crc32c.reserve(hex.size() / 8);
-  for (std::size_t i = 0; i < hex.size(); i += 8) {
-    const std::string_view digits = std::string_view(hex).substr(i, 8);
-    if (digits == absent_crc) {
-      object.crc32c.emplace_back();
-      continue;
-    }
-    std::uint32_t value = 0;
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + 8, value, 16);
-    if (status != std::errc() || end != digits.data() + 8)
-      return bad_commit("object \"" + from.key + "\" has a checksum that is not hexadecimal");
-    object.crc32c.emplace_back(value);
-  }
+  if (!parse_digests(hex, object))
+    return bad_commit("object \"" + from.key + "\" has a checksum that is not hexadecimal");
   return object;
 }
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/checkpoint/commit_document.hpp>
+#include <zarrpoint/checkpoint/commit_reader.hpp>
+#include <zarrpoint/checkpoint/stored_leaf.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/zarr/consolidated_v2.hpp>
@@ -20,19 +21,6 @@
 #include <vector>
 
 namespace zarrpoint::inline v0 {
-
-/// One array of a hierarchy, its document not yet looked into: an array that this build cannot
-/// read does not keep the others from being opened.
-struct stored_leaf {
-  /// Path below the root; empty when the root itself is the array. In hierarchies that others wrote
-  /// it may be no key of ours (a backslash, 300 characters); opening that leaf is then an error.
-  std::string name;
-  std::string typestr;  ///< empty in hierarchies that others wrote
-  node document;        ///< its `zarr.json` or `.zarray`
-  int zarr_format = 3;
-  chunk_digests objects{};  ///< of ours: every object, with its checksums
-  node attributes{};        ///< the `.zattrs` of a v2 array
-};
 
 /// What is in a hierarchy.
 struct checkpoint_contents {
@@ -52,9 +40,11 @@ class contents_reader {
   contents_reader(const Store& store, const context& how) : store_(store), how_(how) {}
 
   result<checkpoint_contents> read() {
-    ZARRPOINT_TRY(root, document("zarr.json"));
+    commit_reader commit(3);
+    ZARRPOINT_TRY(root, document("zarr.json", &commit));
     if (root) {
-      ZARRPOINT_CHECK(read_root_v3(*std::move(root)).at(store_.describe(key_of("zarr.json"))));
+      ZARRPOINT_CHECK(
+          read_root_v3(*std::move(root), commit).at(store_.describe(key_of("zarr.json"))));
     } else {
       ZARRPOINT_TRY(found, read_root_v2());
       if (!found)
@@ -75,15 +65,14 @@ class contents_reader {
   static store_key key_of(std::string_view path) { return *store_key::parse(path); }
 
   /// A metadata document, or nothing.
-  result<std::optional<node>> document(std::string_view path) {
+  result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
     const auto read = [&]() -> result<std::optional<node>> {
       ZARRPOINT_TRY(key, store_key::parse(path));
       ZARRPOINT_TRY(bytes, get(store_, key, how_.limit.metadata_bytes));
       // An empty .zarray is the lock file of a process synchronizer.
       if (!bytes || bytes->empty()) return std::optional<node>();
-      ZARRPOINT_TRY(
-          parsed,
-          parse_json(*bytes, {.max_bytes = how_.limit.metadata_bytes}).at(store_.describe(key)));
+      ZARRPOINT_TRY(parsed, parse_json(*bytes, {.max_bytes = how_.limit.metadata_bytes}, commit)
+                                .at(store_.describe(key)));
       return std::optional<node>(std::move(parsed));
     };
     return read();
@@ -95,24 +84,27 @@ class contents_reader {
     return found ? *std::move(found) : node();
   }
 
-  result<void> add_commit(node attributes, int zarr_format) {
-    ZARRPOINT_TRY(commit,
-                  parse_commit_document(take_member(attributes, commit_document::member_name)));
+  /// Takes over the commit document, which is one of `attributes` unless `commit` has it.
+  result<void> add_commit(node attributes, commit_reader& commit, int zarr_format) {
+    if (!commit.found()) {
+      ZARRPOINT_TRY(parsed,
+                    parse_commit_document(take_member(attributes, commit_document::member_name)));
+      commit.id = std::move(parsed.id);
+      commit.leaves.clear();
+      commit.leaves.reserve(parsed.leaves.size());
+      for (leaf_record& leaf : parsed.leaves) {
+        commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
+                                 std::make_shared<const stored_document>(std::move(leaf.metadata)),
+                                 zarr_format, std::move(leaf.objects)});
+      }
+    }
     std::erase_if(*attributes.if_object(), [](const node::member& member) {
       return member.key == commit_document::member_name;
     });
     out_.attributes = std::move(attributes);
     out_.id = std::move(commit.id);
-    out_.leaves.reserve(commit.leaves.size());
-    for (leaf_record& leaf : commit.leaves) {
-      ZARRPOINT_CHECK(check_name(leaf.name));
-      out_.leaves.push_back({std::move(leaf.name),
-                             std::move(leaf.typestr),
-                             std::move(leaf.metadata),
-                             zarr_format,
-                             std::move(leaf.objects),
-                             {}});
-    }
+    for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
+    out_.leaves = std::move(commit.leaves);
     return {};
   }
 
@@ -124,16 +116,23 @@ class contents_reader {
     return {};
   }
 
-  static bool has_commit(const node& attributes) {
+  static bool has_commit(const node& attributes, const commit_reader& commit) {
+    if (commit.found()) return true;
     const node* member = attributes.find(commit_document::member_name);
     return member != nullptr && member->if_object() != nullptr;
   }
 
-  result<void> read_root_v3(node root) {
+  result<void> read_root_v3(node root, commit_reader& commit) {
     ZARRPOINT_TRY(kind, parse_node_kind_v3(root));
-    if (kind == node_kind::array) return add_array({}, std::move(root), 3);
+    if (kind == node_kind::array) {
+      if (!commit.found()) return add_array({}, std::move(root), 3);
+      // An attribute like any other.
+      ZARRPOINT_TRY(whole, document("zarr.json"));
+      return whole ? add_array({}, *std::move(whole), 3) : result<void>();
+    }
     ZARRPOINT_TRY(group, parse_group_v3(std::move(root)));
-    if (has_commit(group.attributes)) return add_commit(std::move(group.attributes), 3);
+    if (has_commit(group.attributes, commit))
+      return add_commit(std::move(group.attributes), commit, 3);
     out_.attributes = std::move(group.attributes);
     if (!group.consolidated) return walk();
     for (auto& [path, document] : *group.consolidated) {
@@ -153,9 +152,11 @@ class contents_reader {
     }
     ZARRPOINT_TRY(group, document(".zgroup"));
     if (!group) return false;
-    ZARRPOINT_TRY(attributes, document(".zattrs"));
-    if (attributes && has_commit(*attributes)) {
-      ZARRPOINT_CHECK(add_commit(*std::move(attributes), 2).at(store_.describe(key_of(".zattrs"))));
+    commit_reader commit(2);
+    ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
+    if (attributes && has_commit(*attributes, commit)) {
+      ZARRPOINT_CHECK(
+          add_commit(*std::move(attributes), commit, 2).at(store_.describe(key_of(".zattrs"))));
       return true;
     }
     if (attributes) out_.attributes = *std::move(attributes);
@@ -177,8 +178,12 @@ class contents_reader {
                          node attributes = {}) {
     if (out_.leaves.size() >= max_nodes)
       return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
-    out_.leaves.push_back(
-        {std::string(path), {}, std::move(document), zarr_format, {}, std::move(attributes)});
+    out_.leaves.push_back({std::string(path),
+                           {},
+                           std::make_shared<const stored_document>(std::move(document)),
+                           zarr_format,
+                           {},
+                           std::move(attributes)});
     return {};
   }
 

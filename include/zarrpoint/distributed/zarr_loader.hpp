@@ -93,11 +93,12 @@ class zarr_reader final : public sharded_reader {
         removed.push_back(std::move(leaf.name));
         continue;
       }
-      const auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document, nullptr)
-                                                : parse_array_v3(leaf.document);
+      const node& document = leaf.document->content();
+      const auto parsed =
+          leaf.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
       all_core = all_core && parsed && is_core_array(*parsed);
-      commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
-                               std::move(leaf.document), std::move(leaf.objects)});
+      commit.leaves.push_back(
+          {std::move(leaf.name), std::move(leaf.typestr), document, std::move(leaf.objects)});
     }
     if (removed.empty()) return removed;
     kept.reserve(commit.leaves.size());

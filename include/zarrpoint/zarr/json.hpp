@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/json_builder.hpp>
+#include <zarrpoint/zarr/json_reader.hpp>
 #include <zarrpoint/zarr/json_writer.hpp>
 
 #include <nlohmann/json.hpp>
@@ -82,9 +83,10 @@ inline std::optional<nan_rewrite> rewrite_nan(std::string_view text, const json_
   return out;
 }
 
-// A template of the builder, so that a program that parses no JSON does not instantiate the parser.
+/// Parses any document, and says what is wrong with it. A template of the builder, so that a
+/// program that parses no JSON does not instantiate the parser.
 template <class Builder>
-result<node> parse_json_document(std::string_view text, const json_limits& limits) {
+result<node> parse_any_json(std::string_view text, const json_limits& limits) {
   const auto attempt = [&limits](std::string_view document, const nan_tokens& tokens,
                                  bool& is_syntax_error) -> result<node> {
     Builder builder(limits, tokens);
@@ -102,14 +104,26 @@ result<node> parse_json_document(std::string_view text, const json_limits& limit
   return attempt(rewritten->text, rewritten->tokens, is_syntax_error);
 }
 
+template <class Builder>
+result<node> parse_json_document(std::string_view text, const json_limits& limits,
+                                 json_member* wanted) {
+  {
+    node out;
+    if (json_reader(text, limits, wanted).read(out)) return out;
+  }
+  return parse_any_json<Builder>(text, limits);
+}
+
 }  // namespace detail
 
 /// The JSON document `text` (RFC 8259, UTF-8) as a `node`. Strict but for the bare tokens `NaN`,
 /// `Infinity` and `-Infinity`, which `limits` may forbid. Errors: `corrupt` with the line and
 /// column when it is not JSON or has a key twice, `out_of_range` for an integer beyond 64 bits,
-/// `resource_limit` when it exceeds a limit.
+/// `resource_limit` when it exceeds a limit. A member that is
+/// `wanted` is left to who wants it, where that can be.
 template <class Builder = detail::json_builder>
-result<node> parse_json(bytes_view text, const json_limits& limits = {}) {
+result<node> parse_json(bytes_view text, const json_limits& limits = {},
+                        detail::json_member* wanted = nullptr) {
   if (text.size() > limits.max_bytes)
     return error{errc::resource_limit, "JSON: " + std::to_string(text.size()) +
                                            " bytes are more than the limit of " +
@@ -119,12 +133,12 @@ result<node> parse_json(bytes_view text, const json_limits& limits = {}) {
     return error{errc::corrupt, "JSON: contains a NUL byte"};
 #if ZARRPOINT_EXCEPTIONS
   try {
-    return detail::parse_json_document<Builder>(as_text(text), limits).at("JSON");
+    return detail::parse_json_document<Builder>(as_text(text), limits, wanted).at("JSON");
   } catch (const std::bad_alloc&) {
     return error{errc::resource_limit, "JSON: out of memory"};
   }
 #else
-  return detail::parse_json_document<Builder>(as_text(text), limits).at("JSON");
+  return detail::parse_json_document<Builder>(as_text(text), limits, wanted).at("JSON");
 #endif
 }
 

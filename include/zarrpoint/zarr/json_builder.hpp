@@ -108,6 +108,29 @@ class json_builder {
   std::optional<error>& failure() noexcept { return failure_; }
   node& root() noexcept { return root_; }
 
+  /// A key that stands twice, or null.
+  static const std::string* duplicate_key(const node::object& members) {
+    constexpr std::size_t few = 12;
+    if (members.size() <= few) {
+      for (std::size_t i = 1; i < members.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          if (members[i].key == members[j].key) return &members[i].key;
+        }
+      }
+      return nullptr;
+    }
+    std::vector<const std::string*> keys;
+    keys.reserve(members.size());
+    for (const node::member& member : members) keys.push_back(&member.key);
+    // Sorted, since a hostile object of a million keys would make a search by pairs quadratic.
+    std::sort(keys.begin(), keys.end(),
+              [](const std::string* a, const std::string* b) { return *a < *b; });
+    const auto twice =
+        std::adjacent_find(keys.begin(), keys.end(),
+                           [](const std::string* a, const std::string* b) { return *a == *b; });
+    return twice == keys.end() ? nullptr : *twice;
+  }
+
  private:
   struct frame {
     bool is_object;
@@ -147,28 +170,6 @@ class json_builder {
       frames_.back().elements.push_back(std::move(value));
     }
     return true;
-  }
-
-  static const std::string* duplicate_key(const node::object& members) {
-    constexpr std::size_t few = 12;
-    if (members.size() <= few) {
-      for (std::size_t i = 1; i < members.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-          if (members[i].key == members[j].key) return &members[i].key;
-        }
-      }
-      return nullptr;
-    }
-    std::vector<const std::string*> keys;
-    keys.reserve(members.size());
-    for (const node::member& member : members) keys.push_back(&member.key);
-    // Sorted, since a hostile object of a million keys would make a search by pairs quadratic.
-    std::sort(keys.begin(), keys.end(),
-              [](const std::string* a, const std::string* b) { return *a < *b; });
-    const auto twice =
-        std::adjacent_find(keys.begin(), keys.end(),
-                           [](const std::string* a, const std::string* b) { return *a == *b; });
-    return twice == keys.end() ? nullptr : *twice;
   }
 
   const json_limits& limits_;

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/commit_reader.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace commit_reader_test {
+
+using namespace zarrpoint;
+
+namespace {
+
+leaf_record leaf_of(std::string name, std::int64_t rows) {
+  leaf_record leaf{.name = std::move(name),
+                   .typestr = "array",
+                   .metadata = node::object{{"zarr_format", 3}, {"shape", node::array{rows}}},
+                   .objects{}};
+  leaf.objects.set("c/0", {.size = 4228, .crc32c = {0xdeadbeefU, std::nullopt, 0U}});
+  leaf.objects.set("c/1", {});
+  return leaf;
+}
+
+commit_document example() {
+  return {.id = "0123", .leaves = {leaf_of("a", 2), leaf_of("b\n\"\xc3\xa9", 3), leaf_of("c", 2)}};
+}
+
+/// A root document of format 3 around the text of a commit document.
+std::string root_of(const std::string& commit) {
+  return R"({"zarr_format":3,"node_type":"group","attributes":{"mine":[1],"zarrpoint":)" + commit +
+         "}}";
+}
+
+struct read_document {
+  detail::commit_reader commit{3};
+  node root;
+  bool all = false;
+
+  explicit read_document(const std::string& text, const json_limits& limits = {}) {
+    all = detail::json_reader(text, limits, &commit).read(root);
+  }
+};
+
+std::string text_of(const commit_document& document) { return dump_json(to_node(document)); }
+
+}  // namespace
+
+TEST_CASE("what is saved is read as the other way reads it") {
+  const commit_document wanted = example();
+  const read_document read(root_of(text_of(wanted)));
+  REQUIRE(read.all);
+  REQUIRE(read.commit.found());
+  CHECK(read.commit.id == wanted.id);
+  REQUIRE(read.commit.leaves.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const stored_leaf& leaf = read.commit.leaves[i];
+    CHECK(leaf_record{leaf.name, leaf.typestr, leaf.document->content(), leaf.objects} ==
+          wanted.leaves[i]);
+    CHECK(leaf.zarr_format == 3);
+  }
+  CHECK(dump_json(read.root) ==
+        R"({"zarr_format":3,"node_type":"group","attributes":{"mine":[1],"zarrpoint":null}})");
+  // Leaves with the same document share it.
+  CHECK(read.commit.leaves[0].document == read.commit.leaves[2].document);
+  CHECK(read.commit.leaves[0].document != read.commit.leaves[1].document);
+  CHECK(read_document(root_of(text_of({.id = "x", .leaves{}}))).commit.found());
+}
+
+TEST_CASE("beyond the documents that are looked for, each has its own") {
+  commit_document many{.id = "x", .leaves{}};
+  for (int i = 0; i < 100; ++i) many.leaves.push_back(leaf_of(std::to_string(i), i % 50));
+  const read_document read(root_of(text_of(many)));
+  REQUIRE(read.commit.found());
+  for (std::size_t i = 0; i < 50; ++i) {
+    const auto& first = read.commit.leaves[i].document;
+    const auto& second = read.commit.leaves[i + 50].document;
+    CHECK((first == second) == (i < 32));
+    CHECK(first->content() == second->content());
+  }
+}
+
+TEST_CASE("in format 2 it is a member of the attributes themselves") {
+  const std::string text = R"({"zarrpoint":)" + text_of(example()) + "}";
+  detail::commit_reader commit(2);
+  node root;
+  CHECK(detail::json_reader(text, {}, &commit).read(root));
+  REQUIRE(commit.found());
+  CHECK(commit.leaves[1].zarr_format == 2);
+}
+
+TEST_CASE("whatever is changed is not taken") {
+  const std::string text = text_of(example());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    CHECK_FALSE(read_document(root_of(text.substr(0, i))).all);
+    for (const char other : {'0', '7', 'x', '"', ' ', ',', '}'}) {
+      if (text[i] == other) continue;
+      std::string changed = text;
+      changed[i] = other;
+      CAPTURE(changed);
+      CHECK_FALSE(read_document(root_of(changed)).commit.found());
+    }
+  }
+}
+
+TEST_CASE("what is sealed and yet not what is written is not taken") {
+  const auto sealed = [](std::string unsealed) {
+    std::string seal;
+    detail::append_hex(seal, crc32c(as_bytes(unsealed + "}")));
+    return unsealed + R"(,"crc32c":")" + seal + "\"}";
+  };
+  const std::string before = R"({"format":1,"writer":"w","id":"i","leaves":[)";
+  const std::string leaf = R"({"name":"a","typestr":"t","metadata":)";
+  const auto found = [&](const std::string& leaves) {
+    return read_document(root_of(sealed(before + leaves + "]"))).commit.found();
+  };
+  CHECK(found(leaf + R"({},"objects":{}})"));
+  CHECK(found(leaf + R"({},"objects":{"c":{"size":3,"crc32c":"0123abcd--------"}}})"));
+  for (const char* rest :
+       {R"(3,"objects":{}})", R"({},"objects":{"c":{"size":3,"crc32c":"0123"}}})",
+        R"({},"objects":{"c":{"size":3,"crc32c":"0123456x"}}})",
+        R"({},"objects":{"c":{"size":-3,"crc32c":""}}})",
+        R"({},"objects":{"c":{"size":03,"crc32c":""}}})",
+        R"({},"objects":{"c":{"size":1,"crc32c":""},"c":{"size":1,"crc32c":""}}})",
+        R"({"a":1,"a":1},"objects":{}})", R"({},"objects":[]})", R"({},"objects":{},"x":1})",
+        R"({},"objects":{}},)", R"({} ,"objects":{}})", R"({ },"objects":{}})"}) {
+    CAPTURE(rest);
+    CHECK_FALSE(found(leaf + rest));
+  }
+  CHECK_FALSE(read_document(root_of(sealed(R"({"format":2,"writer":"w","id":"i","leaves":[])")))
+                  .commit.found());
+}
+
+TEST_CASE("it counts as many values and levels as the parser") {
+  const std::string text = root_of(text_of(example()));
+  json_limits limits;
+  node whole;
+  // Root: 3 members and what lies in them; the seal is a value, too.
+  limits.max_nodes = 1;
+  while (!detail::json_reader(text, limits).read(whole)) ++limits.max_nodes;
+  CHECK(read_document(text, limits).commit.found());
+  --limits.max_nodes;
+  CHECK_FALSE(read_document(text, limits).all);
+  limits = {};
+  limits.max_depth = 1;
+  while (!detail::json_reader(text, limits).read(whole)) ++limits.max_depth;
+  --limits.max_depth;
+  CHECK_FALSE(read_document(text, limits).all);
+}
+
+}  // namespace commit_reader_test

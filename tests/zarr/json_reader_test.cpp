@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/zarr/json_reader.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// That it reads what the parser with the errors reads is shown in json_test.cpp, which has both.
+
+namespace json_reader_test {
+
+using namespace zarrpoint;
+
+namespace {
+
+/// What is read, as text; nothing where the reader gives up.
+std::optional<std::string> read(std::string_view text, const json_limits& limits = {},
+                                detail::json_member* wanted = nullptr) {
+  // A copy of the exact size, so that a sanitizer sees a read beyond the end.
+  const std::vector<char> exact(text.begin(), text.end());
+  node out;
+  detail::json_reader reader({exact.data(), exact.size()}, limits, wanted);
+  if (!reader.read(out)) return std::nullopt;
+  return dump_json(out);
+}
+
+/// Wants a number, and reads it from a word.
+class word_member final : public detail::json_member {
+ public:
+  using json_member::json_member;
+  int times = 0;
+
+ protected:
+  bool read(detail::json_reader& from) override {
+    ++times;
+    return from.take_text("seven");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("plain documents are read") {
+  for (const char* text :
+       {"null", "true", "[]", "{}", "[1,-2,0,18446744073709551615,-9223372036854775808]",
+        R"({"a":{"b":[{},[],"x",false]},"c":0.5,"d":1e+30,"e":-0.0})", R"("é\n\t\r\b\f\\\"")"}) {
+    CAPTURE(text);
+    CHECK(read(text) == text);
+  }
+  CHECK(read(" { \"a\" :\n[ 1 ,\t2 ]\r} ") == R"({"a":[1,2]})");
+  CHECK(read(R"("\/")") == R"("/")");
+}
+
+TEST_CASE("what is wrong or rare is left to the other parser") {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "[",
+                           "\"",
+                           "{\"a\"",
+                           "{\"a\":1",
+                           "{\"a\":1,}",
+                           "[1,]",
+                           "[1 2]",
+                           "{a:1}",
+                           "nul",
+                           "01",
+                           "-",
+                           "1.",
+                           ".5",
+                           "+1",
+                           "1e",
+                           "-01",
+                           "1]",
+                           "[1]]",
+                           "{}{}",
+                           "\"\t\"",
+                           "\"\\x\"",
+                           "\"\\",
+                           "\"\\u0041\"",
+                           "NaN",
+                           "[-Infinity]",
+                           "1e999",
+                           "\"\xff\"",
+                           "\"\xc3\"",
+                           "\xef\xbb\xbf{}",
+                           "18446744073709551616",
+                           "-9223372036854775809",
+                           "{\"a\":1,\"a\":2}",
+                           "{\"a\":1,\"\\u0061\":2}"}) {
+    CAPTURE(text);
+    CHECK_FALSE(read(text).has_value());
+  }
+  json_limits limits;
+  limits.max_nodes = 4;
+  CHECK(read("[1,2,3]", limits).has_value());
+  CHECK_FALSE(read("[1,2,3,4]", limits).has_value());
+  limits = {};
+  limits.max_depth = 3;
+  CHECK(read("[[{}]]", limits).has_value());
+  CHECK_FALSE(read("[[{\"a\":[]}]]", limits).has_value());
+  limits.max_depth = SIZE_MAX;  // it calls itself, so it has a limit of its own
+  CHECK_FALSE(read(std::string(1 << 20, '['), limits).has_value());
+}
+
+TEST_CASE("a member that is wanted is read by who wants it, and by nobody else") {
+  constexpr std::array<std::string_view, 2> path = {"a", "b"};
+  const auto found = [&](std::string_view text) {
+    word_member wanted(path);
+    const auto out = read(text, {}, &wanted);
+    CHECK(wanted.found() == (out.has_value() && wanted.times == 1));
+    return out.value_or("gave up");
+  };
+  CHECK(found(R"({"b":1,"a":{"c":2, "b" : seven }})") == R"({"b":1,"a":{"c":2,"b":null}})");
+  CHECK(found(R"({"x":{"b":1},"a":{"c":{"b":2}}})") == R"({"x":{"b":1},"a":{"c":{"b":2}}})");
+  CHECK(found(R"([{"a":{"b":1}}])") == R"([{"a":{"b":1}}])");
+  CHECK(found(R"({"a":{"b":8}})") == "gave up");
+  CHECK(found(R"({"a":{"b":seven}}])") == "gave up");
+  CHECK(found(R"({"a":{"b":seven},"a":{"b":seven}})") == "gave up");
+}
+
+TEST_CASE("who reads a member keeps to the limits of the document") {
+  json_limits limits;
+  limits.max_nodes = 3;
+  limits.max_depth = 2;
+  detail::json_reader reader("12\"x\"[1]", limits);
+  std::uint64_t number = 0;
+  std::string text = "a";
+  CHECK(reader.read_uint64(number));
+  CHECK(number == 12);
+  CHECK(reader.read_string(text));
+  CHECK(text == "ax");
+  CHECK(reader.rest() == "[1]");
+  CHECK_FALSE(reader.descend(3));
+  CHECK(reader.descend(2));
+  node value;
+  CHECK_FALSE(detail::json_reader(reader).read_value(value));
+  reader.ascend(2);
+  CHECK_FALSE(reader.count_values(4));
+  CHECK(reader.read_value(value));
+  CHECK(reader.values_left() == 1);
+  CHECK(reader.count_values(1));
+  for (const char* odd : {"", "-1", "01", "x", "18446744073709551616"})
+    CHECK_FALSE(detail::json_reader(odd, {}).read_uint64(number));
+}
+
+}  // namespace json_reader_test
