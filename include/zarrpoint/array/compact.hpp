@@ -38,8 +38,8 @@ inline result<std::uint64_t> compact_shard(const array_state& of, const std::str
   const std::uint64_t first = at_start ? (parts.index_size + 63) / 64 * 64 : 0;
   const std::uint32_t alignment = parts.chain.is_raw() ? 1 : write_options().alignment;
   std::uint64_t end = first;
-  for (std::size_t i = 0; i < shard->index.size(); ++i) {
-    const shard_entry entry = shard->index[i];
+  for (std::size_t i = 0; i < shard->index->size(); ++i) {
+    const shard_entry entry = (*shard->index)[i];
     if (entry.absent()) continue;
     ZARRPOINT_TRY(place, shard_place(end, entry.size, alignment));
     end = place + entry.size;
@@ -50,10 +50,10 @@ inline result<std::uint64_t> compact_shard(const array_state& of, const std::str
   ZARRPOINT_TRY(full_key, of.key.child(key));
   ZARRPOINT_TRY(writer, of.store.create(full_key));
   ZARRPOINT_CHECK(writer->reserve(size));
-  ZARRPOINT_TRY(index, shard_index::make(shard->index.size(), scratch->resource()));
+  ZARRPOINT_TRY(index, shard_index::make(shard->index->size(), scratch->resource()));
   end = first;
   for (std::size_t i = 0; i < index.size(); ++i) {
-    const shard_entry entry = shard->index[i];
+    const shard_entry entry = (*shard->index)[i];
     if (entry.absent()) continue;
     ZARRPOINT_TRY(bytes, scratch->scratch(stored_slot, entry.size));
     ZARRPOINT_CHECK(shard->bytes->read(entry.offset, bytes));
