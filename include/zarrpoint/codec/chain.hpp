@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/any_codec.hpp>
+#include <zarrpoint/codec/byte_size.hpp>
 #include <zarrpoint/codec/registry.hpp>
 #include <zarrpoint/codec/source.hpp>
 #include <zarrpoint/codec/spec.hpp>
@@ -99,19 +100,7 @@ class codec_chain {
 
  private:
   friend class detail::chain_memory;
-
-  /// What is known of the number of bytes between two codecs.
-  struct byte_size {
-    std::uint64_t bound = UINT64_MAX;
-    bool exact = false;
-
-    /// What a decoder may make: other encoders may need more than ours, by flushing small blocks.
-    std::uint64_t limit() const noexcept {
-      constexpr std::uint64_t slack = 64 * 1024;
-      if (exact || bound > (UINT64_MAX - slack) / 2) return bound;
-      return 2 * bound + slack;
-    }
-  };
+  using byte_size = detail::byte_size;
 
   static constexpr std::size_t first_bytes_slot = codec_workspace::caller_slots;
   static constexpr std::size_t first_array_slot = first_bytes_slot + 2;
