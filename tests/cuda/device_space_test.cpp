@@ -78,6 +78,7 @@ TEST_CASE("bytes go to a device, within it and back, in the order of the stream"
   for (const bool has_pools : {true, false}) {
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       const fresh_devices devices({.seed = seed, .has_pools = has_pools});
+      REQUIRE(cudaSetDevice(0) == cudaSuccess);
       const auto stream = zarrpoint::cuda::stream::make(1).value();
       for (const cuda_space& space :
            {cuda_space(), cuda_space(0, cudaStreamLegacy), stream.space()}) {
@@ -276,6 +277,7 @@ TEST_CASE("a stream that is destroyed early is a named error, and its memory com
 
 TEST_CASE("what a stream was asked for goes on when it is destroyed, until the device is drained") {
   const fresh_devices devices;
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
   auto stream = zarrpoint::cuda::stream::make(1).value();
   const cuda_space space = stream.space();
   const block a(cuda_space(1), 64);
@@ -299,6 +301,18 @@ TEST_CASE("what a stream was asked for goes on when it is destroyed, until the d
   REQUIRE(cudaGetDevice(&current) == cudaSuccess);
   CHECK(current == 0);
   CHECK(cudaPeekAtLastError() == cudaSuccess);
+}
+
+TEST_CASE("a program's own error is left to it when nothing of ours fails") {
+  for (const bool has_pools : {true, false}) {
+    const fresh_devices devices({.has_pools = has_pools});
+    const cuda_space space(0);
+    std::byte* const data = space.allocate(8).value();
+    CHECK(cudaSetDevice(77) == cudaErrorInvalidDevice);
+    space.drain();
+    space.deallocate(data, 8);
+    CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
+  }
 }
 
 TEST_CASE("without a device every call says so") {

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/fake_runtime.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -29,12 +33,22 @@ struct CUmemPoolHandle_st {
   std::size_t threshold = 0;
   std::size_t kept = 0;  ///< bytes that were freed and not given back
   bool alive = true;
+  /// Of them those that nobody has waited for: outstanding for all but their stream.
+  struct unseen_free {
+    fake_space on;
+    std::uint64_t when;
+    std::size_t bytes;
+  };
+  std::vector<unseen_free> unseen;
 };
 struct CUevent_st {
   int device = 0;
   fake_device::event recorded;
   clock_type::time_point time;  ///< when it was recorded: good enough for a fake
+  fake_space on;
+  std::uint64_t when = 0;
   bool alive = true;
+  bool forgotten = false;
 };
 
 namespace {
@@ -58,10 +72,20 @@ struct runtime {
   std::vector<std::unique_ptr<CUmemPoolHandle_st>> pools;
   std::map<void*, pooled_range> pooled;
   zarrpoint_test::fake_runtime_totals asked;
+  std::uint64_t now = 0;  ///< counts frees and records
+  std::array<std::atomic<bool>, 8> contexts{};
   std::map<void*, pinned_range> pinned;
   std::map<void*, std::unique_ptr<std::byte[]>> pinned_by_us;
 
-  runtime() { start({}); }
+  runtime() {
+#ifdef ZARRPOINT_TEST_FAKE_DRIVER
+    void* const driver = ::dlopen(ZARRPOINT_TEST_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    if (driver == nullptr) std::abort();
+    *static_cast<bool (**)(int, bool*)>(::dlsym(driver, "fake_driver_asks")) = &tell_context;
+#endif
+    start({});
+  }
+  static bool tell_context(int device, bool* active);
   void start(const zarrpoint_test::fake_runtime_options& wanted) {
     options = wanted;
     streams.clear();
@@ -69,6 +93,7 @@ struct runtime {
     pools.clear();
     pooled.clear();
     asked = {};
+    for (auto& one : contexts) one = false;
     pinned.clear();
     devices.clear();
     for (int i = 0; i < wanted.devices; ++i) {
@@ -82,6 +107,11 @@ runtime& state() {
   return one;
 }
 
+bool runtime::tell_context(int device, bool* active) {
+  *active = zarrpoint_test::fake_context(device);
+  return state().options.tells_contexts;
+}
+
 thread_local int current = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 
@@ -92,6 +122,11 @@ cudaError_t said(cudaError_t status) {
 
 /// Every call begins here: without a device it ends here, too.
 cudaError_t present() { return state().options.absent; }
+
+/// As every call that is more than a question does: the current device has a context from now on.
+void make_context() {
+  if (present() == cudaSuccess) state().contexts.at(static_cast<std::size_t>(current)) = true;
+}
 
 /// The status that the real runtime would have for what a fake device says.
 cudaError_t status_of(const zarrpoint::error& failure) {
@@ -114,6 +149,7 @@ cudaError_t said(const zarrpoint::result<T>& outcome) {
 /// What a stream stands for, if it is alive. A program of ours never means the one of each thread.
 cudaError_t find(cudaStream_t stream, fake_space& out) {
   if (const cudaError_t absent = present(); absent != cudaSuccess) return absent;
+  make_context();
   if (stream == cudaStreamPerThread) return cudaErrorNotSupported;
   if (stream == nullptr || stream == cudaStreamLegacy) {
     out = {state().devices[static_cast<std::size_t>(current)].get(), 0};
@@ -165,10 +201,16 @@ zarrpoint::result<void> copy(const fake_space& space, void* to, const void* from
   }
 }
 
-/// Memory of a device whose pools keep some from it; `reused` are bytes that one of them kept.
-zarrpoint::result<void> allocate(const fake_space& space, std::size_t bytes, std::size_t reused,
-                                 void** memory) {
-  std::size_t kept = 0;
+/// Memory of a device whose pools keep some from it: `kept`, and what they freed; `reused` are
+/// bytes that one of them kept.
+struct demand {
+  std::size_t bytes;
+  std::size_t reused;
+  std::size_t kept;
+};
+zarrpoint::result<void> allocate(const fake_space& space, const demand& wanted, void** memory) {
+  const auto [bytes, reused, held] = wanted;
+  std::size_t kept = held;
   {
     const std::lock_guard lock(state().mutex);
     for (const auto& one : state().pools) {
@@ -183,16 +225,26 @@ zarrpoint::result<void> allocate(const fake_space& space, std::size_t bytes, std
   return {};
 }
 /// What was freed stays with the pool that it is of.
-void back_to_pool(void* memory) {
+void back_to_pool(void* memory, const fake_space& on) {
   const std::lock_guard lock(state().mutex);
   const auto at = state().pooled.find(memory);
   if (at == state().pooled.end()) return;
   CUmemPoolHandle_st& pool = *at->second.pool;
-  if (pool.alive) pool.kept = std::min(pool.kept + at->second.bytes, pool.threshold);
+  if (pool.alive) {
+    pool.kept = std::min(pool.kept + at->second.bytes, pool.threshold);
+    pool.unseen.push_back({on, ++state().now, at->second.bytes});
+  }
   state().pooled.erase(at);
   std::size_t kept = 0;
   for (const auto& one : state().pools) kept += one->kept;
   state().asked.kept_most = std::max(state().asked.kept_most, kept);
+}
+
+/// The host has seen that what `f` says is done.
+template <class F>
+void see(F&& f) {
+  const std::lock_guard lock(state().mutex);
+  for (const auto& pool : state().pools) std::erase_if(pool->unseen, f);
 }
 
 /// Waits for a stream. It needs no event that could not be recorded, as the fake device does.
@@ -201,7 +253,9 @@ zarrpoint::result<void> finish(const fake_space& space) {
   if (!mark && mark.failure().message.find("ordered: record") != std::string::npos)
     mark = space.record();
   if (!mark) return mark.failure();
-  return space.wait(*mark);
+  ZARRPOINT_CHECK(space.wait(*mark));
+  see([&](const auto& one) { return one.on == space; });
+  return {};
 }
 
 }  // namespace
@@ -225,7 +279,7 @@ fake_device& fake_cuda_device(int device) {
 fake_runtime_counts fake_runtime_alive() {
   const std::lock_guard lock(state().mutex);
   fake_runtime_counts out;
-  for (const auto& one : state().events) out.events += one->alive ? 1u : 0u;
+  for (const auto& one : state().events) out.events += one->alive && !one->forgotten ? 1u : 0u;
   for (const auto& one : state().pools) out.pools += one->alive ? 1u : 0u;
   for (const auto& one : state().streams) out.streams += one->alive ? 1u : 0u;
   out.pinned = state().pinned.size();
@@ -243,8 +297,10 @@ fake_runtime_totals fake_runtime_asked() {
 
 void forget_fake_events(int device) {
   const std::lock_guard lock(state().mutex);
-  for (const auto& one : state().events) one->alive = one->alive && one->device != device;
+  for (const auto& one : state().events) one->forgotten = one->forgotten || one->device == device;
 }
+
+bool fake_context(int device) { return state().contexts.at(static_cast<std::size_t>(device)); }
 
 const zarrpoint::cuda::kernel_table* fake_kernels() {
   using zarrpoint::device_cast;
@@ -317,6 +373,9 @@ cudaError_t cudaSetDevice(int device) {
   if (device < 0 || static_cast<std::size_t>(device) >= state().devices.size())
     return said(cudaErrorInvalidDevice);
   current = device;
+  make_context();
+  const std::lock_guard lock(state().mutex);
+  ++state().asked.set_device;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
@@ -356,12 +415,17 @@ cudaError_t cudaDeviceSynchronize() {
     if (const cudaError_t each = said(finish(space)); status == cudaSuccess) status = each;
   }
   // Streams that are destroyed are waited for, too.
-  if (present() == cudaSuccess) state().devices[static_cast<std::size_t>(current)]->drain();
+  if (present() == cudaSuccess) {
+    fake_device& device = *state().devices[static_cast<std::size_t>(current)];
+    device.drain();
+    see([&](const auto& one) { return one.on.owner == &device; });
+  }
   return status;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   if (present() != cudaSuccess) return said(present());
+  make_context();
   fake_device& device = *state().devices[static_cast<std::size_t>(current)];
   auto made = std::make_unique<CUstream_st>();
   made->device = current;
@@ -389,6 +453,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (present() != cudaSuccess) return said(present());
+  make_context();
   auto made = std::make_unique<CUevent_st>();
   made->device = current;
   *event = made.get();
@@ -404,21 +469,28 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return on(stream, [&](const fake_space& space) -> zarrpoint::result<void> {
     const bool alive = [&] {
       const std::lock_guard lock(state().mutex);
-      return event->alive;
+      return event->alive && !event->forgotten;
     }();
     if (space.owner->number() != event->device || !alive)
       return zarrpoint::error{zarrpoint::errc::device, "of a stream that was destroyed, say"};
     ZARRPOINT_TRY(recorded, space.record());
+    const std::lock_guard lock(state().mutex);
     event->recorded = recorded;
+    event->on = space;
+    event->when = ++state().now;
     event->time = clock_type::now();
     return {};
   });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  make_context();
   if (event->recorded.owner == nullptr) return cudaSuccess;
-  return said(fake_space{event->recorded.owner, 0}.wait(event->recorded));
+  const auto waited = fake_space{event->recorded.owner, 0}.wait(event->recorded);
+  if (waited) see([&](const auto& one) { return one.on == event->on && one.when < event->when; });
+  return said(waited);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  make_context();
   if (event->recorded.owner == nullptr) return cudaSuccess;
   const auto happened = fake_space{event->recorded.owner, 0}.happened(event->recorded);
   if (happened && !*happened) return said(cudaErrorNotReady);
@@ -429,6 +501,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  make_context();
   const std::lock_guard lock(state().mutex);
   if (!event->alive) return said(cudaErrorInvalidResourceHandle);
   event->alive = false;
@@ -437,7 +510,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaMallocAsync(void** memory, size_t bytes, cudaStream_t stream) {
   if (!state().options.has_pools) return said(cudaErrorNotSupported);
-  return on(stream, [&](const fake_space& space) { return allocate(space, bytes, 0, memory); });
+  return on(stream, [&](const fake_space& space) {
+    return allocate(space, {bytes, 0, 0}, memory);
+  });
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   if (present() != cudaSuccess) return said(present());
@@ -463,10 +538,13 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t least) {
   const std::lock_guard lock(state().mutex);
   if (!pool->alive) return said(cudaErrorInvalidValue);
-  pool->kept = std::min(pool->kept, least);
+  std::size_t outstanding = 0;
+  for (const auto& one : pool->unseen) outstanding += one.bytes;
+  pool->kept = std::min(pool->kept, std::max(least, outstanding));
   return cudaSuccess;
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  make_context();
   const std::lock_guard lock(state().mutex);
   if (!pool->alive) return said(cudaErrorInvalidValue);
   pool->alive = false;
@@ -488,7 +566,7 @@ cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t p
         pool->kept -= bytes;
       }
     }
-    const auto made = allocate(space, bytes, reused, memory);
+    const auto made = allocate(space, {bytes, reused, state().options.default_keeps}, memory);
     const std::lock_guard lock(state().mutex);
     if (made) {
       state().pooled[*memory] = {pool, bytes};
@@ -509,16 +587,17 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
   if (!state().options.has_pools) return said(cudaErrorNotSupported);
   return on(stream, [&](const fake_space& space) -> zarrpoint::result<void> {
-    back_to_pool(memory);
+    back_to_pool(memory, space);
     space.deallocate(static_cast<std::byte*>(memory), 0);
     return {};
   });
 }
 cudaError_t cudaFree(void* memory) {
+  make_context();
   if (memory == nullptr) return said(present());
   static_cast<void>(cudaDeviceSynchronize());
   return on(nullptr, [&](const fake_space& space) -> zarrpoint::result<void> {
-    back_to_pool(memory);
+    back_to_pool(memory, space);
     space.deallocate(static_cast<std::byte*>(memory), 0);
     return {};
   });
@@ -555,6 +634,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
   *attributes = {};
   if (present() != cudaSuccess) return said(present());
+  make_context();
   const auto owner = device_of(memory);
   if (!owner) return said(owner);
   attributes->device = *owner < 0 ? -2 : *owner;
@@ -582,6 +662,7 @@ cudaError_t cudaHostRegister(void* memory, size_t bytes, unsigned) {
 }
 cudaError_t cudaHostUnregister(void* memory) {
   pinned_range range{};
+  make_context();
   {
     const std::lock_guard lock(state().mutex);
     const auto at = state().pinned.find(memory);

@@ -21,6 +21,8 @@ struct fake_runtime_options {
   int devices = 2;
   bool has_pools = true;                         ///< else cudaMallocAsync is not supported
   bool makes_pools = true;                       ///< else there is only the default one
+  std::size_t default_keeps = 0;                 ///< bytes that only the default pool can hand out
+  bool tells_contexts = true;                    ///< else the driver does not say which there are
   cudaError_t absent = cudaSuccess;              ///< what every call says when there is no device
   std::size_t capacity = std::size_t{64} << 20;  ///< of each device
 };
@@ -46,15 +48,19 @@ fake_runtime_counts fake_runtime_alive();
 
 /// What the runtime was asked for since it began.
 struct fake_runtime_totals {
-  std::size_t events = 0;     ///< made
-  std::size_t pools = 0;      ///< made
-  std::size_t pooled = 0;     ///< allocations from one that was made
-  std::size_t reused = 0;     ///< of them those that had room in what the pool kept
-  std::size_t kept_most = 0;  ///< the most bytes that pools kept at a time
+  std::size_t events = 0;      ///< made
+  std::size_t pools = 0;       ///< made
+  std::size_t pooled = 0;      ///< allocations from one that was made
+  std::size_t reused = 0;      ///< of them those that had room in what the pool kept
+  std::size_t kept_most = 0;   ///< the most bytes that pools kept at a time
+  std::size_t set_device = 0;  ///< calls of cudaSetDevice
 };
 fake_runtime_totals fake_runtime_asked();
 
-/// Makes the events of a device unknown, as a reset of it does.
+/// Whether anything made the device a context since the runtime began.
+bool fake_context(int device);
+
+/// Makes the events of a device unknown, as a reset of it does: they cannot be recorded any more.
 void forget_fake_events(int device);
 
 /// The kernels of the fake devices.

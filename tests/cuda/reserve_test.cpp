@@ -60,13 +60,25 @@ TEST_CASE("a tensor that finds no room has what the reserve keeps") {
   CHECK(space.allocate(1001).failure().code == errc::resource_limit);
   const auto held = space.reserve();
   space.deallocate(space.allocate_scratch(800).value(), 800);
-  REQUIRE(space.synchronize());
   CHECK(fake_runtime_asked().kept_most == 800);
   std::byte* const data = space.allocate(900).value();
   CHECK(cudaPeekAtLastError() == cudaSuccess);
   CHECK(space.allocate_scratch(200).failure().code == errc::resource_limit);
   CHECK(space.allocate(200).failure().code == errc::resource_limit);
   space.deallocate(data, 900);
+}
+
+TEST_CASE("scratch memory that its pool has no room for is had from the default one") {
+  const fresh_devices devices({.default_keeps = 900, .capacity = 1000});
+  const cuda_space space;
+  const auto held = space.reserve();
+  std::byte* const small = space.allocate_scratch(50).value();
+  std::byte* const large = space.allocate_scratch(500).value();
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  CHECK(space.check(large, 500));
+  space.deallocate(large, 500);
+  space.deallocate(small, 50);
+  CHECK(fake_runtime_asked().kept_most == 50);
 }
 
 TEST_CASE("without pools, or without one of its own, scratch memory is had as other memory is") {

@@ -4,6 +4,11 @@
 
 #include <zarrpoint/cuda/error.hpp>
 
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstring>
+
 namespace zarrpoint::inline v0::cuda {
 
 /// How many devices there are, at least one. Errors: `device` when there is none.
@@ -15,19 +20,47 @@ inline result<int> device_count() {
   return count;
 }
 
+namespace detail {
+
+/// Whether the device has a context, by the driver that the runtime has loaded; true when it cannot
+/// be told.
+inline bool has_context(int device) noexcept {
+  using function = int (*)(int device, unsigned* flags, int* active);
+  static std::atomic<function> known{nullptr};
+  function ask = known.load();
+  if (ask == nullptr) {
+    void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (driver == nullptr) return true;
+    void* const found = ::dlsym(driver, "cuDevicePrimaryCtxGetState");
+    static_assert(sizeof found == sizeof ask);
+    std::memcpy(&ask, &found, sizeof found);
+    ::dlclose(driver);  // the runtime keeps it
+    if (ask == nullptr) return true;
+    known.store(ask);
+  }
+  unsigned flags = 0;
+  int active = 0;
+  return ask(device, &flags, &active) != 0 || active != 0;
+}
+
+}  // namespace detail
+
 /// Makes a device the calling thread's current one, and the one before it again at the end: the
-/// default stream and new events are the current device's.
+/// default stream and new events are the current device's. One that nobody has used yet is not made
+/// the current one again: since CUDA 12 that makes a context there, of hundreds of megabytes.
 class device_scope {
  public:
   explicit device_scope(int device) noexcept {
     status_ = cudaGetDevice(&before_);
     changed_ = status_ == cudaSuccess && before_ != device;
     if (changed_) status_ = cudaSetDevice(device);
+    static_cast<void>(detail::succeeded(status_));  // `status` tells
   }
   device_scope(const device_scope&) = delete;
   device_scope& operator=(const device_scope&) = delete;
   ~device_scope() {
-    if (changed_) static_cast<void>(cudaSetDevice(before_));
+    if (changed_ && detail::has_context(before_))
+      static_cast<void>(detail::succeeded(cudaSetDevice(before_)));
   }
 
   /// Whether the device is the current one.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/cuda/error.hpp>
+
 #include <cuda_runtime_api.h>
 
 namespace zarrpoint::inline v0::cuda {
@@ -11,13 +13,12 @@ namespace zarrpoint::inline v0::cuda {
 /// refuses it.
 inline int device_of(const void* data) noexcept {
   cudaPointerAttributes known{};
-  if (data != nullptr && cudaPointerGetAttributes(&known, data) == cudaSuccess &&
+  if (data != nullptr && detail::succeeded(cudaPointerGetAttributes(&known, data)) &&
       (known.type == cudaMemoryTypeDevice || known.type == cudaMemoryTypeManaged) &&
       known.device >= 0)
     return known.device;
   int current = 0;
-  if (cudaGetDevice(&current) != cudaSuccess) current = 0;
-  static_cast<void>(cudaGetLastError());  // what failed here, the next call says as well
+  if (!detail::succeeded(cudaGetDevice(&current))) return 0;  // the next call says why
   return current;
 }
 

@@ -48,10 +48,12 @@ class device_space {
   /// Blocks until the event has happened.
   result<void> wait(const event& e) const {
     if (e.get() == nullptr) return {};
+    const device_scope scope(device_);
     return told(detail::checked(cudaEventSynchronize(e.get()), {device_, "wait for an event"}));
   }
   result<bool> happened(const event& e) const {
     if (e.get() == nullptr) return true;
+    const device_scope scope(device_);
     const cudaError_t status = cudaEventQuery(e.get());
     if (status == cudaErrorNotReady) {
       static_cast<void>(cudaGetLastError());  // no error, but the runtime remembers it as one
@@ -74,8 +76,8 @@ class device_space {
   /// Blocks until all streams of the device are done, those that are destroyed among them.
   void drain() const noexcept {
     const device_scope scope(device_);
-    if (scope.status() == cudaSuccess) static_cast<void>(cudaDeviceSynchronize());
-    static_cast<void>(cudaGetLastError());
+    if (scope.status() == cudaSuccess)
+      static_cast<void>(detail::succeeded(cudaDeviceSynchronize()));
   }
   result<void> follow(const event& e) const {
     if (e.get() == nullptr) return {};
@@ -92,8 +94,11 @@ class device_space {
       const cudaError_t status = cudaMallocAsync(&made, bytes, on);
       if (status != cudaErrorMemoryAllocation) return status;
       const auto kept = detail::per_device<detail::reserve>::find(device_);
-      if (kept == nullptr || !kept->trim()) return status;
+      if (kept == nullptr || !kept->keeps()) return status;
       static_cast<void>(cudaGetLastError());
+      if (const cudaError_t waited = cudaStreamSynchronize(on); waited != cudaSuccess)
+        return waited;
+      kept->trim();
       return cudaMallocAsync(&made, bytes, on);
     }));
     return static_cast<std::byte*>(made);
@@ -114,11 +119,10 @@ class device_space {
   void deallocate(std::byte* memory, std::size_t) const noexcept {
     if (memory == nullptr) return;
     const device_scope scope(device_);
-    if (has_pools() && cudaFreeAsync(memory, handle()) == cudaSuccess) return;
+    if (has_pools() && detail::succeeded(cudaFreeAsync(memory, handle()))) return;
     // Without pools, or when the stream is gone: then nothing may be in use any more.
     drain();
-    static_cast<void>(cudaFree(memory));
-    static_cast<void>(cudaGetLastError());
+    static_cast<void>(detail::succeeded(cudaFree(memory)));
   }
 
   result<void> copy_to_host(std::byte* to, const std::byte* from, const row_block& rows) const {
@@ -144,6 +148,7 @@ class device_space {
   /// `invalid_argument` that says whose they are.
   result<void> check(const std::byte* memory, std::size_t bytes) const {
     if (bytes == 0) return {};
+    const device_scope scope(device_);
     ZARRPOINT_CHECK(check_byte(memory, bytes));
     return check_byte(memory + (bytes - 1), bytes);
   }
@@ -159,7 +164,7 @@ class device_space {
   void unpin(mutable_bytes host) const noexcept {
     if (host.empty()) return;
     const device_scope scope(device_);
-    if (cudaHostUnregister(host.data()) != cudaSuccess) static_cast<void>(cudaGetLastError());
+    static_cast<void>(detail::succeeded(cudaHostUnregister(host.data())));
   }
 
   /// Whether the functions below may be called: else they return `unsupported`.
@@ -250,8 +255,8 @@ class device_space {
 
   bool has_pools() const noexcept {
     int supported = 0;
-    return cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device_) ==
-               cudaSuccess &&
+    return detail::succeeded(
+               cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device_)) &&
            supported != 0;
   }
 

@@ -60,6 +60,13 @@ inline error failure_of(cudaError_t status, const request& asked) {
           std::move(text)};
 }
 
+/// Whether a call succeeded whose failure nobody is told of. The runtime forgets that one, and
+/// keeps what the program's own calls left.
+inline bool succeeded(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return status == cudaSuccess;
+}
+
 /// Success, or the error of what was asked for.
 inline result<void> checked(cudaError_t status, const request& asked) {
   if (status == cudaSuccess) return {};

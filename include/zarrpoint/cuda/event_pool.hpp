@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/cuda/current_device.hpp>
 #include <zarrpoint/cuda/per_device.hpp>
 
 #include <cuda_runtime_api.h>
@@ -21,7 +22,7 @@ class event_pool : public std::enable_shared_from_this<event_pool> {
  public:
   static constexpr std::size_t most = 64;  ///< many more than a ring has slots
 
-  explicit event_pool(int) {}
+  explicit event_pool(int device) : device_(device) {}
   event_pool(const event_pool&) = delete;
   event_pool& operator=(const event_pool&) = delete;
   ~event_pool() { discard(); }
@@ -33,6 +34,7 @@ class event_pool : public std::enable_shared_from_this<event_pool> {
     if (const cudaEvent_t used = take(age); used != nullptr) {
       const cudaError_t status = cudaEventRecord(used, stream);
       if (status == cudaSuccess) return lend(used, age, out);
+      static_cast<void>(cudaGetLastError());  // a new one may do
       destroy(used);
       discard();
       // Either the stream is gone, or the event is, by a reset of the device: a new one tells.
@@ -61,6 +63,8 @@ class event_pool : public std::enable_shared_from_this<event_pool> {
       count = std::exchange(count_, 0);
       ++age_;
     }
+    if (count == 0) return;
+    const device_scope scope(device_);
     for (std::size_t i = 0; i < count; ++i) destroy(old[i]);
   }
 
@@ -82,12 +86,15 @@ class event_pool : public std::enable_shared_from_this<event_pool> {
         return;
       }
     }
+    const device_scope scope(device_);
     destroy(one);
   }
+  /// Of the current device: on a thread of another one this might make a context there.
   static void destroy(cudaEvent_t one) noexcept {
-    if (cudaEventDestroy(one) != cudaSuccess) static_cast<void>(cudaGetLastError());
+    static_cast<void>(succeeded(cudaEventDestroy(one)));
   }
 
+  const int device_;
   std::mutex mutex_;
   std::array<cudaEvent_t, most> idle_{};
   std::size_t count_ = 0;

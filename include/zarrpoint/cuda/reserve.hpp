@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/cuda/current_device.hpp>
 #include <zarrpoint/cuda/event_pool.hpp>
 #include <zarrpoint/cuda/per_device.hpp>
 
@@ -26,23 +27,32 @@ class reserve {
   reserve& operator=(const reserve&) = delete;
   /// What is still to be freed on some stream keeps its memory until then.
   ~reserve() {
-    if (pool_ != nullptr && cudaMemPoolDestroy(pool_) != cudaSuccess)
-      static_cast<void>(cudaGetLastError());
+    if (pool_ == nullptr) return;
+    const device_scope scope(device_);
+    static_cast<void>(succeeded(cudaMemPoolDestroy(pool_)));
   }
 
-  /// Memory to be freed by `cudaFreeAsync`. Where there can be no pool, it is the default one's.
+  /// Memory to be freed by `cudaFreeAsync`. Where there can be no pool, or this one finds no room,
+  /// it is the default one's, which may have some idle.
   cudaError_t allocate(void** made, std::size_t bytes, cudaStream_t on) {
     const cudaMemPool_t from = pool();
-    return from == nullptr ? cudaMallocAsync(made, bytes, on)
-                           : cudaMallocFromPoolAsync(made, bytes, from, on);
+    if (from != nullptr) {
+      const cudaError_t status = cudaMallocFromPoolAsync(made, bytes, from, on);
+      if (status != cudaErrorMemoryAllocation) return status;
+      static_cast<void>(cudaGetLastError());
+    }
+    return cudaMallocAsync(made, bytes, on);
   }
 
-  /// Gives back what is idle; false when nothing was ever kept.
-  bool trim() {
+  /// Whether anything was ever kept.
+  bool keeps() {
     const std::lock_guard lock(mutex_);
-    if (pool_ == nullptr) return false;
-    if (cudaMemPoolTrimTo(pool_, 0) != cudaSuccess) static_cast<void>(cudaGetLastError());
-    return true;
+    return pool_ != nullptr;
+  }
+  /// Gives back what is idle; what was freed on a stream is when somebody has waited for that.
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    if (pool_ != nullptr) static_cast<void>(succeeded(cudaMemPoolTrimTo(pool_, 0)));
   }
 
  private:

@@ -28,8 +28,9 @@ class stream {
     return *this;
   }
   ~stream() {
-    if (stream_ != nullptr && cudaStreamDestroy(stream_) != cudaSuccess)
-      static_cast<void>(cudaGetLastError());
+    if (stream_ == nullptr) return;
+    const device_scope scope(device_);
+    static_cast<void>(detail::succeeded(cudaStreamDestroy(stream_)));
   }
 
   int device() const noexcept { return device_; }

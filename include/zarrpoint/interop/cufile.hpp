@@ -236,7 +236,8 @@ class cufile_load {
         ZARRPOINT_CHECK(space.crc32c(sums.data() + i * word, first + i * block, block));
       if (whole < run.blocks) {
         const std::size_t before = whole * block;
-        ZARRPOINT_TRY(memory, device_buffer<Space>::allocate(space, block));
+        // Of any size: too large to be kept for others.
+        ZARRPOINT_TRY(memory, device_buffer<Space>::lasting(space, block));
         last = std::move(memory);
         ZARRPOINT_CHECK(wait_for_stream(space));
         ZARRPOINT_CHECK(read(opened, last.data(), {0, run.offset + before, run.block_bytes}));
