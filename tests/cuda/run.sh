@@ -35,6 +35,11 @@ for compiler in "g++ -fno-exceptions -fno-rtti" clang++-16; do
     -include zarrpoint/cuda/element_types.hpp -x c++ /dev/null
 done
 
+# Arrays of Python.
+g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -Iinclude -isystem "$CUDA_HOME/include" \
+  -isystem "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')" \
+  tests/cuda/python_arrays.cpp
+
 # As a program finds it: the component of the package, and the runtime that the toolkit has.
 work=$PWD/build/cuda-package
 rm -rf "$work"

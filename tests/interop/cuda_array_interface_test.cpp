@@ -99,15 +99,35 @@ PyObject* sum(PyObject*, PyObject* arguments) {
   return PyFloat_FromDouble(out);
 }
 
+/// watch() -> how often the device was waited for since, by a thread that holds the GIL or not
+PyObject* watch(PyObject*, PyObject*) {
+  static long waits[2] = {};
+  python_device().on_settle = [] { ++waits[PyGILState_Check()]; };
+  PyObject* const out = Py_BuildValue("(ll)", waits[1], waits[0]);
+  waits[0] = waits[1] = 0;
+  return out;
+}
+
+/// fail(yes): the next copy fails when it runs; or all is well again
+PyObject* fail(PyObject*, PyObject* argument) {
+  if (PyObject_IsTrue(argument) == 1) {
+    python_device().device.fail_after(0);
+  } else {
+    python_device().device.recover();
+  }
+  Py_RETURN_NONE;
+}
+
 /// live() -> how many allocations the device has
 PyObject* live(PyObject*, PyObject*) {
   return PyLong_FromSize_t(python_device().device.live_allocations());
 }
 
 PyMethodDef methods[] = {
-    {"put", put, METH_O, nullptr},       {"interface", interface_of, METH_VARARGS, nullptr},
-    {"odd", odd, METH_VARARGS, nullptr}, {"describe", describe, METH_O, nullptr},
-    {"sum", sum, METH_VARARGS, nullptr}, {"live", live, METH_NOARGS, nullptr},
+    {"put", put, METH_O, nullptr},          {"interface", interface_of, METH_VARARGS, nullptr},
+    {"odd", odd, METH_VARARGS, nullptr},    {"describe", describe, METH_O, nullptr},
+    {"sum", sum, METH_VARARGS, nullptr},    {"live", live, METH_NOARGS, nullptr},
+    {"watch", watch, METH_NOARGS, nullptr}, {"fail", fail, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -62,6 +62,19 @@ TEST_CASE(
   CHECK(read(target) == values);
 }
 
+TEST_CASE("dlpack_cuda: a wait for the device tells what failed on it") {
+  const zarrpoint_test::fresh_devices devices;
+  const cuda_space space(1);
+  CHECK(traits::settle(space));
+  std::byte* const data = space.allocate(8).value();
+  zarrpoint_test::fake_cuda_device(1).fail_after(0);
+  REQUIRE(space.fill(data, std::byte{1}, 8));
+  const auto failed = traits::settle(space);
+  CHECK(failed.failure().code == errc::device);
+  CHECK(zarrpoint_test::contains(failed.failure().message, "cuda:1: wait for the device: "));
+  space.deallocate(data, 8);
+}
+
 TEST_CASE("dlpack_cuda: what is on another device, on the host, or managed") {
   const zarrpoint_test::fresh_devices devices;
   const auto shared = std::make_shared<device_tensor>(

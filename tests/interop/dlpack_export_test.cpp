@@ -28,12 +28,13 @@ struct zarrpoint::dlpack::device_traits<zarrpoint_test::fake_space> {
   static bool holds(const space& where, const device_id& device) {
     return device.device_type == 2 && device.device_id == where.device();
   }
-  static void settle(const space& where) noexcept {
+  static result<void> settle(const space& where) {
     ++settled;
     for (const std::size_t stream : {0U, 1U}) {
       const auto done = space{where.owner, stream}.record();
       if (done) static_cast<void>(where.wait(*done));
     }
+    return {};
   }
   static inline int settled = 0;
 };

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// For extension modules: arrays of Python on a device by `__cuda_array_interface__`, versions 2 and
+// For extension modules: arrays of Python on a device by `__cuda_array_interface__`, versions 0 to
 // 3, for libraries and classes that have it and not DLPack (interop/dlpack_python.hpp). Every
-// function here is called with the GIL held, and leaves no Python exception set.
+// function here is called with the GIL held, and leaves no Python exception set. Arrays of CUDA
+// need interop/dlpack_cuda.hpp as well, which is not included, so that this needs no toolkit.
 
 // Before all others, as Python.h wants to be.
 #include <zarrpoint/interop/dlpack_python.hpp>
@@ -52,11 +53,26 @@ struct interface_array {
   }
 };
 
-/// What a dictionary has under `name`, borrowed; null for nothing and for None.
-inline PyObject* find_item(PyObject* dictionary, const char* name) {
+/// What a dictionary has under `name`; null for nothing and for None. Held, as `__index__` of what
+/// is in there may change the dictionary.
+inline object_ptr find_item(PyObject* dictionary, const char* name) {
   PyObject* const found = PyDict_GetItemString(dictionary, name);
-  return is_given(found) ? found : nullptr;
+  if (!is_given(found)) return nullptr;
+  Py_INCREF(found);
+  return object_ptr(found);
 }
+
+/// Lets other threads have the GIL for as long as it lives.
+class without_gil {
+ public:
+  without_gil() = default;
+  without_gil(const without_gil&) = delete;
+  without_gil& operator=(const without_gil&) = delete;
+  ~without_gil() { PyEval_RestoreThread(state_); }
+
+ private:
+  PyThreadState* const state_ = PyEval_SaveThread();
+};
 
 template <class = void>
 result<long long> read_integer(PyObject* number, const char* name) {
@@ -128,25 +144,27 @@ result<void> read_strides(PyObject* strides, interface_array& out) {
 template <class = void>
 result<void> read_interface(PyObject* all, interface_array& out) {
   if (!PyDict_Check(all)) return bad_interface("it is no dictionary");
-  ZARRPOINT_TRY(version, read_integer(find_item(all, "version"), "version"));
-  if (version < 2 || version > 3)
+  ZARRPOINT_TRY(version, read_integer(find_item(all, "version").get(), "version"));
+  // 0 and 1 are as 2, but for masks, and elements of which there are none.
+  if (version < 0 || version > 3)
     return bad_interface("version " + std::to_string(version), errc::unsupported);
   if (find_item(all, "mask") != nullptr)
     return bad_interface("elements with a mask", errc::unsupported);
   raw_tensor& raw = out.managed.dl_tensor;
-  ZARRPOINT_TRY(type, read_typestr(find_item(all, "typestr")));
+  ZARRPOINT_TRY(type, read_typestr(find_item(all, "typestr").get()));
   raw.dtype = type;
-  ZARRPOINT_TRY(shape, read_tuple(find_item(all, "shape"), "shape"));
+  ZARRPOINT_TRY(shape, read_tuple(find_item(all, "shape").get(), "shape"));
   out.shape = std::move(shape);
   if (std::any_of(out.shape.begin(), out.shape.end(), [](std::int64_t n) { return n < 0; }))
     return bad_interface("a negative length in its shape");
-  ZARRPOINT_CHECK(read_strides(find_item(all, "strides"), out));
-  PyObject* const data = find_item(all, "data");
-  if (data == nullptr || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2)
+  ZARRPOINT_CHECK(read_strides(find_item(all, "strides").get(), out));
+  const object_ptr data = find_item(all, "data");
+  if (data == nullptr || !PyTuple_Check(data.get()) || PyTuple_GET_SIZE(data.get()) != 2)
     return bad_interface("data is no pair");
-  const unsigned long long address = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data, 0));
-  const int read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
-  if (PyErr_Occurred() != nullptr || read_only < 0 || address > UINTPTR_MAX) {
+  const unsigned long long address = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data.get(), 0));
+  const bool is_address = PyErr_Occurred() == nullptr && address <= UINTPTR_MAX;
+  const int read_only = is_address ? PyObject_IsTrue(PyTuple_GET_ITEM(data.get(), 1)) : -1;
+  if (read_only < 0) {
     PyErr_Clear();
     return bad_interface("data is no address and flag");
   }
@@ -157,8 +175,8 @@ result<void> read_interface(PyObject* all, interface_array& out) {
   raw.strides = out.strides.empty() ? nullptr : out.strides.data();
   out.managed.version = current_version;
   out.managed.flags = read_only == 1 ? flag_read_only : 0;
-  if (PyObject* const stream = find_item(all, "stream"); stream != nullptr && version >= 3) {
-    ZARRPOINT_TRY(number, read_integer(stream, "stream"));
+  if (const object_ptr stream = find_item(all, "stream"); stream != nullptr && version >= 3) {
+    ZARRPOINT_TRY(number, read_integer(stream.get(), "stream"));
     out.stream = number;
   }
   return {};
@@ -170,7 +188,9 @@ result<typename Space::event> after_producer(const Space& space, std::optional<l
   if (!stream) return typename Space::event{};
   ZARRPOINT_TRY(producer, device_traits<Space>::on_stream(space, *stream));
   if (producer) return producer->record();
-  space.drain();  // the stream of each thread: of which one, nobody says
+  // The stream of each thread: of which one, nobody says. What is due there may need the GIL.
+  const without_gil released;
+  ZARRPOINT_CHECK(device_traits<Space>::settle(space));
   return typename Space::event{};
 }
 
@@ -205,9 +225,11 @@ PyObject* tuple_of(const dims& numbers) {
 
 /// The elements of any array of Python that has `__cuda_array_interface__`, where they are, once
 /// the stream that it names has come so far. The array lives until the tensor goes, which may be on
-/// any thread. Errors: those of `basic_tensor::take`; `unsupported` for other versions, masks, and
-/// elements that no dtype is; `invalid_argument` for a dictionary that makes no sense, and with the
-/// words of any exception.
+/// any thread. The producer is not made to wait for what is done with it: that its stream follows
+/// kernels of yours on `view()`, and that the tensor stays while they run, is yours to order.
+/// Errors: those of `basic_tensor::take`, and of the device; `unsupported` for other versions,
+/// masks, and elements that no dtype is; `invalid_argument` for a dictionary that makes no sense,
+/// and with the words of any exception.
 template <dlpack_space Space>
   requires device_space<Space> result<basic_tensor<Space>> from_cuda_array_interface(
       PyObject* object, const Space& space) {
@@ -215,13 +237,17 @@ template <dlpack_space Space>
     if (all == nullptr) return detail::python_failure(detail::interface_name);
     auto made = std::make_unique<detail::interface_array>();
     ZARRPOINT_CHECK(detail::read_interface(all.get(), *made));
-    ZARRPOINT_TRY(ready, detail::after_producer(space, made->stream));
+    const std::optional<long long> stream = made->stream;
     Py_INCREF(object);
     made->owner.reset(object);
     made->managed.dl_tensor.device = device_traits<Space>::id(space);
     made->managed.manager_ctx = made.get();
     made->managed.deleter = &detail::interface_array::destroy;
-    return basic_tensor<Space>::take(&made.release()->managed, space, ready);
+    // The memory first: of another device's array it is that which says so.
+    ZARRPOINT_TRY(taken, basic_tensor<Space>::take(&made.release()->managed, space));
+    ZARRPOINT_TRY(ready, detail::after_producer(space, stream));
+    taken.set_ready(ready);
+    return std::move(taken);
   }
 
 /// What the property `__cuda_array_interface__` of a class of yours returns: a new dictionary, of

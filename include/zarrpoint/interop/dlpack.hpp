@@ -208,6 +208,9 @@ class basic_tensor {
   /// Whether the last load into it succeeded: false before the first, and after one that failed.
   bool loaded() const noexcept { return loaded_; }
 
+  /// The elements are there once `event` has happened, instead of what was said before.
+  void set_ready(const typename Space::event& event) { ready_ = event; }
+
   tensor_view<Space> view() const {
     return {found_.data, found_.type, found_.shape, found_.strides, space_, ready_};
   }

@@ -192,7 +192,7 @@ std::string to_string(const device_id& device) {
 ///
 /// and, of devices,
 ///
-///     static void settle(const Space&) noexcept;                 // waits until the device is idle
+///     static result<void> settle(const Space&);                  // waits until the device is idle
 ///
 /// and for interop/dlpack_python.hpp
 ///

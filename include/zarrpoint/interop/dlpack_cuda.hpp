@@ -28,9 +28,9 @@ struct device_traits<cuda::device_space> {
     return kind == device_kind::cuda_managed ||
            (kind == device_kind::cuda && device.device_id == where.device());
   }
-  static void settle(const space& where) noexcept {
-    const cuda::device_scope scope(where.device());
-    if (cudaDeviceSynchronize() != cudaSuccess) static_cast<void>(cudaGetLastError());
+  static result<void> settle(const space& where) {
+    return cuda::detail::on_device({where.device(), "wait for the device"},
+                                   [] { return cudaDeviceSynchronize(); });
   }
 
   /// As the array API standard counts: 1 is the legacy default stream, 2 that of each thread,

@@ -125,7 +125,7 @@ class lent {
         is_empty_(std::exchange(other.is_empty_, true)) {}
   lent& operator=(lent&&) = delete;
   ~lent() {
-    if (!is_empty_) device_traits<Space>::settle(space_);
+    if (!is_empty_) static_cast<void>(device_traits<Space>::settle(space_));
   }
   Keep& get() noexcept { return keep_; }
 

@@ -70,7 +70,9 @@ def check_import(module):
         require(stream in (None, 101) or module.sum(array, 1) == 4.5, f"stream {stream}")
         module.describe(array)
     two = {key: what for key, what in whole.items() if key not in ("stream", "strides")}
-    require(module.describe(Given(**{**two, "version": 2, "stream": 77}))[2] == 0, "version 2 knows no stream")
+    for version in (0, 1, 2):
+        old = Given(**{**two, "version": version, "stream": 77})
+        require(module.describe(old)[2] == 0, f"version {version} knows no stream")
     require(module.describe(Given(**{**whole, "shape": (0, 3), "data": (0, False)}))[0] == "float32[0, 3]", "empty")
     require(module.describe(Given(**{**whole, "descr": [("", "<f4")], "mask": None}))[0] == "float32[10]", "descr")
 
@@ -82,11 +84,62 @@ def check_import(module):
     require(gone() is None and module.live() == before, "nothing is kept")
 
 
+def check_streams(module):
+    held = module.put(10)
+    whole = module.interface(held, False)
+    module.watch()
+    require(module.sum(Given(held, **{**whole, "stream": 2}), 1) == 50.0, "the stream of some thread")
+    require(module.watch() == (0, 1), "the device is waited for once, without the GIL")
+    module.describe(Given(held, **{**whole, "stream": 101}))
+    require(module.watch() == (0, 0), "a named stream is not waited for")
+    refused(RuntimeError, "stream 2 was destroyed", module.describe, Given(held, **{**whole, "stream": 102}))
+    # The memory is looked at before the stream, which may be another device's as well.
+    refused(ValueError, "", module.describe, Given(held, **{**whole, "stream": 102, "data": (4096, False)}))
+    module.fail(True)
+    failed = module.put(3)
+    array = Given(failed, **{**module.interface(failed, False), "stream": 2})
+    refused(RuntimeError, "late_copy", module.describe, array)
+    module.fail(False)
+
+
+class Changing:
+    """A number that empties a dictionary when it is asked for."""
+
+    def __init__(self, emptied):
+        self.emptied = emptied
+
+    def __index__(self):
+        self.emptied.clear()
+        gc.collect()
+        return 5
+
+    def __bool__(self):
+        self.__index__()
+        raise KeyError("asked")
+
+
+def check_changing(module):
+    held = module.put(10)
+    good = module.interface(held, False)
+    makers = {
+        "version": lambda number: number,
+        "shape": lambda number: tuple([number] * 2),
+        "strides": lambda number: tuple([number]),
+        "data": lambda number: tuple([good["data"][0], number]),
+        "stream": lambda number: number,
+    }
+    for name, make in makers.items():
+        array = Given(held, **good)
+        array.__cuda_array_interface__[name] = make(Changing(array.__cuda_array_interface__))
+        refused((ValueError, BufferError), "", module.describe, array)
+        require(not array.__cuda_array_interface__, f"{name} was asked for")
+
+
 def check_hostile(module):
     held = module.put(10)
     good = module.interface(held, False)
     wrong = [
-        (BufferError, "version 1", {"version": 1}),
+        (BufferError, "version -1", {"version": -1}),
         (BufferError, "version 4", {"version": 4}),
         (ValueError, "version is no integer", {"version": None}),
         (BufferError, "mask", {"mask": object()}),
@@ -144,6 +197,8 @@ def main(arguments):
 
     check_export(module)
     check_import(module)
+    check_streams(module)
+    check_changing(module)
     check_hostile(module)
     print("__cuda_array_interface__: out and in, in the order of streams; odd dictionaries are refused")
     return 0
