@@ -53,6 +53,30 @@ struct transposed {
   }
 };
 
+/// Tells what is asked of it.
+struct noting_space : fake_space {
+  std::string* calls = nullptr;
+
+  result<void> copy_from_host(std::byte* to, const std::byte* from, const row_block& rows) const {
+    *calls += "copy ";
+    return fake_space::copy_from_host(to, from, rows);
+  }
+  result<event> record() const {
+    *calls += "record ";
+    return fake_space::record();
+  }
+  result<void> move(const strided_move& elements) const {
+    *calls += "move ";
+    return fake_space::move(elements);
+  }
+  template <class... Args>
+  result<void> unshuffle(const Args&... args) const {
+    *calls += "unshuffle ";
+    return fake_space::unshuffle(args...);
+  }
+};
+static_assert(kernel_space<noting_space>);
+
 result<void> deliver_values(const detail::device_delivery<fake_space>& delivery) {
   const std::vector<std::int32_t> values = transposed::values();
   return delivery.deliver(box::whole({32, 16}), [&](const mutable_host_view& to) -> result<void> {
@@ -150,6 +174,32 @@ TEST_CASE("planes become elements of the target, as many of each chunk as are wa
   const auto never = [](mutable_bytes) { return result<void>(error{errc::corrupt, "asked for"}); };
   const auto at = [](std::size_t) { return std::pair<box, box>(); };
   CHECK_FALSE(delivery.deliver_planes({{32, 16}, {dtype_kind::int32}, 4, 1}, never, at).value());
+}
+
+TEST_CASE("a slot is free once it has been copied, whatever kernels do then") {
+  transposed matrix;
+  std::string calls;
+  const noting_space space{{&matrix.device, 0}, &calls};
+  const mutable_tensor_view<noting_space> view{
+      matrix.memory, dtype_kind::int32, {32, 16}, {4, 128}, space, {}};
+  const auto slots = std::make_shared<staging_ring<noting_space>>(space, ring_options{1, 4096});
+  const detail::device_delivery<noting_space> delivery(view, slots);
+  const auto fill = [](const mutable_host_view& to) -> result<void> {
+    std::memset(to.data, 0, 2048);
+    return {};
+  };
+  delivery.deliver(box::whole({32, 16}), fill).value();
+  CHECK(calls == "copy record move ");
+  calls.clear();
+  const auto fill_planes = [](mutable_bytes to) -> result<void> {
+    std::memset(to.data(), 0, to.size());
+    return {};
+  };
+  const auto at = [](std::size_t) { return std::pair{box::whole({32, 16}), box::whole({32, 16})}; };
+  const detail::chunk_planes planes{{32, 16}, {dtype_kind::int32}, 4, 1};
+  CHECK(delivery.deliver_planes(planes, fill_planes, at).value());
+  CHECK(calls == "copy record unshuffle move ");
+  CHECK(matrix.download() == std::vector<std::int32_t>(512, 0));
 }
 
 TEST_CASE("an error of the one who fills is handed on, and the slot comes back") {

@@ -76,13 +76,12 @@ class device_delivery {
     } else {
       const std::size_t bytes = dense_bytes(to.shape, form.type);
       ZARRPOINT_CHECK(to.space.copy_from_host(scratch.data(), first, {.width = bytes}));
+      ZARRPOINT_CHECK(release(slot));
       const box whole = box::whole(to.shape);
-      ZARRPOINT_CHECK(place(to, {scratch.data(), to.shape, whole}, form,
-                            scratch.data() + padded_bytes(to.shape, form.type)));
+      return place(to, {scratch.data(), to.shape, whole}, form,
+                   scratch.data() + padded_bytes(to.shape, form.type));
     }
-    ZARRPOINT_TRY(last, to.space.record());
-    slot.release(last);
-    return {};
+    return release(slot);
   }
 
   /// The same of elements that are those of the target, by `fill(mutable_host_view)`.
@@ -115,6 +114,7 @@ class device_delivery {
       slot.used_by(into_.space);
       ZARRPOINT_CHECK(
           into_.space.copy_from_host(scratch.data(), stored.data(), {.width = stored.size()}));
+      ZARRPOINT_CHECK(release(slot));
       std::byte* const apart = scratch.data() + room;
       for (std::size_t i = 0; i < planes.count; ++i) {
         const auto [wanted, destination] = at(i);
@@ -125,8 +125,6 @@ class device_delivery {
                                               bytes / planes.width));
         ZARRPOINT_CHECK(place(to, {whole, planes.shape, wanted}, planes.form, apart + elements));
       }
-      ZARRPOINT_TRY(last, into_.space.record());
-      slot.release(last);
       return true;
     } else {
       return false;
@@ -168,6 +166,13 @@ class device_delivery {
   }
 
  private:
+  /// After the last copy from a slot was asked for: kernels work with the device's memory only.
+  result<void> release(typename staging_ring<Space>::slot& slot) const {
+    ZARRPOINT_TRY(copied, into_.space.record());
+    slot.release(copied);
+    return {};
+  }
+
   static constexpr std::size_t alignment = 256;
   /// Narrower rows cost a device more than their bytes.
   static constexpr std::size_t wide_row = 64;

@@ -351,7 +351,7 @@ class device_source final : public element_source {
   }
 
   static constexpr std::size_t joint_alignment = 64;
-  static inline const char tag = 0;  // its address stands for the type
+  static inline char tag = 0;  // its address stands for the type; a constant might share it
 
   tensor_view<Space> from_;
   const tensor_spec spec_;

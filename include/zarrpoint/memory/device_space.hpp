@@ -73,8 +73,7 @@ struct device_cast {
 ///   destroyed included: for when no event can be had;
 /// - `check`: whether these bytes belong to this device: `invalid_argument` if not;
 /// - `pin`: registers host memory, which has been touched before, for fast copies; `unpin` undoes
-/// it
-///   when no copy uses it any more.
+///   it when no copy uses it any more.
 template <class S>
 concept device_space =
     memory_space<S> && !S::host_accessible && std::equality_comparable<S> &&
@@ -103,8 +102,7 @@ concept device_space =
 /// `unsupported`, and elements are rearranged on the host. All addresses are the device's.
 ///
 /// - `move`: strided gather and scatter; `scatter`: many runs by one kernel, whose table lies on
-/// the
-///   device;
+///   the device;
 /// - `cast`, `swap_bytes` (in place), `unshuffle` (byte planes of `count` elements of `size` bytes
 ///   to elements; `to` and `from` do not overlap);
 /// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`.
