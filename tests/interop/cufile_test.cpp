@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -350,6 +351,50 @@ TEST_CASE("each fault of the device is an error, or is got over; nothing is lost
       if (!fired) break;
     }
   }
+}
+
+namespace {
+
+/// A space that has a reserve, and knows the most that was taken from it at once.
+struct reserving_fake : fake_space {
+  static inline std::size_t most = 0;
+
+  friend bool operator==(const reserving_fake&, const reserving_fake&) = default;
+  std::shared_ptr<void> reserve() const { return nullptr; }
+  result<std::byte*> allocate_scratch(std::size_t bytes) const {
+    most = std::max(most, bytes);
+    return allocate(bytes);
+  }
+};
+static_assert(reserving_space<reserving_fake> && kernel_space<reserving_fake>);
+
+template <class F>
+void take(F& function, const char* name) {
+  void* const library = ::dlopen(ZARRPOINT_TEST_FAKE_CUFILE, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  function = reinterpret_cast<F>(::dlsym(library, name));
+  ::dlclose(library);  // the fixture's loader keeps it
+}
+
+}  // namespace
+
+TEST_CASE("a block that is verified apart is not taken from what is kept for others") {
+  fixture f;
+  const auto values = numbers(60 * 300, 2);
+  const checkpoint from = saved(f.path(), values, {60, 300}, {.chunk_shape = dims{59, 300}});
+  target to(f.space, {60, 300});
+  const auto plain = handler_of<target>::writable(to);
+  const mutable_tensor_view<reserving_fake> view{
+      plain.data, plain.type, plain.shape, plain.strides, reserving_fake{f.space}, {}};
+  detail::cufile_functions by;
+  take(by.handle_register, "cuFileHandleRegister");
+  take(by.handle_deregister, "cuFileHandleDeregister");
+  take(by.read, "cuFileRead");
+  const array source = from.as_array("w").value();
+  REQUIRE(detail::cufile_load(by, source, view).run(from.how(), true));
+  CHECK(to.download() == values);
+  CHECK(f.device.count().kernels.crc32c == 2);
+  CHECK(reserving_fake::most == 2 * sizeof(std::uint32_t));  // the sums alone
 }
 
 TEST_CASE("without libcufile, or with another library of its name") {
