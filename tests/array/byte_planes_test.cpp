@@ -104,17 +104,19 @@ TEST_CASE("a selection is covered by its chunks, and each of them has its part o
 }
 
 TEST_CASE("large chunks that are wanted for the most part suit a device") {
-  const auto planes = planes_of(shuffled(dtype_kind::int32, {64, 1024}, {16, 1024}));
-  REQUIRE(planes);
-  const auto suits = [&](const selection& part) { return planes->suit(part); };
+  const array large = made(shuffled(dtype_kind::int32, {64, 1024}, {16, 1024}));
+  const auto suits = [&](const selection& part) { return detail::planes_suit(large, part); };
   CHECK(suits(box{{0, 0}, {64, 1024}}));
   CHECK(suits(box{{16, 0}, {11, 1024}}));
   CHECK_FALSE(suits(box{{16, 0}, {10, 1024}}));
   CHECK_FALSE(suits(selection({0, 0}, {32, 1024}, {2, 1})));
   CHECK_FALSE(suits(box{{0, 0}, {0, 1024}}));
-  const auto small = planes_of(shuffled(dtype_kind::int32, {64, 1024}, {15, 1024}));
-  REQUIRE(small);
-  CHECK_FALSE(small->suit(box{{0, 0}, {60, 1024}}));
+  CHECK(detail::planes_suit(large, box{{0, 0}, {64, 1024}}, 65'536));
+  CHECK_FALSE(detail::planes_suit(large, box{{0, 0}, {64, 1024}}, 65'535));
+  const array small = made(shuffled(dtype_kind::int32, {64, 1024}, {15, 1024}));
+  CHECK_FALSE(detail::planes_suit(small, box{{0, 0}, {60, 1024}}));
+  const array plain = made(raw_metadata(dtype_kind::int32, {64, 1024}, {16, 1024}));
+  CHECK_FALSE(detail::planes_suit(plain, box{{0, 0}, {64, 1024}}));
 }
 
 TEST_CASE("whatever else is stored has no planes") {

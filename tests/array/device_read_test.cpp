@@ -13,7 +13,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -65,6 +68,34 @@ context with_shuffle(context how = {}) {
   how.codecs = default_codecs::with<shuffle_codec>::table();
   return how;
 }
+
+/// A store that calls a function before each read of an object.
+struct hooked_store {
+  using hook = std::shared_ptr<std::function<void()>>;
+  struct object final : blob {
+    object(std::unique_ptr<blob> of, hook call) : base(std::move(of)), before_read(call) {}
+    std::uint64_t size() const noexcept override { return base->size(); }
+    using blob::read;
+    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+      if (*before_read) (*before_read)();
+      return base->read(offset, into);
+    }
+    std::string name() const override { return base->name(); }
+
+    std::unique_ptr<blob> base;
+    hook before_read;
+  };
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    ZARRPOINT_TRY(found, base.open(key));
+    if (found == nullptr) return std::move(found);
+    return std::unique_ptr<blob>(std::make_unique<object>(std::move(found), before_read));
+  }
+  std::string describe(const store_key& key) const { return base.describe(key); }
+
+  memory_store base;
+  hook before_read = std::make_shared<std::function<void()>>();
+};
 
 /// A device whose kernels know nothing of shuffled bytes.
 struct no_unshuffle_space : fake_space {
@@ -637,6 +668,69 @@ TEST_CASE("the index of a shard is read once, however many pieces it is read in"
       CHECK(device.count().kernels.unshuffle == (is_shuffled ? 16 : 0));
     }
   }
+}
+
+TEST_CASE("a shard that is published anew while it is read is read as it was, the next time anew") {
+  const dims shape{64, 1024};
+  array_metadata metadata = raw_metadata(dtype_kind::int32, shape, shape);
+  metadata.codecs.push_back(zstd_spec());
+  metadata = sharded_metadata(metadata, {4, 1024});
+  // Shards of one size: chunks that do not compress, at places that differ.
+  std::mt19937 random(1);
+  std::vector<std::int32_t> noise(4096);
+  std::vector<std::int32_t> before(65'536, 0);
+  std::vector<std::int32_t> after(65'536, 0);
+  for (std::ptrdiff_t i = 0; i < 16; i += 2) {
+    std::generate(noise.begin(), noise.end(), [&] { return static_cast<std::int32_t>(random()); });
+    std::copy(noise.begin(), noise.end(), before.begin() + i * 4096);
+    std::copy(noise.begin(), noise.end(), after.begin() + (14 - i + 1) * 4096);
+  }
+  const hooked_store store;
+  const array writer = array::create(store.base, key_of("a"), metadata).value();
+  writer.write(box::whole(shape), view_of(before, shape)).value();
+  const array source = array::open(store, key_of("a")).value();
+  int reads = 0;
+  *store.before_read = [&] {
+    if (++reads == 3) writer.write(box::whole(shape), view_of(after, shape)).value();
+  };
+  fake_device device(3);
+  context how;
+  how.limit.memory = std::size_t{1} << 20;  // small slots: many pieces
+  how = with_scratch(how);
+  const device_block block({&device, 0}, before.size() * 4);
+  const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, shape,
+                                             {4096, 4},  block.space,       {}};
+  device_read<fake_space> operation(source, view, {.how = &how});
+  for (const auto* expected : {&before, &after}) {
+    block.space.wait(operation.start(box::whole(shape)).value()).value();
+    CHECK(block.download() == bytes_of(*expected));
+  }
+  CHECK(reads > 3);
+}
+
+TEST_CASE("planes that a full device has no room for come in pieces that fit slots") {
+  const dims shape{32, 32'768};
+  array_metadata metadata = raw_metadata(dtype_kind::int16, shape, {1, 32'768});  // 64 KiB
+  metadata.codecs.push_back(shuffle_spec(2));
+  std::vector<std::int16_t> values(32 * 32'768);
+  std::iota(values.begin(), values.end(), std::int16_t{0});
+  const host_view stored =
+      dense_view(reinterpret_cast<const std::byte*>(values.data()), {dtype_kind::int16, shape});
+  const array source = made_array(memory_store(), metadata, stored);
+  const std::size_t bytes = values.size() * 16;
+  fake_device device(5, bytes + (std::size_t{1} << 20));
+  const device_block block({&device, 0}, bytes);
+  context how = with_shuffle();
+  how.limit.memory = std::size_t{64} << 20;  // slots of 2 MiB
+  how = with_scratch(how);
+  const mutable_tensor_view<fake_space> view{
+      block.data, dtype_kind::complex128, shape, {16 * 32'768, 16}, block.space, {}};
+  read_to_device(source, box::whole(shape), view, {.cast = true, .how = &how}).value();
+  CHECK(device.count().kernels.unshuffle == 0);
+  CHECK(how.scratch->budget().peak() <= std::size_t{10} << 20);
+  std::vector<std::byte> expected(bytes);
+  cast_elements(dense_view(expected.data(), {dtype_kind::complex128, shape}), stored).value();
+  CHECK((block.download() == expected));
 }
 
 TEST_CASE("zero in every element, and in nothing between them") {

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,78 +26,155 @@ using namespace zarrpoint_test;
 
 namespace {
 
-/// Reads an index of `count` entries, and counts.
-struct reader {
-  int& reads;
-  std::uint64_t count = 4;
+/// An object that knows whether it is open.
+struct counted_blob final : blob {
+  explicit counted_blob(int& of) : open(of) { ++open; }
+  ~counted_blob() override { --open; }
+  std::uint64_t size() const noexcept override { return 0; }
+  using blob::read;
+  result<void> read(std::uint64_t, mutable_bytes) const override { return {}; }
+  std::string name() const override { return "counted"; }
 
-  result<shard_index_cache::index_pointer> operator()() const {
-    ++reads;
+  int& open;
+};
+
+/// Opens a shard with an index of `count` entries, and counts.
+struct opener {
+  int& calls;
+  std::uint64_t count = 4;
+  int* open = nullptr;
+
+  result<shard_index_cache::shard> operator()() const {
+    ++calls;
+    shard_index_cache::shard out;
+    if (open != nullptr) out.bytes = std::make_shared<counted_blob>(*open);
     ZARRPOINT_TRY(made, shard_index::make(count));
-    return std::make_shared<const shard_index>(std::move(made));
+    made.set(0, {7, 9});
+    out.index = std::make_shared<const shard_index>(std::move(made));
+    return out;
   }
 };
 
 }  // namespace
 
-TEST_CASE("an index is read once, again for an object of another size, and after a failure") {
+TEST_CASE("a shard is opened once, again after a failure and once it is forgotten") {
   shard_index_cache cache;
-  int reads = 0;
-  const auto first = cache.get("a", 100, reader{reads}).value();
-  CHECK(first->size() == 4);
-  CHECK(cache.get("a", 100, reader{reads}).value() == first);
-  CHECK(reads == 1);
-  CHECK(cache.get("b", 100, reader{reads}).value() != first);
-  CHECK(cache.get("a", 101, reader{reads}).value() != first);
-  CHECK(reads == 3);
-  const auto fails = []() -> result<shard_index_cache::index_pointer> {
+  int calls = 0;
+  int open = 0;
+  const auto first = cache.get("a", opener{calls, 4, &open}).value();
+  CHECK(first.index->size() == 4);
+  CHECK((*first.index)[0] == shard_entry{7, 9});
+  CHECK((*first.index)[3].absent());
+  const auto again = cache.get("a", opener{calls}).value();
+  CHECK((again.index == first.index && again.bytes == first.bytes));
+  CHECK(calls == 1);
+  CHECK(cache.get("b", opener{calls}).value().index != first.index);
+  CHECK(calls == 2);
+  const auto fails = []() -> result<shard_index_cache::shard> {
     return error{errc::corrupt, "no index"};
   };
-  CHECK(cache.get("c", 1, fails).failure().code == errc::corrupt);
-  CHECK(cache.get("c", 1, reader{reads}));
-  CHECK(reads == 4);
+  CHECK(cache.get("c", fails).failure().code == errc::corrupt);
+  CHECK(cache.get("c", opener{calls}));
+  CHECK(calls == 3);
+  const auto missing = [&]() -> result<shard_index_cache::shard> {
+    ++calls;
+    return shard_index_cache::shard{};
+  };
+  CHECK(cache.get("d", missing).value().index == nullptr);
+  CHECK(cache.get("d", missing).value().bytes == nullptr);
+  CHECK(calls == 5);
+  cache.clear();
+  CHECK(cache.bytes() == 0);
+  CHECK(cache.get("a", opener{calls}).value().index != first.index);
+  CHECK(calls == 6);
+  // What is being opened while all is forgotten is not kept.
+  const auto forgets = [&] {
+    cache.clear();
+    return opener{calls}();
+  };
+  CHECK(cache.get("e", forgets));
+  CHECK(cache.bytes() == 0);
 }
 
 TEST_CASE("no more is kept than allowed; what was used last stays") {
   shard_index_cache cache(4000);
-  int reads = 0;
-  for (const char* key : {"a", "b", "a", "c", "a", "d", "a"})  // three of about 900 bytes
-    CHECK(cache.get(key, 1, reader{reads, 64}));
-  CHECK(reads == 4);
+  int calls = 0;
+  for (const char* key : {"a", "b", "a", "c", "a", "d", "a"})  // three of about 1300 bytes
+    CHECK(cache.get(key, opener{calls, 64}));
+  CHECK(calls == 4);
   for (int i = 0; i < 100; ++i) {
-    CHECK(cache.get("x" + std::to_string(i), 1, reader{reads, 64}));
+    CHECK(cache.get("x" + std::to_string(i), opener{calls, 64}));
     CHECK(cache.bytes() <= 4000);
   }
-  CHECK(reads == 104);
-  CHECK(cache.get("a", 1, reader{reads, 64}));
-  CHECK(reads == 105);
-  CHECK(cache.get("large", 1, reader{reads, 1000}).value()->size() == 1000);  // never kept
-  CHECK(cache.get("large", 1, reader{reads, 1000}));
-  CHECK(reads == 107);
-  CHECK(cache.bytes() <= 4000);
+  CHECK(calls == 104);
+  CHECK(cache.get("a", opener{calls, 64}));
+  CHECK(calls == 105);
+  const std::size_t kept = cache.bytes();
+  CHECK(cache.get("large", opener{calls, 1000}).value().index->size() == 1000);
+  CHECK(cache.get("large", opener{calls, 1000}));  // never kept, nor are others dropped for it
+  CHECK(calls == 107);
+  CHECK(cache.bytes() == kept);
+  CHECK(cache.get("a", opener{calls, 64}));
+  CHECK(calls == 107);
   shard_index_cache none(0);
-  CHECK(none.get("a", 1, reader{reads}));
+  CHECK(none.get("a", opener{calls}));
   CHECK(none.bytes() == 0);
   CHECK(shard_index_cache::share_of(SIZE_MAX) == std::size_t{16} << 20);
   CHECK(shard_index_cache::share_of(64) == 2);
+  // Of open objects there are no more than allowed either.
+  int open = 0;
+  {
+    shard_index_cache few(std::size_t{16} << 20, 2);
+    for (int i = 0; i < 20; ++i) {
+      CHECK(few.get(std::to_string(i % 5), opener{calls, 4, &open}));
+      CHECK(open <= 2);
+    }
+    few.clear();
+    CHECK(open == 0);
+  }
 }
 
-TEST_CASE("threads that need an index at the same time read it once") {
+TEST_CASE("threads that need a shard at the same time open it once, or fail together") {
   const thread_pool pool(4);
   for (int round = 0; round < 20; ++round) {
     shard_index_cache cache(20'000);
-    std::atomic<int> reads{0};
+    std::atomic<int> calls{0};
     parallel_for(pool.executor(), 64, [&](std::size_t i) -> result<void> {
-      ZARRPOINT_TRY(index, cache.get(std::to_string(i % 4), 1, [&] {
-        ++reads;
+      ZARRPOINT_TRY(found, cache.get(std::to_string(i % 4), [&] {
+        ++calls;
         int ignored = 0;
-        return reader{ignored, i % 4 + 1}();
+        return opener{ignored, i % 4 + 1}();
       }));
-      CHECK(index->size() == i % 4 + 1);
+      CHECK(found.index->size() == i % 4 + 1);
       return {};
     }).value();
-    CHECK(reads == 4);
+    CHECK(calls == 4);
   }
+  // A failure is that of all who waited for it; who comes later tries again.
+  shard_index_cache cache;
+  std::atomic<int> calls{0};
+  std::atomic<int> others{0};
+  std::atomic<int> failed{0};
+  const auto fails = [&]() -> result<shard_index_cache::shard> {
+    ++calls;
+    while (others != 2) std::this_thread::yield();
+    for (int i = 0; i < 100; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return error{errc::io, "out of order"};
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      while (i != 0 && calls == 0) std::this_thread::yield();
+      if (i != 0) ++others;
+      if (!cache.get("a", fails)) ++failed;
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  CHECK(failed == 3);
+  CHECK(calls == 1);
+  int later = 0;
+  CHECK(cache.get("a", opener{later}));
+  CHECK(later == 1);
 }
 
 TEST_CASE("reads of one array share its indexes, and so do the parts of one that picks elements") {
@@ -124,16 +203,38 @@ TEST_CASE("reads of one array share its indexes, and so do the parts of one that
       CHECK(reads_of(&indexes) == alone - 16);
     }
     {
-      // An index outlives the context that it was read with; one without scratch memory keeps none.
+      // An index outlives the context that it was read with, and takes nothing of it along.
       shard_index_cache indexes;
       const read_options options{.indexes = &indexes};
-      made.read(box{{0, 0}, {4, 8}}, options).value();
-      const array second = array::open(store, key_of("a"), with_scratch({})).value();
-      second.read(box{{32, 0}, {4, 8}}, options).value();
+      context how = with_scratch({});
+      const std::weak_ptr<scratch_pool> memory = how.scratch;
+      array::open(store, key_of("a"), how).value().read(box{{0, 0}, {4, 8}}, options).value();
+      how = {};
+      CHECK(memory.expired());
       const std::size_t kept = indexes.bytes();
       CHECK(kept > 0);
-      array::open(store, key_of("a")).value().read(box{{32, 0}, {4, 8}}, options).value();
+      const auto opened = store->opens.load();
+      made.read(box{{8, 0}, {4, 8}}, options).value();
+      CHECK(store->opens == opened);
       CHECK(indexes.bytes() == kept);
+      array::open(store, key_of("a")).value().read(box{{32, 0}, {4, 8}}, options).value();
+      CHECK(indexes.bytes() > kept);
+    }
+    {
+      // What some expect is told for each read, whoever opened the shard.
+      shard_index_cache indexes;
+      chunk_digests digests;
+      recording_store other;
+      const array small = array::create(other, key_of("a"), metadata).value();
+      small.write(box::whole(shape), view_of(values, shape), {.collected = &digests}).value();
+      recording_store::bytes longer = other.at("a/c/0/0");
+      longer.resize(longer.size() + 16);
+      other.set("a/c/0/0", longer);
+      const box part{{0, 0}, {4, 8}};
+      const auto refused = small.read(part, {.expected = &digests, .indexes = &indexes});
+      REQUIRE_FALSE(refused);
+      CHECK(refused.failure().message.find("when the digests were taken") != std::string::npos);
+      CHECK(indexes.bytes() == 0);
     }
     const auto before = store->reads.load();
     std::vector<dims> points;

@@ -57,7 +57,7 @@ struct raw_run {
 /// through `read`.
 struct raw_object {
   std::string key;  ///< relative to the array
-  std::unique_ptr<blob> object{};
+  std::shared_ptr<const blob> object{};
   std::vector<raw_run> runs{};  ///< in the order of the array
 };
 

@@ -34,21 +34,9 @@ struct byte_planes {
 
   std::size_t chunk_bytes() const { return chunk_size * source.spec().type.size(); }
 
-  /// Whether a device should have the inner chunks of a selection as planes: each takes a kernel,
-  /// so that small ones are not worth it, and comes whole, so that most of them must be wanted.
-  bool suit(const selection& part) const {
-    constexpr std::size_t least = std::size_t{64} << 10;
-    const bool steps =
-        std::any_of(part.step.begin(), part.step.end(), [](auto n) { return n != 1; });
-    if (steps || chunk_bytes() < least) return false;
-    const std::size_t wanted = byte_count(part.shape, source.spec().type.size()).value_or(0);
-    const box chunks = chunks_of({part.offset, part.shape});
-    const std::size_t sent = byte_count(chunks.shape, chunk_bytes()).value_or(SIZE_MAX);
-    return wanted != 0 && sent - wanted <= wanted / 2;
-  }
-
   /// The inner chunks that hold elements of a box of the array.
-  box chunks_of(const box& part) const {
+  box chunks_of(const box& part) const { return chunks_of(part, chunk); }
+  static box chunks_of(const box& part, const dims& chunk) {
     box out = part;
     for (std::size_t d = 0; d < part.rank(); ++d) {
       out.offset[d] = part.offset[d] / chunk[d];
@@ -115,6 +103,24 @@ bool has_planes(const array& of) {
     return found == nullptr ? nullptr : found->if_string();
   };
   return are_shuffled(name(0), name(1));
+}
+
+/// Whether a device should have the inner chunks of a selection as planes, if an array has them:
+/// each takes a kernel, so that small ones are not worth it, and comes whole, so that most of them
+/// must be wanted; it fits into `most` bytes. Cheap, too.
+template <class = void>
+bool planes_suit(const array& of, const selection& part, std::size_t most = SIZE_MAX) {
+  constexpr std::size_t least = std::size_t{64} << 10;
+  if (!has_planes(of)) return false;
+  const dims& chunk = of.layout().grid().inner_shape;
+  const std::size_t size = of.spec().type.size();
+  const std::size_t chunk_bytes = byte_count(chunk, size).value_or(0);
+  const bool steps = std::any_of(part.step.begin(), part.step.end(), [](auto n) { return n != 1; });
+  if (steps || chunk_bytes < least || chunk_bytes > most) return false;
+  const std::size_t wanted = byte_count(part.shape, size).value_or(0);
+  const box chunks = byte_planes::chunks_of({part.offset, part.shape}, chunk);
+  const std::size_t sent = byte_count(chunks.shape, chunk_bytes).value_or(SIZE_MAX);
+  return wanted != 0 && sent - wanted <= wanted / 2;
 }
 
 /// How many planes the shuffle of this configuration makes; 1 when they are not known.

@@ -33,7 +33,8 @@ class coalescing_blob final : public blob {
   /// The most bytes that are read at a time.
   static constexpr std::uint64_t max_run = 1024 * 1024;
 
-  coalescing_blob(std::unique_ptr<blob> base, std::vector<byte_range> ranges, memory_resource& from)
+  coalescing_blob(std::shared_ptr<const blob> base, std::vector<byte_range> ranges,
+                  memory_resource& from)
       : base_(std::move(base)), resource_(from) {
     std::sort(ranges.begin(), ranges.end(),
               [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
@@ -95,7 +96,7 @@ class coalescing_blob final : public blob {
     return offset - found->offset + bytes <= found->size ? found : nullptr;
   }
 
-  std::unique_ptr<blob> base_;
+  std::shared_ptr<const blob> base_;
   memory_resource& resource_;
   std::vector<std::unique_ptr<run>> runs_;
 };

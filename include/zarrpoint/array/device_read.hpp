@@ -56,26 +56,27 @@ class device_read {
         how_(with_scratch(options.how != nullptr ? *options.how : from.default_context())),
         delivery_(into, ring_of(how_, into.space)),
         stored_(from.spec().type),
-        indexes_(shard_index_cache::share_of(how_.limit.memory)) {
+        indexes_(shard_index_cache::share_of(how_.limit.memory), most_open) {
     options_.how = &how_;
     if (options_.expected == nullptr) options_.expected = from.expected();
     if (options_.indexes == nullptr) options_.indexes = &indexes_;
     const bool casts = options.cast && stored_.size() <= into.type.size();
     if (!has_kernels(into.space) || (stored_ != into.type && !casts)) return;
     flipped_ = detail::in_flipped_order(from);
-    if (flipped_ || !detail::has_flipped_order(from)) planes_ = detail::planes_of(from);
+    may_have_planes_ = flipped_ || !detail::has_flipped_order(from);
     flips_at_end_ = flipped_ && stored_ == into.type && delivery_.is_run();
     computes_ = stored_ != into.type || (flipped_ && !flips_at_end_);
   }
   device_read(const device_read&) = delete;
   device_read& operator=(const device_read&) = delete;
 
-  /// Whether the device itself has work with such elements, once their bytes are there.
+  /// Whether the device itself has work with all of such an array, once its bytes are there.
   static bool computes(const array& from, const mutable_tensor_view<Space>& into) {
     if (!has_kernels(into.space)) return false;
     const dtype& stored = from.spec().type;
-    if (stored == into.type) return detail::has_flipped_order(from) || detail::has_planes(from);
-    return stored.size() <= into.type.size();
+    if (stored != into.type) return stored.size() <= into.type.size();
+    return detail::has_flipped_order(from) ||
+           detail::planes_suit(from, box::whole(from.metadata().shape));
   }
 
   /// At most so many pieces at a time; without it as many as the ring has slots.
@@ -91,13 +92,13 @@ class device_read {
                        byte_count(part.shape, stored_.size()).value_or(0));
     progress_meter unseen(progress_callback(), "read", 0);
     progress_meter* const callers = options_.meter;
+    indexes_.clear();  // what was stored may have changed since
     if (callers == nullptr) options_.meter = &own;
     part_ = part;
     auto started = run_pieces();
     if (!started && flip_refused_) {  // by kernels that do not know the size: the host does it
       flipped_.reset();
-      planes_.reset();
-      flips_at_end_ = flip_refused_ = false;
+      may_have_planes_ = flips_at_end_ = flip_refused_ = false;
       options_.meter = &unseen;
       started = run_pieces();
     }
@@ -122,6 +123,9 @@ class device_read {
   }
 
  private:
+  /// Shards that a read keeps open: a load has many reads at a time, and files are few.
+  static constexpr std::size_t most_open = 16;
+
   const mutable_tensor_view<Space>& target() const noexcept { return delivery_.target(); }
   std::size_t slot_bytes() const noexcept { return delivery_.ring().slot_bytes(); }
   std::size_t element_bytes() const { return std::max(stored_.size(), target().type.size()); }
@@ -178,7 +182,10 @@ class device_read {
 
   /// The same for pieces that come as planes of bytes: boxes of inner chunks. False when none do.
   bool cut_planes() {
-    if (!planes_ || !planes_->suit(part_) || planes_->chunk_bytes() > slot_bytes()) return false;
+    if (!may_have_planes_ || !detail::planes_suit(from_, part_, slot_bytes())) return false;
+    if (!planes_) planes_ = detail::planes_of(from_);
+    may_have_planes_ = planes_.has_value();
+    if (!planes_) return false;
     const std::size_t chunk = planes_->chunk_bytes();
     chunks_ = selection(planes_->chunks_of({part_.offset, part_.shape}));
     pieces_ = piece_grid::make(chunks_, dims(chunks_.rank(), 1), chunk, wanted_bytes(chunk));
@@ -269,7 +276,18 @@ class device_read {
       if (!done && done.failure().code != errc::unsupported) return std::move(done).failure();
       if (!done) has_unshuffle_.store(false, std::memory_order_relaxed);
     }
-    return read_piece(elements);
+    // Elements of the target may be larger than what is stored.
+    const auto again =
+        piece_grid::make(part_of(part_, elements), planes_->chunk, element_bytes(), slot_bytes());
+    for (std::size_t i = 0; i < again.size(); ++i)
+      ZARRPOINT_CHECK(read_piece(within(elements, again.at(i))));
+    return {};
+  }
+
+  /// A box of a piece, as one of all that is read.
+  static box within(const box& piece, box part) {
+    for (std::size_t d = 0; d < part.rank(); ++d) part.offset[d] += piece.offset[d];
+    return part;
   }
 
   /// False when the device has no memory for it.
@@ -292,7 +310,7 @@ class device_read {
     result<bool> done =
         delivery_.deliver_planes({planes_->chunk, stored_form(), planes_->width, count}, fill, at);
     if (done || !filled) return done;
-    return named(std::move(done).at(chunks_of(elements)));
+    return named(std::move(done).at(chunks_of_piece(from_, part_, elements)));
   }
 
   /// Reads a piece as elements of this form.
@@ -311,11 +329,9 @@ class device_read {
     ZARRPOINT_CHECK(source(false).read(wanted, whole.mutable_view(), options_));
     const piece_grid slots = single_elements(piece.shape);
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      const box within = slots.at(i);
-      box at = within;
-      for (std::size_t d = 0; d < at.rank(); ++d) at.offset[d] += piece.offset[d];
-      ZARRPOINT_CHECK(deliver(at, {form.type}, [&](const auto& to, auto) {
-        return cast_elements(to, subview(whole.view(), within));
+      const box part = slots.at(i);
+      ZARRPOINT_CHECK(deliver(within(piece, part), {form.type}, [&](const auto& to, auto) {
+        return cast_elements(to, subview(whole.view(), part));
       }));
     }
     return {};
@@ -342,28 +358,7 @@ class device_read {
       return done;
     });
     if (status || !filled) return status;
-    return named(std::move(status).at(chunks_of(piece)));
-  }
-
-  /// `"chunk c/0/0 [0:5, 2:4]"`: where a piece comes from.
-  std::string chunks_of(const box& piece) const {
-    const array_metadata& metadata = from_.metadata();
-    const selection wanted = part_of(part_, piece);
-    dims first(piece.rank(), 0);
-    dims last(piece.rank(), 0);
-    for (std::size_t d = 0; d < piece.rank(); ++d) {
-      const index_t end = wanted.offset[d] + (piece.shape[d] - 1) * wanted.step[d];
-      if (metadata.edges.empty()) {
-        first[d] = wanted.offset[d] / metadata.chunk_shape[d];
-        last[d] = end / metadata.chunk_shape[d];
-      } else {
-        first[d] = metadata.edges[d].find(wanted.offset[d]).index;
-        last[d] = metadata.edges[d].find(end).index;
-      }
-    }
-    std::string text = "chunk " + metadata.keys.key(first);
-    if (first != last) text += " to " + metadata.keys.key(last);
-    return text + " " + to_string(piece);
+    return named(std::move(status).at(chunks_of_piece(from_, part_, piece)));
   }
 
   const array& from_;
@@ -375,7 +370,8 @@ class device_read {
   std::optional<array> flipped_;  // when the device is to reverse bytes of numbers
   bool flips_at_end_ = false;     // of the whole target, by one kernel
   bool flip_refused_ = false;
-  std::optional<detail::byte_planes> planes_;  // when the device may put them together
+  bool may_have_planes_ = false;
+  std::optional<detail::byte_planes> planes_;  // when the device may put them together; else unmade
   selection chunks_;                           // those of which that is so
   std::atomic<bool> has_unshuffle_{true};
   std::atomic<bool> computes_{false};  // whether it has other work with each piece

@@ -31,8 +31,8 @@ struct read_options {
   bool cast = false;
   const context* how = nullptr;     ///< null: the context the array was opened with
   progress_meter* meter = nullptr;  ///< told of decoded bytes; null: the context's callback is
-  /// Keeps the indexes of shards from one read to the next, if the context has scratch memory
-  /// (`with_scratch`); null: each read reads those it needs.
+  /// Keeps shards open, with their indexes, from one read to the next: they stay what they were
+  /// when they were opened. Null: each read opens those it needs.
   shard_index_cache* indexes = nullptr;
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 
 namespace zarrpoint::inline v0 {
 
@@ -92,6 +93,28 @@ inline selection part_of(const selection& whole, const box& part) {
     out.offset[d] = whole.offset[d] + part.offset[d] * whole.step[d];
   }
   return out;
+}
+
+/// `"chunk c/0/0 [0:5, 2:4]"`: where a piece of a selection of an array comes from.
+template <class Array>
+std::string chunks_of_piece(const Array& of, const selection& whole, const box& piece) {
+  const auto& metadata = of.metadata();
+  const selection wanted = part_of(whole, piece);
+  dims first(piece.rank(), 0);
+  dims last(piece.rank(), 0);
+  for (std::size_t d = 0; d < piece.rank(); ++d) {
+    const index_t end = wanted.offset[d] + (piece.shape[d] - 1) * wanted.step[d];
+    if (metadata.edges.empty()) {
+      first[d] = wanted.offset[d] / metadata.chunk_shape[d];
+      last[d] = end / metadata.chunk_shape[d];
+    } else {
+      first[d] = metadata.edges[d].find(wanted.offset[d]).index;
+      last[d] = metadata.edges[d].find(end).index;
+    }
+  }
+  std::string text = "chunk " + metadata.keys.key(first);
+  if (first != last) text += " to " + metadata.keys.key(last);
+  return text + " " + to_string(piece);
 }
 
 }  // namespace zarrpoint::inline v0

@@ -116,10 +116,8 @@ class read_operation {
     opened out;
     // One of its own: the contexts that others have would be out of reach of those that wait.
     codec_workspace scratch(pool_->resource());
-    // An operation's own scratch memory goes with it, and what was made of it.
-    shard_index_cache* const indexes = how_.scratch != nullptr ? options_.indexes : nullptr;
-    ZARRPOINT_TRY(
-        object, stored_object::open(of_, key, scratch, {options_.expected, indexes, how_.scratch}));
+    ZARRPOINT_TRY(object,
+                  stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
     out.object = std::move(object);
     if (options_.expected != nullptr) out.expected = options_.expected->find(key);
     return out;
@@ -144,7 +142,7 @@ class read_operation {
         ranges.begin(), ranges.end(),
         [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
     if (!in_order) return;
-    shard.bytes = std::make_unique<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
+    shard.bytes = std::make_shared<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
                                                     pool_->resource());
   }
 

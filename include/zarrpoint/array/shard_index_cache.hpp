@@ -4,13 +4,16 @@
 
 #include <zarrpoint/array/shard_index.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/blob.hpp>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,16 +21,24 @@
 
 namespace zarrpoint::inline v0 {
 
-/// The indexes of shards, kept from one read to the next: for who reads arrays of one store part by
-/// part in one operation (`read_options::indexes`), while nobody writes them. Of an object whose
-/// size has changed the index is read again. What was used longest ago is dropped first.
-/// Thread-safe.
+/// Open shards and their indexes, kept from one read to the next: for who reads arrays of one store
+/// part by part in one operation (`read_options::indexes`). A shard that is kept stays what it was
+/// when it was opened, so that nothing is read by the index of another one. What was used longest
+/// ago is dropped first. Thread-safe.
 class shard_index_cache {
  public:
   using index_pointer = std::shared_ptr<const shard_index>;
 
-  /// `most`: the bytes that are kept.
-  explicit shard_index_cache(std::size_t most = std::size_t{16} << 20) : most_(most) {}
+  /// An object, null when there is none, and its index, null when it was not read.
+  struct shard {
+    std::shared_ptr<const blob> bytes{};
+    index_pointer index{};
+  };
+
+  /// `most`: the bytes that are kept, in memory of `default_resource()`. `most_open`: the objects
+  /// that are, each of which may be a file descriptor.
+  explicit shard_index_cache(std::size_t most = std::size_t{16} << 20, std::size_t most_open = 64)
+      : most_(most), most_open_(most_open) {}
   shard_index_cache(const shard_index_cache&) = delete;
   shard_index_cache& operator=(const shard_index_cache&) = delete;
 
@@ -36,19 +47,47 @@ class shard_index_cache {
     return std::min(std::size_t{16} << 20, budget / 32);
   }
 
-  /// The index of the shard `key` of `size` bytes, which `read()` gives as `result<index_pointer>`
-  /// when it is not kept. While one thread reads it, others that need it wait. A failure is that of
-  /// one call.
-  template <class Read>
-  result<index_pointer> get(std::string_view key, std::uint64_t size, Read&& read) {
-    const std::shared_ptr<entry> held = find(std::string(key));
-    const std::lock_guard reading(held->reading);
-    if (held->index != nullptr && held->object_size == size) return held->index;
-    ZARRPOINT_TRY(made, read());
-    held->object_size = size;
-    held->index = made;
-    keep(*held);
-    return std::move(made);
+  /// The shard `key`, which `open()` gives as `result<shard>` when it is not kept. While one thread
+  /// opens it, others that need it wait for what comes of that, be it a failure. What has no index
+  /// is not kept.
+  template <class Open>
+  result<shard> get(std::string_view key, Open&& open) {
+    std::unique_lock lock(mutex_);
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      used_.splice(used_.begin(), used_, found->second);
+      return used_.front().kept;
+    }
+    const std::string name(key);
+    if (const auto found = opening_.find(name); found != opening_.end()) {
+      const std::shared_ptr<attempt> other = found->second;
+      done_.wait(lock, [&] { return other->outcome.has_value(); });
+      return *other->outcome;
+    }
+    const auto mine = std::make_shared<attempt>();
+    opening_.emplace(name, mine);
+    lock.unlock();
+    result<shard> made = guarded([&]() -> result<shard> {
+      ZARRPOINT_TRY(opened, open());
+      return with_own_index(std::move(opened));
+    });
+    lock.lock();
+    mine->outcome = made;
+    done_.notify_all();
+    const auto at = opening_.find(name);
+    if (at != opening_.end() && at->second == mine) {  // else `clear` was called meanwhile
+      opening_.erase(at);
+      if (made && made->index != nullptr) keep(name, *made);
+    }
+    return made;
+  }
+
+  /// Forgets all shards: later calls open them again.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    opening_.clear();
+    by_key_.clear();
+    used_.clear();
+    bytes_ = 0;
   }
 
   /// What is kept, with some bytes for each index beside its own.
@@ -60,53 +99,45 @@ class shard_index_cache {
  private:
   struct entry {
     std::string key;
-    std::size_t bytes = 0;  ///< as they are counted; guarded by the cache's mutex
-    std::mutex reading;
-    index_pointer index;
-    std::uint64_t object_size = 0;
+    std::size_t bytes;
+    shard kept;
   };
-  using entries = std::list<std::shared_ptr<entry>>;
+  using entries = std::list<entry>;
+  struct attempt {
+    std::optional<result<shard>> outcome{};
+  };
 
   static constexpr std::size_t entry_bytes = 256;  ///< about what it takes without an index
 
-  std::shared_ptr<entry> find(std::string key) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = by_key_.find(key); found != by_key_.end()) {
-      used_.splice(used_.begin(), used_, found->second);
-      return used_.front();
-    }
-    auto made = std::make_shared<entry>();
-    made->key = std::move(key);
-    made->bytes = entry_bytes + 2 * made->key.size();
-    used_.push_front(made);
-    by_key_.emplace(made->key, used_.begin());
-    bytes_ += made->bytes;
-    drop();
-    return made;
+  /// The same with a copy of the index, whose memory does not belong to the one who read it.
+  static result<shard> with_own_index(shard of) {
+    if (of.index == nullptr) return of;
+    ZARRPOINT_TRY(copy, shard_index::make(of.index->size()));
+    const bytes_view words = std::as_const(*of.index).words();
+    std::copy(words.begin(), words.end(), copy.words().begin());
+    of.index = std::make_shared<const shard_index>(std::move(copy));
+    return of;
   }
 
-  /// Counts the index that an entry now has, if it was not dropped meanwhile.
-  void keep(entry& of) {
-    const std::lock_guard lock(mutex_);
-    const auto found = by_key_.find(of.key);
-    if (found == by_key_.end() || found->second->get() != &of) return;
-    const std::size_t now = entry_bytes + 2 * of.key.size() + of.index->words().size();
-    bytes_ += now - of.bytes;
-    of.bytes = now;
-    drop();
-  }
-
-  /// Keeps to the bound. The lock is held.
-  void drop() {
-    while (bytes_ > most_ && !used_.empty()) {
-      bytes_ -= used_.back()->bytes;
-      by_key_.erase(used_.back()->key);
+  /// Keeps to the bounds. The lock is held.
+  void keep(const std::string& key, const shard& made) {
+    const std::size_t bytes = entry_bytes + 2 * key.size() + made.index->words().size();
+    if (bytes > most_ || most_open_ == 0) return;
+    used_.push_front({key, bytes, made});
+    by_key_.emplace(used_.front().key, used_.begin());
+    bytes_ += bytes;
+    while (bytes_ > most_ || used_.size() > most_open_) {
+      bytes_ -= used_.back().bytes;
+      by_key_.erase(used_.back().key);
       used_.pop_back();
     }
   }
 
   const std::size_t most_;
+  const std::size_t most_open_;
   mutable std::mutex mutex_;
+  std::condition_variable done_;  ///< one of the attempts is
+  std::unordered_map<std::string, std::shared_ptr<attempt>> opening_;
   entries used_;                                                    ///< the last used first
   std::unordered_map<std::string_view, entries::iterator> by_key_;  ///< keys lie in the entries
   std::size_t bytes_ = 0;

@@ -5,7 +5,6 @@
 #include <zarrpoint/array/array_state.hpp>
 #include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/array/shard_index.hpp>
 #include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/codec/any_codec.hpp>
@@ -46,13 +45,12 @@ inline result<void> check_expected(const array_state& of, const chunk_digests& d
 /// What is known of an object before it is opened.
 struct object_options {
   const chunk_digests* expected = nullptr;
-  shard_index_cache* indexes = nullptr;    ///< where the index of a shard may be kept, and
-  std::shared_ptr<scratch_pool> memory{};  ///< what its memory is taken from, by way of `scratch`
+  shard_index_cache* indexes = nullptr;  ///< where a shard and its index may be kept
 };
 
 /// One object of an array, open for reading: its bytes, and where each inner chunk lies in them.
 struct stored_object {
-  std::unique_ptr<blob> bytes;
+  std::shared_ptr<const blob> bytes;
   std::shared_ptr<const shard_index> index;  ///< of a shard; else null
 
   shard_entry entry(std::size_t slot) const {
@@ -64,43 +62,45 @@ struct stored_object {
   static result<std::unique_ptr<stored_object>> open(const array_state& of, const std::string& key,
                                                      codec_workspace& scratch,
                                                      const object_options& options = {}) {
+    using shard = shard_index_cache::shard;
     ZARRPOINT_TRY(full_key, of.key.child(key));
-    ZARRPOINT_TRY(found, of.store.open(full_key));
-    if (options.expected != nullptr)
-      ZARRPOINT_CHECK(check_expected(of, *options.expected, key, found.get()));
-    if (found == nullptr) return std::unique_ptr<stored_object>();
-    auto out = std::make_unique<stored_object>();
-    out->bytes = std::move(found);
-    if (!of.sharded()) return out;
-    const auto read = [&]() -> result<std::shared_ptr<const shard_index>> {
-      auto made = std::make_shared<kept_index>();
-      made->memory = options.memory;
-      ZARRPOINT_TRY(index, read_index(*out->bytes, of.layout, scratch));
-      made->index = std::move(index);
-      return std::shared_ptr<const shard_index>(made, &made->index);
+    const auto check = [&](const shard& found) -> result<void> {
+      if (options.expected == nullptr) return {};
+      return check_expected(of, *options.expected, key, found.bytes.get());
     };
-    ZARRPOINT_TRY(index, options.indexes == nullptr
-                             ? read()
-                             : options.indexes->get(full_key.str(), out->bytes->size(), read));
-    out->index = std::move(index);
+    const auto open_it = [&]() -> result<shard> {
+      ZARRPOINT_TRY(bytes, of.store.open(full_key));
+      shard out{std::move(bytes)};
+      if (out.bytes == nullptr || !of.sharded() || !check(out)) return out;
+      ZARRPOINT_TRY(index, read_index(*out.bytes, of.layout, scratch));
+      out.index = std::move(index);
+      return out;
+    };
+    const bool is_kept = of.sharded() && options.indexes != nullptr;
+    ZARRPOINT_TRY(found, is_kept ? options.indexes->get(full_key.str(), open_it) : open_it());
+    ZARRPOINT_CHECK(check(found));
+    if (found.bytes == nullptr) return std::unique_ptr<stored_object>();
+    if (of.sharded() && found.index == nullptr) {  // refused by who opened it and has other digests
+      ZARRPOINT_TRY(index, read_index(*found.bytes, of.layout, scratch));
+      found.index = std::move(index);
+    }
+    auto out = std::make_unique<stored_object>();
+    out->bytes = std::move(found.bytes);
+    out->index = std::move(found.index);
     return out;
   }
 
  private:
-  /// An index that may outlive the operation that read it.
-  struct kept_index {
-    std::shared_ptr<scratch_pool> memory;
-    shard_index index;  // the last: gone before its memory
-  };
-
-  static result<shard_index> read_index(const blob& bytes, const array_layout& layout,
-                                        codec_workspace& scratch) {
+  static result<std::shared_ptr<const shard_index>> read_index(const blob& bytes,
+                                                               const array_layout& layout,
+                                                               codec_workspace& scratch) {
     const shard_parts& shard = *layout.shard();
     const std::uint64_t size = bytes.size();
     if (size < shard.index_size) return too_short_for_index(size, shard.index_size);
     ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, shard.index_size));
     ZARRPOINT_CHECK(bytes.read(shard.index_offset(size), stored));
-    return decode_index(shard, stored, size, scratch);
+    ZARRPOINT_TRY(index, decode_index(shard, stored, size, scratch));
+    return std::make_shared<const shard_index>(std::move(index));
   }
 };
 

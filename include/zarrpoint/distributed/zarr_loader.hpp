@@ -127,13 +127,13 @@ class zarr_reader final : public sharded_reader {
   }
 
   load_options options_;
-  std::unique_ptr<shard_index_cache> indexes_;
   context how_;
   std::string identity_;
   std::vector<stored_tensor> tensors_;
   std::vector<object_id> objects_;
   std::vector<array> arrays_;
   std::vector<array> object_arrays_;
+  std::unique_ptr<shard_index_cache> indexes_;
 };
 
 }  // namespace detail
