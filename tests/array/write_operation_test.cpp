@@ -3,7 +3,6 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/write_operation.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -13,8 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <iterator>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -232,148 +229,6 @@ TEST_CASE("a write that fails leaves the object as it was, and says which it is"
     }
     store->writes_until_failure = INT64_MAX;
     CHECK(read_all(w) == data);
-  }
-}
-
-/// An array and what is written to it from memory of some layout.
-struct tight_case {
-  array_metadata metadata;
-  std::vector<std::byte> memory;
-  host_view from;
-  std::size_t inner_count = 1;  ///< of a shard
-
-  explicit tight_case(random_source& random) {
-    const dims shape{250, 300};  // above the threshold for threads
-    const dtype type = dtype_kind::float32;
-    metadata = raw_metadata(type, shape, {32, 64});
-    const codec_spec blosc{
-        "blosc",
-        node::object{{"cname", "zstd"}, {"clevel", 1}, {"shuffle", "shuffle"}, {"blocksize", 0}}};
-    const codec_spec shuffle{"numcodecs.shuffle", node::object{{"elementsize", 4}}};
-    switch (pick(random, 5)) {
-      case 0: break;
-      case 1: metadata.codecs = {bytes_spec(), zstd_spec(), crc32c_spec()}; break;
-      case 2: metadata.codecs = {bytes_spec(), blosc}; break;
-      case 3: metadata.codecs = {bytes_spec(), shuffle, zstd_spec()}; break;
-      default: metadata.codecs = {transpose_spec({1, 0}), bytes_spec("big"), crc32c_spec()};
-    }
-    switch (pick(random, 3)) {
-      case 0: break;
-      case 1:
-        metadata.chunk_shape = {128, 128};
-        metadata = sharded_metadata(metadata, {16, 32});
-        inner_count = 32;
-        break;
-      default:  // shards in shards
-        metadata = sharded_metadata(metadata, {16, 16});
-        metadata.chunk_shape = {128, 128};
-        metadata = sharded_metadata(metadata, {32, 64});
-        inner_count = 8;
-    }
-    // Row-major, or transposed, or with gaps.
-    const std::size_t layout = pick(random, 3);
-    const dims strides = layout == 0   ? row_major_strides(shape, 4)
-                         : layout == 1 ? dims{4, 4 * 250}
-                                       : dims{8 * 300, 8};
-    memory = random_bytes(random, std::size_t{250} * 300 * 8);
-    const bool is_smooth = pick(random, 2) == 0;
-    for (std::size_t i = 0; i < memory.size() && is_smooth; ++i)
-      if (i % 4 != 0) memory[i] = static_cast<std::byte>(i / 4096);
-    from = host_view{memory.data(), type, shape, strides, {}, {}};
-  }
-
-  result<array> write(const memory_store& store, const context& how) const {
-    ZARRPOINT_TRY(w, array::create(store, key_of("w"), metadata, how));
-    ZARRPOINT_CHECK(w.write(box::whole(metadata.shape), from));
-    return std::move(w);
-  }
-};
-
-/// The least budget with which `f(budget)` succeeds.
-template <class F>
-std::size_t least_budget(const F& f) {
-  std::size_t low = 0;
-  std::size_t high = std::size_t{64} << 20;
-  while (high - low > 1) {
-    const std::size_t middle = low + (high - low) / 2;
-    (f(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
-TEST_CASE("with any budget that one chunk fits in, workers wait for memory and nothing fails") {
-  const codec_table codecs = all_codecs::table();
-  std::vector<std::unique_ptr<thread_pool>> pools;
-  for (unsigned threads = 1; threads <= 8; ++threads)
-    pools.push_back(std::make_unique<thread_pool>(threads));
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    CAPTURE(seed);
-    random_source random(seed);
-    const tight_case wanted(random);
-    const auto with_budget = [&](std::size_t budget) {
-      context how;
-      how.codecs = codecs;
-      how.limit.memory = budget;
-      return how;
-    };
-    const memory_store reference;
-    wanted.write(reference, with_budget(SIZE_MAX)).value();
-    const std::vector<std::string> elements = elements_of(wanted.from);
-    std::vector<float> back(250 * 300);
-    const mutable_host_view into = view_of(back, wanted.metadata.shape);
-    const auto read = [&](const memory_store& store, const context& how) -> result<void> {
-      std::fill(back.begin(), back.end(), 0.0F);
-      ZARRPOINT_TRY(w, array::open(store, key_of("w"), how));
-      return w.read(box::whole(wanted.metadata.shape), into);
-    };
-
-    // What one thread needs is what one chunk does.
-    error refusal{};
-    const std::size_t to_write = least_budget([&](std::size_t budget) {
-      const memory_store store;
-      const auto written = wanted.write(store, with_budget(budget));
-      if (!written) refusal = written.failure();
-      return written.has_value();
-    });
-    if (to_write > 1) {
-      CHECK(refusal.code == errc::resource_limit);
-      CHECK(mentions(refusal, "memory:w: chunk c/"));
-    }
-    const std::size_t to_read = least_budget(
-        [&](std::size_t budget) { return read(reference, with_budget(budget)).has_value(); });
-
-    for (int round = 0; round < 12; ++round) {
-      const unsigned threads = 1 + static_cast<unsigned>(pick(random, 8));
-      constexpr std::size_t eighths[] = {8, 8, 9, 12, 16, 20, 33, 50, 100};
-      const std::size_t part = eighths[pick(random, std::size(eighths))];
-      CAPTURE(threads);
-      CAPTURE(part);
-      // Each thread may have a shard open, with its index.
-      const std::size_t indexes = (threads - 1) * (64 * wanted.inner_count + 256);
-      const auto try_with = [&](std::size_t need) {
-        context how = with_budget(need * part / 8 + indexes);
-        how.executor = pools[threads - 1]->executor();
-        return how;
-      };
-      limited_resource counted(SIZE_MAX);
-      const memory_store store;
-      context how = try_with(to_write);
-      how.resource = &counted;
-      const auto written = wanted.write(store, how);
-      if (!written) CAPTURE(written.failure().message);
-      REQUIRE(written);
-      CHECK(counted.peak() <= how.limit.memory);
-      CHECK(counted.in_use() == 0);
-
-      limited_resource loading(SIZE_MAX);
-      how = try_with(to_read);
-      how.resource = &loading;
-      const auto loaded = read(store, how);
-      if (!loaded) CAPTURE(loaded.failure().message);
-      REQUIRE(loaded);
-      CHECK(loading.peak() <= how.limit.memory);
-      CHECK(elements_of(as_const(into)) == elements);
-    }
   }
 }
 

@@ -132,50 +132,6 @@ TEST_CASE("byte_limiter: stop ends the wait and leaves the line in order") {
   CHECK(limiter.in_flight() == 0);
 }
 
-TEST_CASE("byte_limiter: who is waited for passes the line, and finds the room that was left") {
-  zp::byte_limiter limiter(100);
-  CHECK_FALSE(limiter.try_acquire(60, 41));
-  CHECK_FALSE(limiter.try_acquire(101, 1));
-  CHECK_FALSE(limiter.try_acquire(1, 100));
-  std::optional parked = limiter.try_acquire(60, 40);
-  REQUIRE(parked);
-  CHECK_FALSE(limiter.try_acquire(1, 40));
-  std::atomic<bool> large{false};
-  std::thread in_line([&] {
-    const auto room = limiter.acquire(90).value();
-    large = true;
-  });
-  while (limiter.try_acquire(1)) std::this_thread::yield();  // until it stands in the line
-  {
-    const auto mine = limiter.acquire_first(40).value();
-    CHECK(limiter.in_flight() == 100);
-    CHECK(!large);
-  }
-  // One of the first waits, too, when there is no room: and all others for it.
-  std::atomic<bool> done{false};
-  std::thread first([&] {
-    const auto room = limiter.acquire_first(50).value();
-    CHECK(!large);
-    done = true;
-  });
-  CHECK(!done);
-  parked->shrink(70);  // no more than it has
-  CHECK(limiter.in_flight() >= 60);
-  parked->shrink(50);
-  CHECK(parked->bytes() == 50);
-  first.join();
-  parked->shrink(0);
-  parked.reset();
-  in_line.join();
-  CHECK(large);
-  CHECK(limiter.in_flight() == 0);
-
-  const std::optional all = limiter.try_acquire(100);
-  const zp::stop_source stopped;
-  stopped.request_stop();
-  CHECK(limiter.acquire_first(1, stopped.token()).failure().code == zp::errc::cancelled);
-}
-
 TEST_CASE("byte_limiter: never above the limit under random load") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     zp::byte_limiter limiter(1000);
@@ -187,10 +143,7 @@ TEST_CASE("byte_limiter: never above the limit under random load") {
         std::mt19937 random(seed * 100 + t);
         for (int i = 0; i < 200; ++i) {
           const std::size_t bytes = random() % 16 == 0 ? 1000 + random() % 100 : 1 + random() % 600;
-          auto ahead = limiter.try_acquire(bytes, random() % 400);
-          const auto room = ahead               ? *std::move(ahead)
-                            : random() % 2 == 0 ? limiter.acquire(bytes).value()
-                                                : limiter.acquire_first(bytes).value();
+          const auto room = limiter.acquire(bytes).value();
           const std::size_t now = held += bytes;
           if (now > 1000 && now != bytes) exceeded = true;
           if (random() % 4 == 0) std::this_thread::yield();

@@ -9,7 +9,6 @@
 #include <zarrpoint/array/scratch_tensor.hpp>
 #include <zarrpoint/array/stored_object.hpp>
 #include <zarrpoint/codec/chain.hpp>
-#include <zarrpoint/codec/chain_memory.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -43,23 +42,13 @@ class chunk_encoder {
 
   dtype source_type() const noexcept { return from_; }
 
-  /// The most bytes of a workspace that `encode` of an inner chunk takes, as far as the codecs
-  /// tell; an estimate for strings. `dense`: what is known of elements that are not there yet.
-  std::size_t cost(const plan_item& item, const host_view* from, bool dense,
-                   const stored_object* before) const {
-    const shard_entry stored =
-        before != nullptr ? before->entry(of_.layout.slot(item.inner)) : shard_entry{};
-    const std::uint64_t loaded = stored.absent() ? 0 : stored.size;
-    if (box::whole(item.within.shape).empty()) return as_size(loaded);
-    if (is_whole(item) && !is_cast() && item.within.shape == spec_.shape)
-      return as_size(from != nullptr ? chain_memory::to_encode(chain(), *from)
-                                     : chain_memory::to_encode(chain(), dense));
-    std::uint64_t bytes =
-        saturating_add(byte_count(spec_.shape, memory_size(spec_.type)).value_or(SIZE_MAX),
-                       chain_memory::to_encode(chain(), true));
-    if (!is_whole(item) && loaded != 0)
-      bytes = saturating_add(bytes, saturating_add(loaded, chain_memory::to_decode(chain())));
-    return as_size(bytes);
+  /// The scratch bytes that an inner chunk takes; an estimate for strings.
+  std::size_t cost(const plan_item& item) const {
+    const std::size_t decoded = byte_count(spec_.shape, memory_size(spec_.type)).value_or(0);
+    const bool in_place = !is_cast() && is_whole(item) && item.within.shape == spec_.shape;
+    const std::uint64_t encoded = chain().encoded_bound();
+    if (in_place && chain().is_raw()) return 0;
+    return (in_place ? 0 : decoded) + (encoded == UINT64_MAX ? decoded : std::size_t{encoded});
   }
 
   /// Encodes the inner chunk of `item`, with the elements of its destination `from`; what the write
@@ -108,10 +97,6 @@ class chunk_encoder {
 
  private:
   const codec_chain& chain() const noexcept { return of_.layout.chain(); }
-
-  static std::size_t as_size(std::uint64_t bytes) {
-    return static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SIZE_MAX));
-  }
 
   bool is_cast() const noexcept { return from_ != spec_.type; }
 

@@ -11,7 +11,6 @@
 #include <zarrpoint/array/scratch_tensor.hpp>
 #include <zarrpoint/array/stored_object.hpp>
 #include <zarrpoint/array/window_store.hpp>
-#include <zarrpoint/codec/chain_memory.hpp>
 #include <zarrpoint/codec/crc32c.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -51,12 +50,8 @@ class read_operation {
     plan_ = plan;
     if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(resolve_within());
     ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
-    const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
-                               .stop = how_.stop};
-    const std::size_t workers = parallel_workers(how_.executor, plan_.size(), how);
-    coalesces_ = pool_->budget().limit() / 4 / coalescing_blob::max_run >= workers;
-    return parallel_for(
-        how_.executor, plan_.size(), [this](std::size_t i) { return read(i); }, how);
+    return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read(i); },
+                        {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
   }
 
  private:
@@ -96,14 +91,14 @@ class read_operation {
   }
 
   result<void> read_of_object(const plan_item& item, const std::string& key) {
-    scratch_pool::lease scratch;  // none until there is something to decode
+    scratch_pool::lease scratch = pool_->borrow(&text_);
     const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
-      ZARRPOINT_TRY(made, open(key));
+      ZARRPOINT_TRY(made, open(key, *scratch));
       if (made.object != nullptr) coalesce(item, *made.object);
       return std::make_shared<const opened>(std::move(made));
     };
     if (item.object_items == 1) {
-      ZARRPOINT_TRY(alone, open(key));
+      ZARRPOINT_TRY(alone, open(key, *scratch));
       return read_inner(item, alone, scratch);
     }
     ZARRPOINT_TRY(shared, objects_.get(item, open_it));
@@ -112,10 +107,8 @@ class read_operation {
     return {};
   }
 
-  result<opened> open(const std::string& key) {
+  result<opened> open(const std::string& key, codec_workspace& scratch) {
     opened out;
-    // One of its own: the contexts that others have would be out of reach of those that wait.
-    codec_workspace scratch(pool_->resource());
     ZARRPOINT_TRY(object,
                   stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
     out.object = std::move(object);
@@ -125,7 +118,6 @@ class read_operation {
 
   /// Joins the reads of small inner chunks that lie next to each other.
   void coalesce(const plan_item& item, stored_object& shard) const {
-    if (!coalesces_) return;
     constexpr std::uint64_t small = 64 * 1024;
     if (shard.index == nullptr) return;
     std::vector<byte_range> ranges;
@@ -220,7 +212,6 @@ class read_operation {
       return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
     if (from.expected == nullptr && options_.missing == missing_chunks::error)
       return error{errc::not_found, "it is not stored"};
-    scratch = pool_->borrow(&text_);
     return fill(to, *scratch);
   }
 
@@ -262,7 +253,8 @@ class read_operation {
       return read_rows(from, *rows);
     const tensor_spec spec{chunk_spec_.type, shape};
     ZARRPOINT_TRY(size, byte_count(spec));
-    ZARRPOINT_CHECK(reserve(size, scratch));
+    ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
+    scratch.hold(std::move(in_flight));
     ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
     ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
     const host_view elements = as_const(dense_view(stored.data(), spec));
@@ -274,13 +266,14 @@ class read_operation {
                              scratch_pool::lease& scratch) {
     const codec_chain& chain = of_.layout.chain();
     const bool whole = from.to.spec() == chunk_spec_;
-    std::uint64_t cost =
-        whole ? chain_memory::to_decode(chain, from.to) : chain_memory::to_decode(chain);
-    if (!whole) {
+    std::size_t cost = from.entry.size;
+    if (!whole || !chain.decodes_into(from.to)) {
       ZARRPOINT_TRY(bytes, byte_count(chunk_spec_.shape, memory_size(chunk_spec_.type)));
-      cost = saturating_add(cost, bytes);
+      ZARRPOINT_TRY(sum, checked_add(cost, bytes));
+      cost = sum;
     }
-    ZARRPOINT_CHECK(reserve(saturating_add(cost, from.entry.size), scratch));
+    ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(cost, how_.stop));
+    scratch.hold(std::move(in_flight));
     ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, from.entry.size));
     ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
     ZARRPOINT_CHECK(check_digest(stored, digest));
@@ -290,23 +283,6 @@ class read_operation {
     const host_view part = as_const(subview(decoded.view(), from.item.within));
     if (part.type != from.to.type) return cast_elements(from.to, part);
     copy_elements(from.to, part);
-    return {};
-  }
-
-  /// Waits until there is room for so many bytes, and lends a workspace then. Where they are most
-  /// of the budget, no other one keeps any.
-  result<void> reserve(std::uint64_t bytes, scratch_pool::lease& scratch) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, SIZE_MAX));
-    const bool is_vast = size > pool_->budget().limit() / 2;
-    std::optional<byte_limiter::reservation> held;
-    if (!is_vast) held = pool_->limiter().try_acquire(size);
-    if (!held) {
-      ZARRPOINT_TRY(waited, pool_->limiter().acquire(size, how_.stop));
-      if (is_vast) pool_->drop_idle();
-      held = std::move(waited);
-    }
-    scratch = pool_->borrow(&text_);
-    scratch.hold(std::move(*held));
     return {};
   }
 
@@ -349,7 +325,6 @@ class read_operation {
   box_plan plan_;
   object_table<const opened> objects_;
   std::unique_ptr<const within> within_;  // null unless inner chunks are shards
-  bool coalesces_ = true;                 // there is memory for it
   std::optional<context> alone_;          // of one worker: what is within is read by it alone
 };
 

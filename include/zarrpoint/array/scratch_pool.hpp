@@ -63,8 +63,6 @@ class scratch_pool {
 
     /// Keeps a reservation until the workspace is given back: its memory is in use for as long.
     void hold(byte_limiter::reservation reserved) noexcept { reserved_ = std::move(reserved); }
-    /// Gives back what is reserved beyond the memory that the workspace has, and `more`.
-    void hold_no_more_than(std::size_t more) noexcept { reserved_.shrink(lent_->held() + more); }
 
     codec_workspace& operator*() const noexcept { return *lent_; }
     codec_workspace* operator->() const noexcept { return lent_.get(); }
@@ -107,16 +105,6 @@ class scratch_pool {
     return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_, &budget_), kept};
   }
 
-  /// Gives up what idle workspaces keep; false when there was none.
-  bool drop_idle() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return false;
-    for (const auto& one : idle_) warm_bytes_ -= one->held();
-    workspaces_ -= idle_.size();
-    idle_.clear();
-    return true;
-  }
-
   /// What the workspaces take their memory from, within the budget.
   memory_resource& resource() noexcept { return resource_; }
   /// Counts that memory and the text of strings, and keeps to `limits::memory`.
@@ -144,6 +132,16 @@ class scratch_pool {
    private:
     scratch_pool* owner_;
   };
+
+  /// False when there was none.
+  bool drop_idle() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return false;
+    for (const auto& one : idle_) warm_bytes_ -= one->held();
+    workspaces_ -= idle_.size();
+    idle_.clear();
+    return true;
+  }
 
   void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept,
                  std::size_t warm) noexcept {

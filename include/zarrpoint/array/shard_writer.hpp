@@ -110,10 +110,6 @@ class shard_writer {
       ZARRPOINT_CHECK(of_.store.erase(key_));
       return object_digest{};
     }
-    // It holds nothing else by now, and others may have all there is.
-    const std::uint64_t bytes = chain_memory::to_encode(shard_.index_chain, true);
-    ZARRPOINT_TRY(reserved, pool.limiter().acquire_first(static_cast<std::size_t>(bytes)));
-    static_cast<void>(reserved);
     const scratch_pool::lease scratch = pool.borrow();
     const host_view words =
         dense_view(std::as_const(index_).words().data(), shard_.index_chain.chunk_spec());

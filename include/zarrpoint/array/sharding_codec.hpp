@@ -7,7 +7,6 @@
 #include <zarrpoint/array/shard_index.hpp>
 #include <zarrpoint/array/sharding.hpp>
 #include <zarrpoint/codec/chain.hpp>
-#include <zarrpoint/codec/chain_memory.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -60,8 +59,6 @@ class sharding_codec {
   node configuration() const { return written_; }
 
   std::uint64_t encoded_bound(const tensor_spec&) const { return bound_; }
-  std::uint64_t encode_memory(const tensor_spec& decoded) const;
-  std::uint64_t decode_memory(const tensor_spec& decoded) const;
   result<std::uint64_t> encoded_size(const host_view& from) const;
   result<std::size_t> encode(const host_view& from, mutable_bytes to,
                              codec_workspace& scratch) const;
@@ -208,18 +205,6 @@ inline result<sharding_codec> array_codecs::make_sharding(const node& configurat
   out.written_ = configuration;
   out.parts_ = std::make_shared<const shard_parts>(std::move(parts));
   return out;
-}
-
-/// The index, twice, and an inner chunk. The other inner chunks use its memory.
-inline std::uint64_t sharding_codec::encode_memory(const tensor_spec&) const {
-  const codec_chain& chain = parts_->chain;
-  return detail::saturating_add(2 * parts_->index_size + 16 * inner_count_ + 128,
-                                detail::chain_memory::to_encode(chain, false));
-}
-inline std::uint64_t sharding_codec::decode_memory(const tensor_spec&) const {
-  const codec_chain& chain = parts_->chain;
-  return detail::saturating_add(2 * parts_->index_size + 32 * inner_count_ + 128,
-                                detail::chain_memory::to_decode(chain));
 }
 
 inline result<std::uint64_t> sharding_codec::encoded_size(const host_view& from) const {

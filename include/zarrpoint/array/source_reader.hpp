@@ -71,12 +71,6 @@ class source_reader final : private read_ahead::parts {
       chunk_bytes_ *= static_cast<std::size_t>(std::min(grid.inner_shape[d], shape[d]));
     const std::size_t part = from.part_bytes();
     alone_ = chunk_bytes_ > part;
-    bool is_inside = false;
-    for (std::size_t d = 0; d < shape.rank(); ++d) {
-      const index_t extent = std::min(grid.inner_shape[d], shape[d]);
-      if (is_inside && extent != shape[d]) dense_ = false;
-      if (extent > 1) is_inside = true;
-    }
     // What is small is cut into a few parts, too: some are encoded while others are copied. What is
     // smaller than that is not: many of those are written at a time, and each part holds a slot.
     const std::size_t all = byte_count(from.spec()).value_or(0);
@@ -85,8 +79,6 @@ class source_reader final : private read_ahead::parts {
 
   /// The memory that the elements of an inner chunk take from the resource.
   std::size_t cost() const noexcept { return alone_ ? chunk_bytes_ : 0; }
-  /// Whether an inner chunk is one run of bytes, where the part that it is in is one.
-  bool dense() const noexcept { return alone_ || dense_; }
 
   /// To be held for as long as an inner chunk is worked on.
   read_ahead::item claim(std::size_t i) { return {ahead_, i}; }
@@ -162,7 +154,6 @@ class source_reader final : private read_ahead::parts {
   std::size_t chunk_bytes_ = 0;
   std::size_t run_bytes_ = 0;
   bool alone_ = false;
-  bool dense_ = true;
   read_ahead ahead_;  // the last: it ends before what it asks
 };
 

@@ -16,7 +16,6 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -48,12 +47,8 @@ class write_operation {
     plan_ = plan;
     if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
     ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
-    parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop};
-    if (plan_.size() != 0) need_ = std::max(first_cost(0), first_cost(plan_.size() - 1));
-    // More would only wait for each other, and hold an index each.
-    if (how.max_workers == 0 && need_ != 0)
-      how.max_workers = static_cast<unsigned>(
-          std::clamp<std::size_t>(pool_->limiter().limit() / need_, 1, UINT_MAX));
+    const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
+                               .stop = how_.stop};
     // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
     // of those that wait for their place.
     window_ = 4 * std::size_t{parallel_workers(how_.executor, plan_.size(), how)};
@@ -104,28 +99,13 @@ class write_operation {
   result<std::unique_ptr<stored_object>> open_before(const plan_item& item,
                                                      const std::string& key) {
     if (covers(item)) return std::unique_ptr<stored_object>();
-    codec_workspace scratch(pool_->resource());
-    return stored_object::open(of_, key, scratch);
+    const scratch_pool::lease scratch = pool_->borrow();
+    return stored_object::open(of_, key, *scratch);
   }
 
-  /// The memory that an inner chunk takes; one that is read alone takes some for that, too.
-  std::size_t cost(const plan_item& item, const stored_object* before) const {
-    if (reader_) return reader_->cost() + encoder_.cost(item, nullptr, reader_->dense(), before);
-    const host_view from = subview(*from_, item.destination());
-    return encoder_.cost(item, &from, false, before);
-  }
-  /// Of item `i`, were it not to replace anything. Those at the edges take as much as any.
-  std::size_t first_cost(std::size_t i) const { return cost(plan_.at(i), nullptr); }
-
-  /// Encodes an inner chunk that need not wait for others. A workspace that was used for other
-  /// arrays may have more than the budget has room for: then one more try is made with a new one.
-  result<encoded_chunk> encode_at_turn(const plan_item& item, const read_ahead::item* claimed,
-                                       const stored_object* before) {
-    auto chunk = encode(item, claimed, before);
-    if (chunk || chunk.failure().code != errc::resource_limit || of_.metadata.type.is_variable())
-      return chunk;
-    pool_->drop_idle();  // if it is not gone already
-    return encode(item, claimed, before);
+  /// The scratch bytes of an inner chunk; one that is read alone takes some for that, too.
+  std::size_t cost(const plan_item& item) const {
+    return encoder_.cost(item) + (reader_ ? reader_->cost() : 0);
   }
 
   /// Encodes an inner chunk. `claimed`: when its elements come from a source.
@@ -144,10 +124,10 @@ class write_operation {
     ZARRPOINT_TRY(before, open_before(item, key));
     ZARRPOINT_TRY(full_key, of_.key.child(key));
     if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
-    // An object is one inner chunk, whose turn has always come.
-    ZARRPOINT_TRY(reserved, reserve(cost(item, before.get())));
+    // An object is one inner chunk, whose turn has always come: it need not wait for memory.
+    ZARRPOINT_TRY(reserved, pool_->limiter().acquire(cost(item), how_.stop));
     static_cast<void>(reserved);
-    ZARRPOINT_TRY(chunk, encode_at_turn(item, claimed, before.get()));
+    ZARRPOINT_TRY(chunk, encode(item, claimed, before.get()));
     object_digest digest;
     if (chunk.absent) {
       ZARRPOINT_CHECK(of_.store.erase(full_key));
@@ -189,40 +169,19 @@ class write_operation {
                            const read_ahead::item* claimed) {
     if (!shard.wait_until_near(position, window_))
       return error{errc::cancelled, "another inner chunk failed"};
-    // Those before it have room already (see `read_ahead`).
+    // Those before it have room already (see `read_ahead`), and never wait for memory.
     if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
-    const std::size_t bytes = cost(item, shard.before());
-    // Before its turn it takes memory only where the one whose turn it is will find some, too: that
-    // one may wait for memory, and what waits for it keeps its own.
-    std::optional<byte_limiter::reservation> ahead(std::in_place);
-    if (bytes != 0) ahead = pool_->limiter().try_acquire(bytes, std::max(bytes, need_));
-    if (ahead) {
-      result<encoded_chunk> chunk = encode(item, claimed, shard.before());
-      if (chunk) return place(shard, position, *std::move(chunk), std::move(*ahead));
-      const bool may_fit_later = chunk.failure().code == errc::resource_limit;
-      if (!may_fit_later || of_.metadata.type.is_variable())
-        return std::move(chunk).at(of_.inner_name(item.inner)).failure();
-      ahead.reset();
-    }
-    if (!shard.wait_until_near(position, 1))
+    const std::size_t bytes = cost(item);
+    std::optional<byte_limiter::reservation> reserved(std::in_place);
+    if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);
+    // Whoever waits for memory could wait for inner chunks that wait for this one. So it waits for
+    // its turn, when nothing waits for it but itself, and goes on without.
+    if (!reserved && !shard.wait_until_near(position, 1))
       return error{errc::cancelled, "another inner chunk failed"};
-    ZARRPOINT_TRY(reserved, reserve(bytes));
-    result<encoded_chunk> chunk = encode_at_turn(item, claimed, shard.before());
+    result<encoded_chunk> chunk = encode(item, claimed, shard.before());
     if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
-    return place(shard, position, *std::move(chunk), std::move(reserved));
-  }
-
-  result<byte_limiter::reservation> reserve(std::size_t bytes) {
-    if (bytes == 0) return byte_limiter::reservation();
-    return pool_->limiter().acquire_first(bytes, how_.stop);
-  }
-
-  /// What is reserved stays so for as long as the inner chunk has memory.
-  result<bool> place(shard_writer& shard, std::size_t position, encoded_chunk chunk,
-                     byte_limiter::reservation reserved) {
-    chunk.scratch.hold(std::move(reserved));
-    chunk.scratch.hold_no_more_than(reader_ ? reader_->cost() : 0);
-    return shard.place(position, std::move(chunk));
+    if (reserved) chunk->scratch.hold(std::move(*reserved));
+    return shard.place(position, *std::move(chunk));
   }
 
   void collect(const std::string& key, object_digest digest) {
@@ -243,7 +202,6 @@ class write_operation {
   box_plan plan_;
   std::optional<source_reader> reader_;  // of `source_`
   std::size_t window_ = 1;
-  std::size_t need_ = 0;  // the memory that any inner chunk takes
   object_table<shard_writer> shards_;
   std::mutex collecting_;
 };

@@ -48,8 +48,6 @@ struct erased_array_codec : erased_codec {
 struct erased_array_bytes_codec : erased_codec {
   virtual bool fixed_size() const = 0;
   virtual std::uint64_t encoded_bound(const tensor_spec& decoded) const = 0;
-  virtual std::uint64_t encode_memory(const tensor_spec& decoded) const = 0;
-  virtual std::uint64_t decode_memory(const tensor_spec& decoded) const = 0;
   virtual result<std::uint64_t> encoded_size(const host_view& from) const = 0;
   virtual bool is_raw(const tensor_spec& decoded) const = 0;
   virtual std::optional<bytes_view> borrow(const host_view& from) const = 0;
@@ -64,8 +62,6 @@ struct erased_bytes_codec : erased_codec {
   virtual bool fixed_size() const = 0;
   virtual bool in_place() const = 0;
   virtual std::uint64_t encoded_bound(std::uint64_t decoded) const = 0;
-  virtual std::uint64_t encode_memory(std::uint64_t decoded) const = 0;
-  virtual std::uint64_t decode_memory(std::uint64_t decoded) const = 0;
   virtual std::optional<std::uint64_t> decoded_size(bytes_view stored) const = 0;
   virtual result<std::size_t> encode(bytes_view from, mutable_bytes to,
                                      codec_workspace& scratch) const = 0;
@@ -77,18 +73,6 @@ struct erased_bytes_codec : erased_codec {
 
 /// Asked for an optional part that the codec does not have: the chain looks first.
 inline error no_such_part() { return {errc::unsupported, "the codec has no such operation"}; }
-
-/// What a codec says that it takes from a workspace, if it does.
-template <class C, class Decoded>
-std::uint64_t encode_memory_of(const C& codec, const Decoded& decoded) {
-  if constexpr (requires { codec.encode_memory(decoded); }) return codec.encode_memory(decoded);
-  return 0;
-}
-template <class C, class Decoded>
-std::uint64_t decode_memory_of(const C& codec, const Decoded& decoded) {
-  if constexpr (requires { codec.decode_memory(decoded); }) return codec.decode_memory(decoded);
-  return 0;
-}
 
 /// What the three models below have in common.
 template <class C, class Base>
@@ -172,12 +156,6 @@ struct array_bytes_codec_model final : codec_model<C, erased_array_bytes_codec> 
   std::uint64_t encoded_bound(const tensor_spec& decoded) const override {
     return this->self.encoded_bound(decoded);
   }
-  std::uint64_t encode_memory(const tensor_spec& decoded) const override {
-    return encode_memory_of(this->self, decoded);
-  }
-  std::uint64_t decode_memory(const tensor_spec& decoded) const override {
-    return decode_memory_of(this->self, decoded);
-  }
   result<std::uint64_t> encoded_size(const host_view& from) const override {
     if constexpr (C::fixed_size) {
       return this->self.encoded_bound(from.spec());
@@ -215,12 +193,6 @@ struct bytes_codec_model final : codec_model<C, erased_bytes_codec> {
   bool in_place() const override { return in_place_codec<C>; }
   std::uint64_t encoded_bound(std::uint64_t decoded) const override {
     return this->self.encoded_bound(decoded);
-  }
-  std::uint64_t encode_memory(std::uint64_t decoded) const override {
-    return encode_memory_of(this->self, decoded);
-  }
-  std::uint64_t decode_memory(std::uint64_t decoded) const override {
-    return decode_memory_of(this->self, decoded);
   }
   std::optional<std::uint64_t> decoded_size(bytes_view stored) const override {
     if constexpr (requires { this->self.decoded_size(stored); })

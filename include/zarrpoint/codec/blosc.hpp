@@ -131,26 +131,6 @@ struct blosc_base {
     return decoded > UINT64_MAX - blosc_header::size ? UINT64_MAX : decoded + blosc_header::size;
   }
 
-  /// A block that is sorted, a second try of a stream, and what the streams take.
-  std::uint64_t encode_memory(std::uint64_t decoded) const {
-    if (decoded > blosc_header::max_bytes) return 0;  // an error then
-    blosc_options how;
-    how.type_size = std::max<std::size_t>(type_size, 1);
-    how.block_size = block_size;
-    const std::uint64_t block = blosc_block_size(how, static_cast<std::size_t>(decoded));
-    // The fast matches of literals have tables of their own, which may be the larger ones.
-    return 2 * block + std::max({zstd_codec{.level = level}.encode_memory(block),
-                                 zstd_codec{.level = zstd_codec::min_level}.encode_memory(block),
-                                 std::uint64_t{512} << 10});
-  }
-  std::uint64_t decode_memory(std::uint64_t decoded) const {
-    blosc_options how;
-    how.type_size = std::max<std::size_t>(type_size, 1);
-    how.block_size = block_size;
-    const std::uint64_t most = std::min<std::uint64_t>(decoded, blosc_header::max_bytes);
-    return blosc_block_size(how, static_cast<std::size_t>(most)) + (std::uint64_t{224} << 10);
-  }
-
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     if (from.size() > blosc_header::max_bytes)
       return error{errc::invalid_argument, std::to_string(from.size()) +

@@ -105,14 +105,6 @@ struct bz2_codec {
     return decoded > UINT64_MAX - extra ? UINT64_MAX : decoded + extra;
   }
 
-  /// What the manual of bzip2 says.
-  std::uint64_t encode_memory(std::uint64_t) const {
-    return 512000 + std::uint64_t{800000} * static_cast<unsigned>(level);
-  }
-  std::uint64_t decode_memory(std::uint64_t) const {
-    return 128000 + std::uint64_t{400000} * static_cast<unsigned>(level);
-  }
-
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     detail::bz2_stream held(scratch.resource());
     if (!held.begin_encoder(level))

@@ -22,10 +22,6 @@
 
 namespace zarrpoint::inline v0 {
 
-namespace detail {
-class chain_memory;
-}
-
 /// The codecs of an array, bound to the dtype and shape of its chunks: turns one chunk into stored
 /// bytes and back. Immutable: one chain serves every chunk and every thread; what a thread needs of
 /// its own lives in a workspace.
@@ -99,7 +95,6 @@ class codec_chain {
   }
 
  private:
-  friend class detail::chain_memory;
   using byte_size = detail::byte_size;
 
   static constexpr std::size_t first_bytes_slot = codec_workspace::caller_slots;

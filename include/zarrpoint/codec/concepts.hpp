@@ -90,8 +90,7 @@ concept array_to_array_codec = codec<C> && requires(const C& self, const tensor_
 /// - `decode(stored, to, scratch)`: exactly; left-over or missing bytes are `corrupt`;
 /// - optionally `borrow(view)`: the memory of the view when it is what `encode` would write, and
 ///   `target(view)`: the memory to be filled with encoded bytes in place of a `decode`;
-/// - optionally `is_raw(spec)`: whether these two work on every dense view;
-/// - optionally `encode_memory(spec)` and `decode_memory(spec)`, as below.
+/// - optionally `is_raw(spec)`: whether these two work on every dense view.
 template <class C>
 concept array_to_bytes_codec = codec<C> &&
     requires(const C& self, const tensor_spec& decoded, const host_view& from,
@@ -115,10 +114,7 @@ concept array_to_bytes_codec = codec<C> &&
 /// - or, for codecs that keep the bytes and add some at the end, `encode_in_place(buffer, used)`,
 ///   which returns the new number of used bytes, and `decode_in_place(stored)`, which returns the
 ///   decoded part;
-/// - optionally `decoded_size(stored)`: what the bytes say of their decoded size, untrusted;
-/// - optionally `encode_memory(decoded)` and `decode_memory(decoded)`: the bytes that it takes from
-///   a workspace, and from its resource, for so many decoded bytes. They are reserved beforehand,
-///   so that workers with little memory wait for each other; without them nothing is.
+/// - optionally `decoded_size(stored)`: what the bytes say of their decoded size, untrusted.
 template <class C>
 concept bytes_to_bytes_codec = codec<C> && requires(const C& self, std::uint64_t size) {
   { C::fixed_size } -> std::convertible_to<bool>;

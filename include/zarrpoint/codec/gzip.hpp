@@ -153,10 +153,6 @@ struct deflate_codec {
     return decoded > UINT64_MAX - extra ? UINT64_MAX : decoded + extra;
   }
 
-  /// What zlib's manual says, and as much again for others that stand in for it.
-  std::uint64_t encode_memory(std::uint64_t) const { return std::uint64_t{544} << 10; }
-  std::uint64_t decode_memory(std::uint64_t) const { return std::uint64_t{96} << 10; }
-
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     return deflate_bytes(from, to, scratch.state<deflate_state>().begin(Framing, level));
   }

@@ -37,8 +37,6 @@ struct lz4_codec {
     const std::uint64_t block = lz4_bound(decoded);
     return block > UINT64_MAX - header ? UINT64_MAX : block + header;
   }
-  std::uint64_t encode_memory(std::uint64_t) const { return detail::lz4_table::bytes; }
-
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     if (to.size() < header) return error{errc::out_of_range, "the output does not fit"};
     ZARRPOINT_TRY(written, lz4_encode(from, to.subspan(header), scratch));

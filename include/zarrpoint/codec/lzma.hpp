@@ -116,15 +116,6 @@ struct lzma_codec {
     return decoded > UINT64_MAX - extra ? UINT64_MAX : decoded + extra;
   }
 
-  std::uint64_t encode_memory(std::uint64_t) const {
-    const auto chosen = chain();
-    return chosen ? known(lzma_raw_encoder_memusage(chosen->filters())) : 0;
-  }
-  std::uint64_t decode_memory(std::uint64_t) const {
-    const auto chosen = chain();
-    return chosen ? known(lzma_raw_decoder_memusage(chosen->filters())) : 0;
-  }
-
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     ZARRPOINT_TRY(chosen, chain());
     auto& state = scratch.state<encoder>();
@@ -166,11 +157,6 @@ struct lzma_codec {
   struct decoder : detail::lzma_stream_state {
     using lzma_stream_state::lzma_stream_state;
   };
-
-  static std::uint64_t known(std::uint64_t bytes) {
-    constexpr std::uint64_t container = std::uint64_t{64} << 10;
-    return bytes == UINT64_MAX ? 0 : bytes + container;
-  }
 
   result<detail::lzma_filter_chain> chain() const {
     const bool one = format != container::xz;  // .lzma and raw without filters: LZMA1

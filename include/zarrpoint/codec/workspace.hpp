@@ -59,10 +59,9 @@ class codec_workspace {
     return *nested_;
   }
 
-  /// The bytes of all memory that it holds, in use or not: scratch memory and contexts.
+  /// The bytes of all scratch memory that it holds, in use or not.
   std::size_t held() const noexcept {
     std::size_t bytes = nested_ != nullptr ? nested_->held() : 0;
-    if (of_states_ != nullptr) bytes += of_states_->bytes;
     for (const buffer& one : slots_) bytes += one.size();
     return bytes;
   }
@@ -83,36 +82,19 @@ class codec_workspace {
   /// What was charged since the last call: it is up to the caller now to give that back.
   std::size_t take_charged_text() noexcept { return std::exchange(charged_text_, 0); }
 
-  /// The worker's own `State`, made as `State(memory_resource&)` when first asked for. The resource
-  /// is for this worker alone.
+  /// The worker's own `State`, made as `State(memory_resource&)` when first asked for.
   template <class State>
   State& state() {
     for (const kept& one : states_) {
       if (one.key == &state_key<State>) return *static_cast<State*>(one.value.get());
     }
-    if (of_states_ == nullptr) of_states_ = std::make_unique<counted>(*resource_);
-    auto made = std::make_shared<State>(*of_states_);
+    auto made = std::make_shared<State>(*resource_);
     State& out = *made;
     states_.push_back({&state_key<State>, std::move(made)});
     return out;
   }
 
  private:
-  /// Counts what states hold. Of one worker.
-  struct counted final : memory_resource {
-    explicit counted(memory_resource& upstream) : from(&upstream) {}
-    [[nodiscard]] void* allocate(std::size_t size, std::size_t alignment) noexcept override {
-      void* const memory = from->allocate(size, alignment);
-      if (memory != nullptr) bytes += size;
-      return memory;
-    }
-    void deallocate(void* memory, std::size_t size, std::size_t alignment) noexcept override {
-      from->deallocate(memory, size, alignment);
-      bytes -= size;
-    }
-    memory_resource* from;
-    std::size_t bytes = 0;
-  };
   struct kept {
     char* key;
     std::shared_ptr<void> value;
@@ -126,7 +108,6 @@ class codec_workspace {
   limited_resource* text_budget_;
   std::size_t charged_text_ = 0;
   std::vector<buffer> slots_;
-  std::unique_ptr<counted> of_states_;  // made with the first; gone after them
   std::vector<kept> states_;
   std::unique_ptr<codec_workspace> nested_;
   codec_workspace* outer_ = nullptr;  // of a nested one

@@ -16,7 +16,6 @@
 #endif
 #include <zstd_errors.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -95,13 +94,6 @@ struct zstd_codec {
         ZSTD_COMPRESSBOUND(decoded);  // ZSTD_compressBound links the encoder
     return bound < decoded ? UINT64_MAX : bound;
   }
-
-  std::uint64_t encode_memory(std::uint64_t decoded) const {
-    constexpr std::uint64_t header = std::uint64_t{4} << 10;
-    return header + ZSTD_estimateCCtxSize_usingCParams(
-                        ZSTD_getCParams(level, std::max<std::uint64_t>(decoded, 1), 0));
-  }
-  std::uint64_t decode_memory(std::uint64_t) const { return std::uint64_t{160} << 10; }
 
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
@@ -218,7 +210,6 @@ struct zstd_decoder : zstd_codec {
     ZARRPOINT_TRY(known, zstd_codec::from_configuration(configuration));
     return zstd_decoder{known};
   }
-  std::uint64_t encode_memory(std::uint64_t) const { return 0; }
   result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const {
     return error{errc::unsupported, "zstd_decoder does not encode"};
   }
