@@ -174,17 +174,33 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   std::vector<std::int32_t> large(800'000);
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::int32_t>(i * i);
   const std::vector<std::int32_t> little(1000, 0x01020304);
+  const std::vector<std::int32_t> mid(100'000, 0x01020304);
   recording_store store;
-  const std::initializer_list<leaf> leaves{{"a", large}, {"b", little}, {"c", little}};
-  save(store, leaves, {.rules = {{.codecs = codecs}}}, how).value();
+  const std::initializer_list<leaf> leaves{
+      {"a", large}, {"b", little}, {"c", little}, {"d", mid}, {"e", mid}};
+  const auto small_chunks = [](const char* name) {  // of 40 KB
+    return leaf_rule{.glob = name, .chunk_shape = dims{10'000}};
+  };
+  save(store, leaves, {.rules = {{.codecs = codecs}, small_chunks("d"), small_chunks("e")}}, how)
+      .value();
   const checkpoint from = open(store, how).value();
   device_tensor<std::int32_t> a({&device, 0}, {large.size()});
   device_tensor<std::int32_t> b({&device, 0}, {1000});
   device_tensor<std::int32_t> c({&device, 0}, {1000});
-  const std::vector<load_target> targets{{"a", a}, {"b", b}, {"c", c}};
+  device_tensor<std::int32_t> d({&device, 0}, {mid.size()});
+  device_tensor<std::int32_t> e({&device, 0}, {mid.size()});
+  const std::vector<load_target> targets{{"a", a}, {"b", b}, {"c", c}, {"d", d}, {"e", e}};
   std::vector<const detail::bound_target*> bound;
   for (const load_target& one : targets) bound.push_back(&one.bound());
   detail::device_batch<fake_space>({from, {}, bound}).run().value();
+  // Those of small chunks are no work for the device: they share the slot, and its event.
+  const auto computes = [&](const char* name, index_t length) {
+    const mutable_tensor_view<fake_space> view{nullptr, dtype_kind::int32, {length},
+                                               {4},     {&device, 0},      {}};
+    return device_read<fake_space>::computes(from.as_array(name).value(), view);
+  };
+  CHECK(computes("a", 800'000));
+  CHECK_FALSE(computes("d", 100'000));
   const auto chunks = from.as_array("a").value().layout().inner_count();
   CHECK(chunks > 1);
   CHECK(device.count().kernels.unshuffle == chunks);
@@ -192,6 +208,8 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   CHECK(a.download() == large);
   CHECK(b.download() == little);
   CHECK(c.download() == little);
+  CHECK(d.download() == mid);
+  CHECK(e.download() == mid);
 }
 
 TEST_CASE("a device without room for the staged copy gets the tensors one by one") {

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -353,6 +354,28 @@ TEST_CASE("small leaves share slots, and are waited for together") {
       REQUIRE(dense_bytes_of(staged.leaves[i].in_host->view) == wanted[i]);
   }
   check_clean(device, leaves.size());
+}
+
+TEST_CASE("leaves that repeat few bytes share no slot: to copy them on is work for all threads") {
+  fake_device device(12);
+  const fake_space space{&device};
+  const float value = 1.5F;
+  std::byte* const memory = device.allocate(4);
+  space.copy_from_host(memory, reinterpret_cast<const std::byte*>(&value), {.width = 4}).value();
+  wait_for_stream(space).value();
+  const tensor_view<fake_space> view{memory, dtype_kind::float32, {600, 1000}, {0, 0}, space, {}};
+  const std::vector<leaf> leaves{{"a", view}, {"b", view}};
+  const context how = with_scratch({});
+  const auto before = device.count().events;
+  const auto staged = detail::stage_leaves(std::span<const leaf>(leaves), {}, how).value();
+  CHECK(device.count().events - before == 2);
+  for (const detail::staged_leaf& one : staged.leaves) {
+    const auto bytes = dense_bytes_of(one.in_host->view);
+    REQUIRE(bytes.size() == 2'400'000);
+    CHECK(std::memcmp(bytes.data(), &value, 4) == 0);
+    CHECK(std::memcmp(bytes.data(), bytes.data() + 4, bytes.size() - 4) == 0);  // all the same
+  }
+  device.free(memory);
 }
 
 TEST_CASE("of small leaves in one slot the one whose copy is refused is named") {

@@ -46,6 +46,7 @@ CONFINED = [
     (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/", "cuda/numa.hpp"}),  # how many processors may run us
     (r"sys/syscall\.h", {"store/", "cuda/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
+    (r"dlfcn\.h", {"cuda/current_device.hpp", "interop/cufile.hpp"}),
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),
 ]

@@ -91,7 +91,8 @@ class leaf_stager final : private read_ahead::parts {
     const mutable_host_view to = dense_view(into.in_host->owned.data(), spec);
     into.in_host->view = to;
     const std::size_t shared = source->joint_bytes();
-    if (shared != 0 && shared <= source->part_bytes() / 4) {
+    // What repeats elements is small on its way only.
+    if (shared != 0 && shared >= bytes && shared <= source->part_bytes() / 4) {
       add_joint({index, std::move(source), {}, to}, shared);
       return {};
     }
@@ -128,7 +129,7 @@ class leaf_stager final : private read_ahead::parts {
             return copy_joint(claimed, joints_[piece.joint], i - piece.items.first);
           const one_leaf& of = leaves_to_copy_[piece.leaf];
           auto copied = copy(claimed, of, {of.grid.at(piece.piece), i - piece.items.first});
-          return std::move(copied).at(name_of(piece.leaf));
+          return copied ? std::move(copied) : std::move(copied).at(name_of(piece.leaf));
         },
         {.stop = how_.stop});
   }
