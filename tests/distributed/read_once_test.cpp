@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/open_sharded.hpp>
 #include <zarrpoint/distributed/rank_mesh.hpp>
 #include <zarrpoint/distributed/read_once.hpp>
+#include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"
@@ -101,6 +103,34 @@ once_figures load_once(int ranks, const memory_store& store, const F& request) {
   out.letters = *letters;
   return out;
 }
+
+/// What exchanges were there for: the letters of a rank at once, and those of all, by exchange.
+struct relay_log {
+  std::mutex mutex;
+  std::size_t most_at_once = 0;
+  std::map<int, int> letters_of_exchange;
+};
+
+struct noting_communicator {
+  thread_communicator under;
+  std::shared_ptr<relay_log> log;
+  std::shared_ptr<int> exchanges = std::make_shared<int>(0);
+
+  int rank() const { return under.rank(); }
+  int size() const { return under.size(); }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    const int number = (*exchanges)++;
+    std::size_t bytes = 0;
+    for (std::size_t r = 0; r < to_each.size(); ++r) {
+      if (static_cast<int>(r) == rank() || to_each[r].size() < 4000) continue;
+      bytes += to_each[r].size();
+      const std::lock_guard lock(log->mutex);
+      log->most_at_once = std::max(log->most_at_once, bytes);
+      ++log->letters_of_exchange[number];
+    }
+    return under.exchange(std::move(to_each));
+  }
+};
 
 using ranks_of_keys = std::map<std::string, std::set<int>>;
 
@@ -315,12 +345,25 @@ TEST_CASE("FP-9: within groups of processes, from end to end: who writes and who
                                   {"f", {0, 1}},
                                   {"g", {7}}});
   CHECK(load_in({0, 1, 0}).find("groups of 3 of 8 processes") != std::string::npos);
-  group_save_options few;
-  few.fully_parallel = true;
-  few.groups = {0, 1, 0};
-  CHECK(save_by(
-            8, store, [&](int rank) { return state_of(rank, true); }, few)
-            .find("groups of 3 processes") != std::string::npos);
+  for (const std::size_t count : {std::size_t{3}, std::size_t{9}}) {
+    const std::vector<int> other(count, 0);
+    const std::string refused = "groups of " + std::to_string(count) + " of 8 processes";
+    for (const bool used : {false, true}) {
+      group_save_options to_save;
+      to_save.fully_parallel = used;
+      to_save.groups = other;
+      CHECK(save_by(
+                8, store, [&](int rank) { return state_of(rank, true); }, to_save)
+                .find(refused) != std::string::npos);
+      group_load_options to_load;
+      to_load.read_once = used;
+      to_load.groups = other;
+      CHECK(load_by(
+                8, store, [&](int rank) { return state_of(rank, false); },
+                [](int, const group_load_report&) { return std::string(); }, to_load)
+                .find(refused) != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("FP-3: saving and loading take the memory of a tensor or two, not of all") {
@@ -364,6 +407,57 @@ TEST_CASE("FP-3: saving and loading take the memory of a tensor or two, not of a
         });
     for (const auto& peak : loaded) CHECK(peak.value() <= 2 * 4 * size + 65'536);
   }
+}
+
+TEST_CASE("read once: a large tensor is sent on by who has it, in all groups at a time") {
+  constexpr int ranks = 16;
+  constexpr index_t size = 1000;
+  constexpr std::size_t bytes = 4 * size;
+  const memory_store store;
+  CHECK(save_by(1, store, [&](int) {
+          return state{{"a", with_values(copy("a", size, 0), seed)},
+                       {"b", with_values(copy("b", size, 0), seed)}};
+        }) == "done");
+  // Half of the ranks, or all, are as many as take more than three copies.
+  const auto load_in = [&](const std::vector<int>& groups, std::uint64_t most_in_hand) {
+    const auto log = std::make_shared<relay_log>();
+    const std::string said =
+        outcome(thread_world::run(ranks, [&](const thread_communicator& self) -> result<void> {
+          limited_resource memory(3 * bytes);
+          std::vector<sharded_tensor> tensors;
+          std::vector<sharded_object> none;
+          for (const char* key : {"a", "b"})
+            tensors.push_back(with_room(copy(key, size, self.rank())));
+          process_group group = group_of(noting_communicator{self, log});
+          group.how.resource = &memory;
+          group.how = with_scratch(group.how);
+          ZARRPOINT_TRY(opened, open_sharded(store, group));
+          detail::once_reader reader(group, *opened.shards, groups, most_in_hand);
+          ZARRPOINT_CHECK(reader.read(tensors, none));
+          std::string wrong;
+          for (const sharded_tensor& one : tensors) wrong += wrong_in(one, seed);
+          if (wrong.empty()) return {};
+          return error{errc::corrupt, wrong};
+        }));
+    CHECK(said == "done");
+    return log;
+  };
+  using by_exchange = std::vector<int>;
+  const auto letters_of = [](const relay_log& log) {
+    by_exchange out;
+    for (const auto& [number, letters] : log.letters_of_exchange) out.push_back(letters);
+    return out;
+  };
+  std::vector<int> halves(ranks);
+  for (int rank = 0; rank < ranks; ++rank) halves[static_cast<std::size_t>(rank)] = rank % 2;
+  const auto one = load_in({}, 3 * bytes);
+  CHECK(one->most_at_once < 2 * bytes);
+  CHECK(letters_of(*one) == by_exchange{1, 2, 4, 8, 1, 2, 4, 8});
+  const auto two = load_in(halves, 3 * bytes);
+  CHECK(two->most_at_once < 2 * bytes);
+  CHECK(letters_of(*two) == by_exchange{2, 4, 8, 2, 4, 8});
+  // Where there is room for the copies, all are sent at once.
+  CHECK(letters_of(*load_in(halves, 8 * bytes)) == by_exchange{28});
 }
 
 TEST_CASE("read once: ranks that want different parts, casts, and nothing at all") {

@@ -70,6 +70,7 @@ class group_load_operation {
  private:
   /// Describe: a tree of requests, without factories, and its leaves.
   result<void> prepare(const location& where, const state& request) {
+    ZARRPOINT_CHECK(check_groups(options_.groups, group_.ranks.size()));
     ZARRPOINT_TRY(opened, open_sharded(where, group_, options_));
     checkpoint_ = std::move(opened);
     report_.content_metadata = checkpoint_.content_metadata;

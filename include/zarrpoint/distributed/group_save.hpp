@@ -48,8 +48,7 @@ class plan_cache {
 
   message description_;  ///< what the process brought
   strategy_id saver_;
-  int ranks_ = 0;  // of how many, and which of them it was
-  int rank_ = 0;
+  int ranks_ = 0, rank_ = 0;  // of how many, and which of them it was
   detail::process_part part_;
   std::vector<planned_array> arrays_;  // of rank 0
   std::shared_ptr<const detail::group_plan> plan_;
@@ -123,6 +122,7 @@ class group_save_operation {
   }
 
   result<void> prepare(const state& tree) {
+    ZARRPOINT_CHECK(check_groups(options_.groups, group_.ranks.size()));
     ZARRPOINT_TRY(saver, options_.sharded.resolve(strategy_action::save_sharded, group_.known));
     saver_ = std::move(saver);
     const strategy_choice companion(saver_.companion());
@@ -244,7 +244,7 @@ class group_save_operation {
     ZARRPOINT_TRY(parts,
                   planner.parts_of(planned, arrays_,
                                    {group_.ranks.size(), random_id(), staged, report_.warnings}));
-    planned.plan.sources = {};  // the commit looks at who writes what, not at where it comes from
+    planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
     plan_ = std::make_shared<const group_plan>(std::move(planned));
     return std::move(parts);
   }

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicator.hpp>
 #include <zarrpoint/distributed/expand_factories.hpp>
 #include <zarrpoint/distributed/sharded.hpp>
 #include <zarrpoint/distributed/sharded_object.hpp>

@@ -60,6 +60,17 @@ class strategy_choice {
   std::variant<strategy_id, any_strategy> choice_;
 };
 
+namespace detail {
+
+/// Groups are those of all processes, or there are none. Errors: `invalid_argument`.
+inline result<void> check_groups(const std::vector<int>& groups, int processes) {
+  if (groups.empty() || groups.size() == static_cast<std::size_t>(processes)) return {};
+  return error{errc::invalid_argument, "groups of " + std::to_string(groups.size()) + " of " +
+                                           std::to_string(processes) + " processes"};
+}
+
+}  // namespace detail
+
 class plan_cache;
 
 /// How processes save together. All give the same; what rank 0 gives counts where it decides.

@@ -42,8 +42,11 @@ using shared_requests = std::map<std::string, shared_request>;
 
 class once_reader {
  public:
-  once_reader(const process_group& group, const sharded_reader& reader, std::vector<int> groups)
-      : group_(group), reader_(reader), groups_(std::move(groups)) {}
+  /// `most_in_hand`: bytes that a process has for others at a time, at most, or else one tensor and
+  /// a copy of it.
+  once_reader(const process_group& group, const sharded_reader& reader, std::vector<int> groups,
+              std::uint64_t most_in_hand = std::uint64_t{64} << 20)
+      : group_(group), reader_(reader), groups_(std::move(groups)), most_in_hand_(most_in_hand) {}
 
   /// Fills all tensors and objects; the bytes of elements that this process read. Collective.
   template <class = void>
@@ -63,27 +66,24 @@ class once_reader {
                                })));
     std::uint64_t bytes = 0;
     for (std::size_t begin = 0; begin < order.size();) {
-      if (is_for_all(*order[begin])) {
-        ZARRPOINT_CHECK(read_for_all(*order[begin++], tensors, bytes));
+      const bool is_relayed = is_large(*order[begin]);
+      const std::size_t end = is_relayed ? end_of_relay(order, begin) : end_of_round(order, begin);
+      const std::span<shared_request* const> round(order.data() + begin, end - begin);
+      begin = end;
+      if (is_relayed) {
+        ZARRPOINT_CHECK(relay(round, tensors, bytes));
         continue;
       }
-      const std::size_t end = end_of_round(order, begin);
-      const std::span<shared_request* const> round(order.data() + begin, end - begin);
       auto outgoing = guarded([&] { return read_round(round, tensors, objects, bytes); });
       ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
       ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
       ZARRPOINT_CHECK(
           agree(ranks, guarded([&] { return place_round(round, incoming, tensors, objects); })));
-      begin = end;
     }
     return bytes;
   }
 
  private:
-  // What a process has in hand for others at a time, at most, but for copies of one tensor for
-  // fewer than half of the others.
-  static constexpr std::uint64_t bytes_of_round = std::uint64_t{64} << 20;
-
   /// Those of rank 0 count: all must do the same rounds.
   template <class = void>
   result<void> share_groups() {
@@ -97,19 +97,8 @@ class once_reader {
                    for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
                      groups_.push_back(static_cast<int>(from.index()));
                    ZARRPOINT_CHECK(from.finish());
-                   const auto size = static_cast<std::size_t>(group_.ranks.size());
-                   if (groups_.empty() || groups_.size() == size) return {};
-                   return error{errc::invalid_argument,
-                                "groups of " + std::to_string(groups_.size()) + " of " +
-                                    std::to_string(size) + " processes"};
+                   return check_groups(groups_, group_.ranks.size());
                  }));
-  }
-
-  /// Of the group of `rank`, which reads for itself.
-  wire_writer begin_id(int rank) const {
-    wire_writer out;
-    out.index(groups_.empty() ? 0 : groups_[static_cast<std::size_t>(rank)]);
-    return out;
   }
 
   template <class = void>
@@ -118,7 +107,7 @@ class once_reader {
     std::map<int, std::size_t> tensors_of;
     for (std::size_t i = 0; i < states.shards.size(); ++i) {
       const shard_metadata about = states.shards.metadata(i);
-      wire_writer id = begin_id(states.shards.rank(i));
+      wire_writer id;
       id.flag(false);
       id.text(about.key);
       id.type(about.type);
@@ -134,7 +123,7 @@ class once_reader {
       ++tensors_of[states.shards.rank(i)];
     }
     for (const gathered_object& one : states.objects) {
-      wire_writer id = begin_id(one.rank);
+      wire_writer id;
       id.flag(true);
       id.text(unique_key(one.id));
       add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++, one.is_main});
@@ -142,8 +131,11 @@ class once_reader {
     return out;
   }
 
-  static void add(shared_requests& to, wire_writer id, std::uint64_t bytes,
-                  shared_request::holder holder) {
+  void add(shared_requests& to, wire_writer id, std::uint64_t bytes,
+           shared_request::holder holder) const {
+    // Each group reads for itself. The group comes last, so that the groups' requests for one
+    // tensor follow each other and all groups read at a time.
+    id.index(groups_.empty() ? 0 : groups_[static_cast<std::size_t>(holder.rank)]);
     const std::vector<std::byte> text = std::move(id).take();
     shared_request& one = to[std::string(as_text(text))];
     one.bytes = bytes;
@@ -173,40 +165,90 @@ class once_reader {
   std::size_t end_of_round(const std::vector<shared_request*>& order, std::size_t begin) const {
     std::vector<std::uint64_t> sent(static_cast<std::size_t>(group_.ranks.size()), 0);
     std::size_t end = begin;
-    for (; end < order.size() && !is_for_all(*order[end]); ++end) {
+    for (; end < order.size() && !is_large(*order[end]); ++end) {
       std::uint64_t& of_reader = sent[static_cast<std::size_t>(order[end]->reader.rank)];
       const std::uint64_t more = order[end]->bytes * (order[end]->holders.size() - 1);
-      if (of_reader != 0 && more > 0 && of_reader + more > bytes_of_round) break;
+      if (of_reader != 0 && more > 0 && of_reader + more > most_in_hand_) break;
       of_reader += more;
     }
     return end;
   }
 
-  /// Whether it is a tensor of which a copy for each who wants it would take much memory of the
-  /// reader, and which most processes want: then all get it, each from another.
-  bool is_for_all(const shared_request& one) const {
+  /// Whether copies for all who want it would take much memory of the reader: then who has it sends
+  /// it on.
+  bool is_large(const shared_request& one) const {
     const std::uint64_t copies = one.holders.size();
-    return copies > 1 && one.bytes > bytes_of_round / copies &&
-           2 * copies > static_cast<std::uint64_t>(group_.ranks.size());
+    return copies > 1 && one.bytes > most_in_hand_ / copies;
   }
 
-  template <class = void>
-  result<void> read_for_all(const shared_request& one, std::vector<sharded_tensor>& tensors,
-                            std::uint64_t& bytes) {
-    const any_communicator& ranks = group_.ranks;
-    result<message> elements = message{};
-    if (one.reader.rank == ranks.rank()) {
-      elements = guarded([&] { return read_tensor(tensors[one.reader.position], true); });
-      bytes += one.bytes;
+  /// As many large ones as no process has to do with two of. The same on all processes.
+  std::size_t end_of_relay(const std::vector<shared_request*>& order, std::size_t begin) const {
+    std::vector<bool> busy(static_cast<std::size_t>(group_.ranks.size()), false);
+    std::size_t end = begin;
+    for (; end < order.size() && is_large(*order[end]); ++end) {
+      const std::vector<int> wanting = chain_of(*order[end]);
+      const auto is_busy = [&](int rank) { return busy[static_cast<std::size_t>(rank)]; };
+      if (std::any_of(wanting.begin(), wanting.end(), is_busy)) break;
+      for (const int rank : wanting) busy[static_cast<std::size_t>(rank)] = true;
     }
-    ZARRPOINT_TRY(read, broadcast_result(ranks, std::move(elements), one.reader.rank));
+    return end;
+  }
+
+  /// Who wants it, each once, the reader first.
+  static std::vector<int> chain_of(const shared_request& one) {
+    std::set<int> ranks;
+    for (const shared_request::holder& holder : one.holders) ranks.insert(holder.rank);
+    ranks.erase(one.reader.rank);
+    std::vector<int> out{one.reader.rank};
+    out.insert(out.end(), ranks.begin(), ranks.end());
+    return out;
+  }
+
+  /// Each is read by its reader; then in each exchange all who have it send it to one more.
+  template <class = void>
+  result<void> relay(std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
+                     std::uint64_t& bytes) {
+    const any_communicator& ranks = group_.ranks;
+    const shared_request* mine = nullptr;
+    std::vector<int> chain;
+    std::size_t longest = 0;
+    for (const shared_request* one : round) {
+      const std::vector<int> wanting = chain_of(*one);
+      longest = std::max(longest, wanting.size());
+      if (std::find(wanting.begin(), wanting.end(), ranks.rank()) == wanting.end()) continue;
+      mine = one;
+      chain = wanting;
+    }
+    const auto place_in = static_cast<std::size_t>(
+        std::find(chain.begin(), chain.end(), ranks.rank()) - chain.begin());
+    message elements;
+    ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
+                            if (mine == nullptr || place_in != 0) return {};
+                            ZARRPOINT_TRY(read, read_tensor(tensors[mine->reader.position], true));
+                            elements = std::move(read);
+                            bytes += mine->bytes;
+                            return {};
+                          })));
+    for (std::size_t have = 1; have < longest; have *= 2) {
+      auto outgoing = guarded([&]() -> result<std::vector<message>> {
+        std::vector<message> out(static_cast<std::size_t>(ranks.size()));
+        if (place_in < have && place_in + have < chain.size())
+          out[static_cast<std::size_t>(chain[place_in + have])] = elements;
+        return out;
+      });
+      ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
+      ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
+      if (place_in >= have && place_in < std::min(2 * have, chain.size()))
+        elements = std::move(incoming[static_cast<std::size_t>(chain[place_in - have])]);
+    }
     return agree(ranks, guarded([&]() -> result<void> {
-                   for (const shared_request::holder& holder : one.holders) {
-                     const bool is_reader =
-                         holder.rank == one.reader.rank && holder.position == one.reader.position;
+                   if (mine == nullptr) return {};
+                   for (const shared_request::holder& holder : mine->holders) {
+                     const bool is_reader = holder.rank == mine->reader.rank &&
+                                            holder.position == mine->reader.position;
                      if (holder.rank != ranks.rank() || is_reader) continue;
-                     ZARRPOINT_CHECK(place(tensors[holder.position], read)
-                                         .at("from rank " + std::to_string(one.reader.rank)));
+                     ZARRPOINT_CHECK(place(tensors[holder.position], elements)
+                                         .at("from rank " + std::to_string(mine->reader.rank)));
                    }
                    return {};
                  }));
@@ -316,6 +358,7 @@ class once_reader {
   const process_group& group_;
   const sharded_reader& reader_;
   std::vector<int> groups_;
+  std::uint64_t most_in_hand_;
 };
 
 }  // namespace zarrpoint::inline v0::detail
