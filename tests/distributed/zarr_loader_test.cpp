@@ -54,4 +54,27 @@ TEST_CASE("zarr loader: tensors and grids of objects by key, and what is not the
         errc::not_found);
 }
 
+TEST_CASE("zarr loader: a job is opened once, a copy of it for another store by itself") {
+  const memory_store one;
+  const memory_store other;
+  CHECK(save_by(1, one, [](int) { return state{{"x", 1}}; }) == "done");
+  CHECK(save_by(1, other, [](int) { return state{{"y", 2}}; }) == "done");
+  const auto common = [](const load_job& job) {
+    const auto read = json_common_loader{}.load_common(job);
+    return read ? dump_json(*read, json_style::compact) : to_string(read.failure());
+  };
+  const load_job job{one, "one", {}, context{}};
+  CHECK(common(job) == R"({"x":1})");
+  REQUIRE(one.erase(store_key::parse("zarr.json").value()));
+  CHECK(common(job) == R"({"x":1})");  // what was found is not looked for again
+  load_job copy = job;
+  CHECK(common(copy).starts_with("not_found"));
+  copy.store = other;
+  CHECK(common(copy) == R"({"y":2})");
+  const load_job third = copy;
+  copy = job;
+  CHECK(common(copy).starts_with("not_found"));
+  CHECK(common(third) == R"({"y":2})");
+}
+
 }  // namespace zarr_loader_test

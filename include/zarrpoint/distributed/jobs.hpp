@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -98,6 +99,37 @@ struct save_receipts {
   std::span<const planned_object> written_objects{};  ///< in the order of their keys
 };
 
+namespace detail {
+
+/// What is opened once for a job. A copy of the job may be given another store or context: it has
+/// nothing yet.
+class opened_once {
+ public:
+  opened_once() = default;
+  opened_once(const opened_once&) noexcept {}
+  opened_once& operator=(const opened_once& other) noexcept {
+    if (this != &other) opened_.reset();
+    return *this;
+  }
+  ~opened_once() = default;
+
+  template <class F>
+  result<checkpoint> get(const F& open) const {
+    const std::lock_guard lock(mutex_);
+    if (!opened_) {
+      ZARRPOINT_TRY(first, open());
+      opened_ = std::move(first);
+    }
+    return *opened_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::optional<checkpoint> opened_;
+};
+
+}  // namespace detail
+
 /// Where a load reads, and how.
 struct load_job {
   any_store store;  ///< its root is the checkpoint
@@ -106,16 +138,14 @@ struct load_job {
   context how{};
   /// The hierarchy, once one of a load's strategies has opened it: half of what a load of small
   /// tensors takes is to read what there is.
-  std::shared_ptr<std::optional<checkpoint>> opened = std::make_shared<std::optional<checkpoint>>();
+  detail::opened_once opened{};
 
-  /// The same hierarchy for all strategies of a load. Errors: those of `checkpoint::open`.
+  /// The same hierarchy for all strategies of a load; any number of threads may ask. A job that is
+  /// to read from another store is a copy, which opens its own. Errors: those of
+  /// `checkpoint::open`.
   template <class = void>
   result<checkpoint> open() const {
-    if (!*opened) {
-      ZARRPOINT_TRY(first, checkpoint::open(location(store), how));
-      *opened = std::move(first);
-    }
-    return **opened;
+    return opened.get([&] { return checkpoint::open(location(store), how); });
   }
 };
 
