@@ -61,6 +61,33 @@ TEST_CASE("group plan: a common state that differs is a warning, one that is dam
   CHECK(planner.plan(states, common).failure().code == errc::corrupt);
 }
 
+TEST_CASE("group plan: an object that has two main replicas is refused by name, validated or not") {
+  for (const bool validate : {false, true}) {
+    for (const int other : {0, 1}) {
+      group_save_options options;
+      options.validate = validate;
+      const limits limit;
+      const detail::group_planner planner{options, limit};
+      detail::described_states states = two_halves();
+      states.objects.push_back({1, {"p", {2}, {0}}, true});
+      states.objects.push_back({0, {"p", {2}, {1}}, true});
+      REQUIRE(planner.plan(states, node()));
+      states.objects.push_back({other, {"p", {2}, {0}}, false});
+      REQUIRE(planner.plan(states, node()));
+      states.objects.push_back({other, {"p", {2}, {0}}, true});
+      const auto refused = planner.plan(states, node());
+      REQUIRE_FALSE(refused);
+      CHECK(refused.failure().code == errc::invalid_argument);
+      CHECK(refused.failure().message.find("p/shard_0_2") != std::string::npos);
+      if (!validate)
+        CHECK(refused.failure().message ==
+              "object \"p/shard_0_2\" has a main replica on rank 1 and "
+              "another on rank " +
+                  std::to_string(other));
+    }
+  }
+}
+
 TEST_CASE("group plan: names that cannot stand side by side, and shards that overlap") {
   group_save_options options;
   const limits limit;

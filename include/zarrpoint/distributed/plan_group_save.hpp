@@ -64,9 +64,7 @@ struct group_planner {
       grids.emplace(one.id.key, &one);
       out.objects.push_back({one.id, one.rank});
     }
-    std::stable_sort(
-        out.objects.begin(), out.objects.end(),
-        [](const planned_object& a, const planned_object& b) { return a.id.key < b.id.key; });
+    ZARRPOINT_CHECK(sort_objects(out.objects));
     for (const auto& [key, one] : grids) {
       out.grids.push_back(
           {one->id.key, one->id.global_shape, dims(one->id.global_shape.rank(), 0)});
@@ -127,6 +125,25 @@ struct group_planner {
     tensor.first_cell = static_cast<std::uint32_t>(to.cells.size());
     tensor.cells = 0;
     to.tensors.push_back(std::move(tensor));
+  }
+
+  /// By key and place; who does not validate may bring one twice.
+  template <class = void>
+  static result<void> sort_objects(std::vector<planned_object>& objects) {
+    const auto is_before = [](const planned_object& a, const planned_object& b) {
+      if (a.id.key != b.id.key) return a.id.key < b.id.key;
+      const dims &x = a.id.global_offset, &y = b.id.global_offset;
+      return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+    };
+    std::stable_sort(objects.begin(), objects.end(), is_before);
+    const auto twice = std::adjacent_find(
+        objects.begin(), objects.end(),
+        [&](const planned_object& a, const planned_object& b) { return !is_before(a, b); });
+    if (twice == objects.end()) return {};
+    return error{errc::invalid_argument,
+                 "object " + in_quotes(unique_key(twice->id)) + " has a main replica on rank " +
+                     std::to_string(twice->writer) + " and another on rank " +
+                     std::to_string((twice + 1)->writer)};
   }
 
   /// Every key is one leaf of the hierarchy.
