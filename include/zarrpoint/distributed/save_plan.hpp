@@ -30,10 +30,7 @@ struct write_grid {
   std::vector<axis_edges> edges{};  ///< one for each axis, or none: all cells have `cell_shape`
 
   index_t cells_along(std::size_t axis) const {
-    if (edges.empty()) return ceil_div(shape[axis], cell_shape[axis]);
-    index_t count = 0;
-    for (const chunk_run& run : edges[axis].runs()) count += run.count;
-    return count;
+    return edges.empty() ? ceil_div(shape[axis], cell_shape[axis]) : edges[axis].count();
   }
   /// How many cells there are. Errors: `out_of_range`.
   result<index_t> cells() const {

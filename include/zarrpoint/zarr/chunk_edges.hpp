@@ -56,6 +56,8 @@ class axis_edges {
   bool repeats() const noexcept { return repeats_; }
   /// Where the last chunk ends; of an axis that repeats, the first.
   index_t end() const noexcept { return end_; }
+  /// How many chunks the runs have.
+  index_t count() const noexcept { return count_; }
 
   /// The chunk that holds coordinate `at`, which is within the axis.
   chunk find(index_t at) const {
