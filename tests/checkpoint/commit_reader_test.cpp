@@ -127,7 +127,8 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
         R"({},"objects":{"c":{"size":03,"crc32c":""}}})",
         R"({},"objects":{"c":{"size":1,"crc32c":""},"c":{"size":1,"crc32c":""}}})",
         R"({"a":1,"a":1},"objects":{}})", R"({},"objects":[]})", R"({},"objects":{},"x":1})",
-        R"({},"objects":{}},)", R"({} ,"objects":{}})", R"({ },"objects":{}})"}) {
+        R"({},"objects":{}},)", R"({} ,"objects":{}})", R"({ },"objects":{}})",
+        R"({},"objects":{"c\/0":{"size":3,"crc32c":""}}})"}) {
     CAPTURE(rest);
     CHECK_FALSE(found(leaf + rest));
   }

@@ -53,12 +53,12 @@ TEST_CASE("plain documents are read") {
     CHECK(read(text) == text);
   }
   CHECK(read(" { \"a\" :\n[ 1 ,\t2 ]\r} ") == R"({"a":[1,2]})");
-  CHECK(read(R"("\/")") == R"("/")");
 }
 
 TEST_CASE("what is wrong or rare is left to the other parser") {
   for (const char* text : {"",
                            " ",
+                           R"("\/")",
                            "{",
                            "[",
                            "\"",

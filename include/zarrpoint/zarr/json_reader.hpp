@@ -50,7 +50,7 @@ class json_member {
 };
 
 /// Reads plain JSON fast: nearly every document that there is. It gives up, without a reason, on
-/// all that is not JSON or above a limit, and on what is rare (`\u` escapes, NaN): `parse_json`
+/// all that is not JSON or above a limit, and on what is rare (`\u` and `\/`, NaN): `parse_json`
 /// then asks the parser that has the errors. What it does read, that parser reads the same way.
 class json_reader {
  public:
@@ -211,8 +211,7 @@ class json_reader {
   static bool unescape(char c, char& meant) noexcept {
     switch (c) {
       case '"':
-      case '\\':
-      case '/': meant = c; return true;
+      case '\\': meant = c; return true;
       case 'b': meant = '\b'; return true;
       case 'f': meant = '\f'; return true;
       case 'n': meant = '\n'; return true;
