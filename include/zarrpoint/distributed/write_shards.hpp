@@ -15,7 +15,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,8 +48,7 @@ message encode_digests(const digests_of_arrays& arrays) {
   return std::move(to).take();
 }
 
-/// Adds the digests of a message to those of other processes. Errors: `corrupt`, also when two say
-/// that they wrote one object.
+/// Adds the digests of a message. Errors: `corrupt`, also where one object is there twice.
 template <class = void>
 result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into) {
   wire_reader from(from_rank);
@@ -63,29 +64,36 @@ result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into) {
                                          : std::optional(static_cast<std::uint32_t>(crc - 1)));
       }
       if (digests.find(key) != nullptr)
-        return error{errc::corrupt, "two processes wrote " + in_quotes(key)};
+        return error{errc::corrupt, in_quotes(key) + " is there twice"};
       digests.set(std::move(key), std::move(object));
     }
   }
   return from.finish();
 }
 
-/// Compares receipts with the plan.
+/// Compares the receipts of all processes, by rank, with the plan.
 class receipt_check {
  public:
-  receipt_check(const digests_of_arrays& digests, bool may_be_absent)
-      : digests_(digests), may_be_absent_(may_be_absent) {}
+  explicit receipt_check(std::span<const digests_of_arrays> of_ranks)
+      : of_ranks_(of_ranks), of_writers_(of_ranks.size()) {}
 
-  /// `name`: of what was planned, relative to its array.
+  /// What `look_for` looks for from here on is of this array.
   template <class = void>
-  void look_for(const std::string& array, const std::string& name, int writer) {
-    const auto of_array = digests_.find(array);
-    const object_digest* found = of_array == digests_.end() ? nullptr : of_array->second.find(name);
+  void begin(std::string_view array) {
+    array_ = array;
+    ++arrays_;
+  }
+
+  /// `name`: of what was planned, relative to its array. A receipt of anybody but the writer does
+  /// not count. `may_be_absent`: whether it need not be there, being of fill values only.
+  template <class = void>
+  void look_for(const std::string& name, int writer, bool may_be_absent) {
+    const object_digest* const found = find(name, writer);
     ++planned_;
-    if (found != nullptr && (may_be_absent_ || !found->absent())) return;
+    if (found != nullptr && (may_be_absent || !found->absent())) return;
     constexpr std::size_t most_named = 4;
     if (++missing_ > most_named) return;
-    named_ += (missing_ == 1 ? "" : ", ") + in_quotes(array) + " " + name + " of rank " +
+    named_ += (missing_ == 1 ? "" : ", ") + in_quotes(array_) + " " + name + " of rank " +
               std::to_string(writer);
   }
 
@@ -96,15 +104,36 @@ class receipt_check {
       return error{errc::corrupt, std::to_string(missing_) + " of " + std::to_string(planned_) +
                                       " planned objects were not written, among them " + named_};
     std::size_t written = 0;
-    for (const auto& [key, digests] : digests_) written += digests.objects().size();
+    for (const digests_of_arrays& arrays : of_ranks_) {
+      for (const auto& [key, digests] : arrays) written += digests.objects().size();
+    }
     if (written == planned_) return {};
     return error{errc::corrupt, std::to_string(written) + " objects were written, planned were " +
                                     std::to_string(planned_)};
   }
 
  private:
-  const digests_of_arrays& digests_;
-  bool may_be_absent_;
+  /// What a process wrote of an array, looked for once for all its cells.
+  struct of_writer {
+    std::size_t array = 0;
+    const chunk_digests* digests = nullptr;
+  };
+
+  const object_digest* find(const std::string& name, int writer) {
+    const auto rank = static_cast<std::size_t>(writer);
+    if (writer < 0 || rank >= of_ranks_.size()) return nullptr;
+    of_writer& last = of_writers_[rank];
+    if (std::exchange(last.array, arrays_) != arrays_) {
+      const auto at = of_ranks_[rank].find(array_);
+      last.digests = at == of_ranks_[rank].end() ? nullptr : &at->second;
+    }
+    return last.digests == nullptr ? nullptr : last.digests->find(name);
+  }
+
+  std::span<const digests_of_arrays> of_ranks_;
+  std::vector<of_writer> of_writers_;
+  std::string_view array_;
+  std::size_t arrays_ = 0;  // how many there were so far
   std::size_t planned_ = 0;
   std::size_t missing_ = 0;
   std::string named_;
@@ -117,20 +146,28 @@ class receipt_check {
 template <class F>
 result<digests_of_arrays> read_receipts(const save_receipts& all, bool may_be_absent,
                                         const F& name_of) {
-  digests_of_arrays out;
-  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank)
-    ZARRPOINT_CHECK(
-        decode_digests(all.receipts[rank], out).at("receipt of rank " + std::to_string(rank)));
-  receipt_check check(out, may_be_absent);
+  std::vector<digests_of_arrays> of_ranks(all.receipts.size());
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
+    ZARRPOINT_CHECK(decode_digests(all.receipts[rank], of_ranks[rank])
+                        .at("receipt of rank " + std::to_string(rank)));
+  receipt_check check(of_ranks);
   for (const planned_array& array : all.arrays) {
     const planned_tensor& tensor = array.tensor;
+    check.begin(tensor.key);
     for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells))
-      check.look_for(tensor.key, array.metadata.keys.key(tensor.grid.place(cell.index)),
-                     cell.writer);
+      check.look_for(array.metadata.keys.key(tensor.grid.place(cell.index)), cell.writer,
+                     may_be_absent);
   }
-  for (const planned_object& one : all.written_objects)
-    check.look_for(one.id.key, name_of(one.id), one.writer);
+  for (const planned_object& one : all.written_objects) {
+    check.begin(one.id.key);
+    check.look_for(name_of(one.id), one.writer, false);
+  }
   ZARRPOINT_CHECK(check.done());
+  digests_of_arrays out;
+  for (digests_of_arrays& arrays : of_ranks) {
+    for (const auto& [key, digests] : arrays) out[key].merge(digests);
+    arrays.clear();
+  }
   return out;
 }
 
