@@ -580,28 +580,40 @@ struct forgetful_saver : megatron::saver {
 TEST_CASE("megatron_strategies: what was not written is named, and the old checkpoint stays") {
   const test::temp_directory folder;
   const std::string path = folder / "c";
-  const auto state_of = [](int rank) {
-    state out{{"w", shard("w", std::vector<float>(3), {.offsets = {{0, rank, 2}}}).value()}};
-    if (rank == 1)
-      out.if_map()->emplace("o", sharded_object::make("o", json_text{"1"},
-                                                      {.global_shape = {1}, .global_offset = {0}})
-                                     .value());
+  const auto of_step = [](int step) {
+    return [=](int rank) {
+      std::vector<float> values(3, static_cast<float>(10 * step + rank));
+      state out{{"w", shard("w", std::move(values), {.offsets = {{0, rank, 2}}}).value()}};
+      if (rank == 1)
+        out.if_map()->emplace("o", sharded_object::make("o", json_text{std::to_string(step)},
+                                                        {.global_shape = {1}, .global_offset = {0}})
+                                       .value());
+      return out;
+    };
+  };
+  const auto files = [](const std::string& of) {
+    std::string out;
+    for (const char* one : {"/metadata.json", "/w/.zarray", "/w/0", "/w/1", "/o/shard_0_1.pt"}) {
+      CHECK(fs::exists(of + one));
+      out += test::read_file(of + one);
+    }
     return out;
   };
-  REQUIRE(saved(2, path, state_of) == "done");
-  const std::string before = test::read_file(path + "/metadata.json");
+  REQUIRE(saved(2, path, of_step(1)) == "done");
+  REQUIRE(saved(2, folder / "next", of_step(2)) == "done");
+  const std::string before = files(path);
+  CHECK(files(folder / "next") != before);
   for (const bool has_arrays : {false, true}) {
     forgetful_saver saver;
     saver.has_arrays = has_arrays;
     group_save_options options = in_their_layout(true);
     options.sharded = saver;
-    CHECK(saved(2, path, state_of, options) ==
+    CHECK(saved(2, path, of_step(2), options) ==
           "corrupt: save " + path +
               ": rank 0: 1 of 3 planned objects were not written, among them " +
               (has_arrays ? "\"o\" o/shard_0_1 of rank 1" : "\"w\" 1 of rank 1"));
+    CHECK(files(path) == before);
   }
-  CHECK(test::read_file(path + "/metadata.json") == before);
-  CHECK(fs::exists(path + "/w/1"));
 }
 
 TEST_CASE("megatron_strategies: as types; a program's own stays in place of ours") {
