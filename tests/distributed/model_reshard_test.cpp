@@ -63,6 +63,16 @@ struct seat {
   }
 };
 
+/// The data parallel ranks of each place in the model: a group of processes.
+std::vector<int> data_groups(const mesh& of) {
+  std::vector<int> out;
+  for (int rank = 0; rank < of.size(); ++rank) {
+    const seat at(of, rank);
+    out.push_back(at.pp * of.tp + at.tp);
+  }
+  return out;
+}
+
 struct model {
   std::uint64_t seed = 1;
   int vocabulary = 17;
@@ -169,6 +179,7 @@ std::string save_model(const mesh& of, const location& where, const model& what,
                        bool fully_parallel = false) {
   group_save_options how;
   how.fully_parallel = fully_parallel;
+  if (fully_parallel) how.groups = data_groups(of);
   return save_by(
       of.size(), where,
       [&](int rank) {
@@ -211,13 +222,16 @@ void check_move(const mesh& from, const mesh& to, const model& what, bool fully_
   const memory_store b;
   CHECK(save_model(from, a, what, fully_parallel) == "done");
   const bool once = fully_parallel;
+  const std::vector<int> groups = once ? data_groups(to) : std::vector<int>();
   const auto moved =
       thread_world::run(to.size(), [&](const thread_communicator& self) -> result<void> {
         const process_group group = group_of(self);
         const state room = state_of(to, self.rank(), {what, false});
-        ZARRPOINT_TRY(report,
-                      load(a, room, group,
-                           {.strict = strictness::raise_all, .validate = true, .read_once = once}));
+        ZARRPOINT_TRY(report, load(a, room, group,
+                                   {.strict = strictness::raise_all,
+                                    .validate = true,
+                                    .read_once = once,
+                                    .groups = groups}));
         // Factories are merged: each of the gated weights is one tensor again.
         const int first = seat(to, self.rank()).first_layer;
         if (seat(to, self.rank()).layers > 0 &&
@@ -225,6 +239,7 @@ void check_move(const mesh& from, const mesh& to, const model& what, bool fully_
           return error{errc::corrupt, "a factory was not merged"};
         group_save_options how;
         how.fully_parallel = fully_parallel;
+        how.groups = groups;
         ZARRPOINT_CHECK(save(b, room, group, how));
         return {};
       });
