@@ -119,8 +119,8 @@ result<node> parse_json_document(std::string_view text, const json_limits& limit
 /// The JSON document `text` (RFC 8259, UTF-8) as a `node`. Strict but for the bare tokens `NaN`,
 /// `Infinity` and `-Infinity`, which `limits` may forbid. Errors: `corrupt` with the line and
 /// column when it is not JSON or has a key twice, `out_of_range` for an integer beyond 64 bits,
-/// `resource_limit` when it exceeds a limit. A member that is
-/// `wanted` is left to who wants it, where that can be.
+/// `resource_limit` when it exceeds a limit. A member that is `wanted` is left to who wants it,
+/// where that can be.
 template <class Builder = detail::json_builder>
 result<node> parse_json(bytes_view text, const json_limits& limits = {},
                         detail::json_member* wanted = nullptr) {
