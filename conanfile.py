@@ -5,10 +5,13 @@ import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.files import copy, load
+from conan.tools.files import copy, load, save
 from conan.tools.layout import basic_layout
 
 required_conan_version = ">=2.0"
+
+# Included by the file that CMakeDeps writes: the target zarrpoint::compiled.
+COMPILED = "share/cmake/zarrpoint/zarrpoint-add-compiled.cmake"
 
 
 class ZarrpointConan(ConanFile):
@@ -18,7 +21,7 @@ class ZarrpointConan(ConanFile):
     topics = ("zarr", "tensor", "checkpoint", "serialization", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    exports_sources = "include/*", "LICENSE"
+    exports_sources = "include/*", "tools/cmake/zarrpoint-compiled.cmake", "LICENSE"
     exports = "include/zarrpoint/version.hpp"
     no_copy_source = True
 
@@ -41,13 +44,20 @@ class ZarrpointConan(ConanFile):
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
-        copy(self, "*.hpp", os.path.join(self.source_folder, "include"),
-             os.path.join(self.package_folder, "include"))  # fmt: skip
+        for pattern in ("*.hpp", "*.cpp"):  # the units of zarrpoint::compiled, built by its users
+            copy(self, pattern, os.path.join(self.source_folder, "include"),
+                 os.path.join(self.package_folder, "include"))  # fmt: skip
+        module = os.path.join(self.package_folder, COMPILED)
+        copy(self, "zarrpoint-compiled.cmake", os.path.join(self.source_folder, "tools", "cmake"),
+             os.path.dirname(module))  # fmt: skip
+        save(self, module, "include(${CMAKE_CURRENT_LIST_DIR}/zarrpoint-compiled.cmake)\n"
+             "zarrpoint_add_compiled(${CMAKE_CURRENT_LIST_DIR}/../../../include)\n")  # fmt: skip
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "zarrpoint")
         self.cpp_info.set_property("cmake_target_name", "zarrpoint::zarrpoint")
         self.cpp_info.set_property("pkg_config_name", "zarrpoint")
+        self.cpp_info.set_property("cmake_build_modules", [COMPILED])
         self.cpp_info.bindirs = []
         self.cpp_info.libdirs = []
         if self.settings.os in ("Linux", "FreeBSD"):

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/device_read.hpp>
 #include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/cuda.hpp>
 #include <zarrpoint/cuda/stream.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/cufile.hpp>

@@ -131,12 +131,13 @@ single_header() {
   preset single_header "zarr checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
 }
 consumers() { bash tests/consumers/run.sh; }
+cost() { need_packages libxtensor-dev && "$python" tests/tools/check_compile_cost.py build/cost; }
 size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 
-all="packages format layers docs dev readme compile_fail single_header consumers interop mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail cost single_header consumers interop mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
 
 run_steps() {

@@ -9,6 +9,8 @@ FOLDER gets zarrpoint.hpp, which holds all that needs nothing but nlohmann_json 
 it one file for each header that the umbrella leaves out since it needs more or is rarely wanted
 (zarrpoint_gzip.hpp, zarrpoint_safetensors.hpp ...); each includes zarrpoint.hpp.
 
+In each file the declarations come first, then, where ZARRPOINT_BODIES says so, the bodies.
+
 FORWARDING_FOLDER gets a header of each name <zarrpoint/...> that includes the file in which it now
 stands, so that the tests can be compiled against the files in FOLDER.
 """
@@ -26,6 +28,7 @@ LICENCE = (
     "// SPDX-License-Identifier: Apache-2.0\n"
 )
 
+BODY = "_impl.hpp"
 OWN = re.compile(r"#include <zarrpoint/([^>]+)>")
 FOREIGN = re.compile(r"#include <([^>]+)>")
 ANY_FOREIGN = re.compile(r"^\s*#\s*include\s*<(?!zarrpoint/)([^>]+)>", re.MULTILINE)
@@ -39,6 +42,8 @@ class Header:
         text = (BASE / name).read_text(encoding="utf-8")
         self.needs = set(ANY_FOREIGN.findall(text))
         self.own, self.foreign, body = [], [], []
+        text, *rest = text.split("\n#if ZARRPOINT_BODIES\n")
+        self.bodies = OWN.findall("".join(rest))
         at_top, depth = True, 0
         for line in text.split("\n"):
             depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
@@ -64,6 +69,24 @@ def in_order(headers, roots, seen):
     return found
 
 
+def with_bodies(headers, roots, seen):
+    """The headers that `roots` and the bodies of all these include, and those bodies."""
+    names, bodies = in_order(headers, roots, seen), []
+    for name in names:  # which grows
+        for body in headers[name].bodies:
+            if body.endswith(BODY) and body not in seen:
+                seen.add(body)
+                bodies.append(body)
+                names += in_order(headers, headers[body].own, seen)
+            else:  # templates for devices, which are declarations enough
+                names += in_order(headers, [body], seen)
+    return names, bodies
+
+
+def all_needs(headers, names):
+    return {need for name in names for need in headers[name].needs}
+
+
 def optional_layers(headers):
     return [whole for whole in OPTIONAL_LAYERS if whole in headers]
 
@@ -72,24 +95,30 @@ def bundle(headers):
     """Whoever includes a part of an opt-in layer gets all of it: one file a layer."""
     for whole in optional_layers(headers):
         folder = whole.removesuffix(".hpp") + "/"
+        beside = [to for to in headers[whole].own if not to.startswith(folder)]
         for name, header in headers.items():
             if not name.startswith(folder):
                 own = [whole if to.startswith(folder) else to for to in header.own]
                 header.own = list(dict.fromkeys(own))
-        headers[whole].own = sorted(name for name in headers if name.startswith(folder))
+        parts = [name for name in headers if name.startswith(folder) and not name.endswith(BODY)]
+        headers[whole].own = beside + sorted(parts)
 
 
 def optional_files(headers, included):
     """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each opt-in layer,
     for each header that no other of them includes, that several files need, or that needs another
     library."""
-    in_layer = {name for whole in optional_layers(headers) for name in headers[whole].own}
-    left = {name: [to for to in headers[name].own if to not in included]
-            for name in sorted(headers) if name not in included and name not in in_layer}  # fmt: skip
+    folders = tuple(whole.removesuffix(".hpp") + "/" for whole in optional_layers(headers))
+    in_layer = {name for name in headers if name.startswith(folders)}
+    left = {name: [to for part in (name, *headers[name].bodies) for to in headers[part].own
+                   if to not in included and to != name]
+            for name in sorted(headers)
+            if name not in included and name not in in_layer and not name.endswith(BODY)}  # fmt: skip
     includers = {name: [other for other in left if name in left[other]] for name in left}
     files = {}
     for name in left:
-        if name not in OPTIONAL_LAYERS and len(includers[name]) == 1 and all(map(STANDARD.fullmatch, headers[name].needs)):
+        if name not in OPTIONAL_LAYERS and len(includers[name]) == 1 and all(
+                map(STANDARD.fullmatch, all_needs(headers, [name, *headers[name].bodies]))):
             continue
         file = f"zarrpoint_{Path(name).stem}.hpp"
         if file in files:
@@ -98,8 +127,13 @@ def optional_files(headers, included):
     return files
 
 
-def file_text(headers, names, file, before):
-    """One file with the headers `names`; `before` are its includes of other such files."""
+def banners(headers, names):
+    return [f"// {'-' * (92 - len(name) - len('zarrpoint/'))} zarrpoint/{name}\n\n{headers[name].body}"
+            for name in names if headers[name].body]  # fmt: skip
+
+
+def file_text(headers, names, bodies, file, before):
+    """One file with the headers `names`, and `bodies`; `before` are its includes of other files."""
     numbers = re.findall(r"#define ZARRPOINT_VERSION_\w+ (\d+)", (BASE / "version.hpp").read_text())
     guard = "ZARRPOINT_SINGLE_" + Path(file).stem.upper() + "_HPP"
     foreign = sorted({name for header in names for name in headers[header].foreign})
@@ -109,10 +143,11 @@ def file_text(headers, names, file, before):
         f"#ifndef {guard}\n#define {guard}",
         "\n".join([f'#include "{name}"' for name in before] + [f"#include <{n}>" for n in foreign]),
     ]
-    for name in names:
-        if headers[name].body:
-            rule = "-" * (92 - len(name) - len("zarrpoint/"))
-            parts.append(f"// {rule} zarrpoint/{name}\n\n{headers[name].body}")
+    parts += banners(headers, names)
+    if bodies:
+        more = {name for header in bodies for name in headers[header].foreign} - set(foreign)
+        parts += ["#if ZARRPOINT_BODIES", *["\n".join(f"#include <{n}>" for n in sorted(more))] * bool(more)]
+        parts += [*banners(headers, bodies), "#endif  // ZARRPOINT_BODIES"]
     return "\n\n".join([*parts, f"#endif  // {guard}\n"])
 
 
@@ -121,23 +156,27 @@ def single_files():
     names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
     headers = {name: Header(name) for name in names}
     bundle(headers)
-    names = in_order(headers, [UMBRELLA], set())
+    names, bodies = with_bodies(headers, [UMBRELLA], set())
     # What a layer has beside the umbrella belongs to it, unless it needs another library, itself or
     # through what it includes.
-    known = {need for name in names for need in headers[name].needs}
-    beside = [name for name in headers if name.split("/")[0] in LAYERS and all(
-        need in known or STANDARD.fullmatch(need)
-        for part in in_order(headers, [name], set()) for need in headers[part].needs)]  # fmt: skip
-    names = in_order(headers, [UMBRELLA, *beside], set())
-    included = set(names)
-    files = {UMBRELLA: (file_text(headers, names, UMBRELLA, []), names)}
+    known = all_needs(headers, [*names, *bodies])
+    beside = []
+    for name in headers:
+        if name.split("/")[0] in LAYERS and not name.endswith(BODY):
+            needs = all_needs(headers, sum(with_bodies(headers, [name], set()), []))
+            if all(need in known or STANDARD.fullmatch(need) for need in needs):
+                beside.append(name)
+    names, bodies = with_bodies(headers, [UMBRELLA, *beside], set())
+    included = {*names, *bodies}
+    files = {UMBRELLA: (file_text(headers, names, bodies, UMBRELLA, []), [*names, *bodies])}
 
     roots = optional_files(headers, included)
     for file, root in roots.items():
         others = {other: name for name, other in roots.items() if other != root}
-        names = in_order(headers, [root], included | set(others))
-        before = {others[to] for name in names for to in headers[name].own if to in others}
-        files[file] = (file_text(headers, names, file, [UMBRELLA, *sorted(before)]), names)
+        names, bodies = with_bodies(headers, [root], included | set(others))
+        before = {others[to] for name in [*names, *bodies] for to in headers[name].own if to in others}
+        text = file_text(headers, names, bodies, file, [UMBRELLA, *sorted(before)])
+        files[file] = (text, [*names, *bodies])
     return files
 
 

@@ -13,3 +13,4 @@
 #include <zarrpoint/cuda/stream.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
 #include <zarrpoint/cuda/tensor_any.hpp>
+#include <zarrpoint/devices.hpp>

@@ -12,6 +12,7 @@
 #include <zarrpoint/checkpoint/load_all.hpp>
 #include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/core/complex.hpp>
 #include <zarrpoint/core/float_types.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
@@ -21,4 +22,5 @@
 #include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/version.hpp>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

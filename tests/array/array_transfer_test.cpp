@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/array_transfer.hpp>
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/byte_planes.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/shuffle_codec.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/array_cases.hpp"
 

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/compact.hpp>
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/shard_index.hpp>
+#include <zarrpoint/array/sharding_codec.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/array_cases.hpp"

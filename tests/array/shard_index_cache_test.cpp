@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>

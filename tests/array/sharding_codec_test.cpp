@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/sharding_codec.hpp>
+#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

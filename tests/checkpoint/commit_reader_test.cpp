@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/commit_reader.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
 
 #include <doctest/doctest.h>
 

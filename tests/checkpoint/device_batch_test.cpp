@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/device_batch.hpp>
 #include <zarrpoint/checkpoint/load_target.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/shuffle_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 

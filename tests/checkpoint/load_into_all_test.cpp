@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>

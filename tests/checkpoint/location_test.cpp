@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/temp_directory.hpp"

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/device_read_leaf.hpp>
 #include <zarrpoint/checkpoint/read_leaf.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/store/memory_store.hpp>

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/save_target.hpp>
+#include <zarrpoint/checkpoint/write_leaf.hpp>
 #include <zarrpoint/core/complex.hpp>
 #include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/handler/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -3,6 +3,9 @@
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/checkpoint/stage_leaves.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/memory/staging_ring.hpp>
+#include <zarrpoint/memory/stream_guard.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/executors.hpp"

@@ -3,6 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/stored_leaf.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <doctest/doctest.h>
 

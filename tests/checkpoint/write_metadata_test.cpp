@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/write_metadata.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json.hpp>
 
 #include <doctest/doctest.h>
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/save.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 #include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/json.hpp>
 

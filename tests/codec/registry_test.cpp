@@ -3,6 +3,7 @@
 #include <zarrpoint/codec/chain.hpp>
 #include <zarrpoint/codec/default_codecs.hpp>
 #include <zarrpoint/codec/registry.hpp>
+#include <zarrpoint/codec/table.hpp>
 
 #include "support/codec_conformance.hpp"
 #include "support/xor_codec.hpp"  // a user's codec: one file

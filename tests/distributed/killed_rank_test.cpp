@@ -6,6 +6,7 @@
 
 #include <zarrpoint/distributed/group_load.hpp>
 #include <zarrpoint/distributed/group_save.hpp>
+#include <zarrpoint/store/publish_directory.hpp>
 
 #include "../support/fork_world.hpp"
 #include "../support/temp_directory.hpp"

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/match_keys.hpp>
+#include <zarrpoint/distributed/state_diff.hpp>
 #include <zarrpoint/distributed/stored_metadata.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

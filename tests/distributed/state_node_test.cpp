@@ -3,6 +3,7 @@
 #include <zarrpoint/distributed/state_diff.hpp>
 #include <zarrpoint/distributed/state_node.hpp>
 #include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/exec/progress.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 
 #include <doctest/doctest.h>
 

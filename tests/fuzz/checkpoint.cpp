@@ -5,7 +5,11 @@
 // key, the key, two bytes (little-endian) for the length of the object, the object.
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/commit_document.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
 
 #include "fuzz.hpp"
 

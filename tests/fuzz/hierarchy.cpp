@@ -5,6 +5,7 @@
 // what lies behind it is reached.
 
 #include <zarrpoint/checkpoint/contents.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
 
 #include "fuzz.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/float_types.hpp>
 #include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/handler/device_leaf.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/registry.hpp>
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/interop/megatron_directory.hpp>
+#include <zarrpoint/interop/pickle_convert.hpp>
+#include <zarrpoint/interop/torch_writer.hpp>
 #include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json.hpp>

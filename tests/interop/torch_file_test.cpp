@@ -3,6 +3,7 @@
 #include <zarrpoint/core/float_types.hpp>
 #include <zarrpoint/interop/pickle_convert.hpp>
 #include <zarrpoint/interop/torch_file.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file_store.hpp>
 

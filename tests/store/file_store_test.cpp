@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/directory.hpp>
+#include <zarrpoint/store/file_options.hpp>
 #include <zarrpoint/store/file_store.hpp>
 
 #include "support/child_process.hpp"

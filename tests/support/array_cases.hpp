@@ -3,7 +3,10 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/raw_rows.hpp>
 #include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/devices.hpp>
 
 #include "support/fake_device_class.hpp"
 

@@ -4,8 +4,9 @@
 """Keeps the house in order: reads every header and fails on a breach of the layers.
 
 Checks: each header includes only what stands below it; no cycles; each third-party header in its
-one file; no heavy standard headers in core; no macro outside the list; header length; a test file
-for each header; `#pragma once`, the namespace and the licence lines.
+one file; no heavy standard headers in core; no macro outside the list; header length; a test for
+each header, of its name or one that includes it; `#pragma once`, the namespace and the licence
+lines. The bodies in `x_impl.hpp` come with one header, at its end, and with one unit of compiled/.
 
     check_layers.py [repository root]     prints one line per breach; exit status 1 if there is one
     check_layers.py --self-test           shows that each rule catches its breach
@@ -33,17 +34,21 @@ LAYERS["cuda"] = {"core", "memory", "exec", "codec", "handler"}
 LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
 UMBRELLA = "zarrpoint.hpp"  # includes only, of the layers up to checkpoint
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
+DOORS = {  # top-level headers -> what they include beside core and the folder of their name
+    "devices.hpp": {"handler", "checkpoint"},
+    "cuda.hpp": {"devices.hpp"},
+}
 
 # Third-party and system headers -> the files (or folders) that may include them.
 CONFINED = [
-    (r"nlohmann/.*", {"zarr/json.hpp"}),
+    (r"nlohmann/.*", {"zarr/json_impl.hpp"}),
     (r"zstd.*\.h", {"codec/zstd.hpp"}),
     (r"zlib\.h", {"codec/gzip.hpp", "store/zip_inflate.hpp"}),
     (r"bzlib\.h", {"codec/bz2.hpp"}),
     (r"lzma\.h", {"codec/lzma.hpp", "codec/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
-    (r"(sched|unistd)\.h", {"exec/executor.hpp", "store/", "cuda/numa.hpp"}),  # how many processors may run us
+    (r"(sched|unistd)\.h", {"exec/executor_impl.hpp", "store/", "cuda/numa.hpp"}),  # how many processors may run us
     (r"sys/syscall\.h", {"store/", "cuda/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
     (r"dlfcn\.h", {"cuda/current_device.hpp", "interop/cufile.hpp"}),
@@ -57,7 +62,7 @@ HEAVY_EXCEPTIONS = {("core/complex.hpp", "complex"), ("core/float_types.hpp", "f
 MACROS = {
     "ZARRPOINT_" + name
     for name in (
-        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS ASSERT TRY CHECK"
+        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS BODIES INLINE NO_KEY ASSERT TRY CHECK"
     ).split()
 }
 # Switches of third-party headers, defined and undefined around the include.
@@ -79,7 +84,11 @@ def check(root):
     """Returns (errors, warnings), each a sorted list of lines."""
     base = root / "include" / "zarrpoint"
     errors, warnings, graph = [], [], {}
+    tested = included_by_tests(root)
+    errors += bodies_errors(base)
     for path in sorted(base.rglob("*")):
+        if path.suffix == ".cpp" and path.parent == base / "compiled":
+            continue
         if path.suffix not in (".hpp", ".cuh"):
             if path.is_file():
                 errors.append(f"{path.relative_to(root)}: not a header")
@@ -93,13 +102,47 @@ def check(root):
             say(f"{lines} lines, more than {MAX_LINES}: split it by idea")
         elif lines > WARN_LINES:
             warnings.append(f"include/zarrpoint/{name}: {lines} lines: is it two ideas?")
-        if "/" in name:
+        if "/" in name and name not in tested and not name.endswith("_impl.hpp"):
             test = root / "tests" / (name[: -len(path.suffix)] + "_test.cpp")
             if not test.is_file():
                 say(f"no test file {test.relative_to(root)}")
     errors += [f"include cycle: {' -> '.join(cycle)}" for cycle in cycles(graph)]
     errors += licence_errors(root)
     return sorted(errors), sorted(warnings)
+
+
+def included_by_tests(root):
+    """The own headers that some test includes."""
+    found = set()
+    for path in (root / "tests").rglob("*_test.cpp"):
+        targets = (target for _, target in INCLUDE.findall(path.read_text(encoding="utf-8")))
+        found |= {to[len("zarrpoint/") :] for to in targets if to.startswith("zarrpoint/")}
+    return found
+
+
+def bodies_errors(base):
+    """Each x_impl.hpp is included by one header, behind all of its code, and by one unit of
+    compiled/; by no other file, so that a program has each body once."""
+    bodies = {p.relative_to(base).as_posix(): ([], []) for p in base.rglob("*_impl.hpp")}
+    errors = []
+    for path in sorted(base.rglob("*.[hc]pp")):
+        name = path.relative_to(base).as_posix()
+        code = COMMENT.sub("", path.read_text(encoding="utf-8"))
+        where = code.rfind("#if ZARRPOINT_BODIES")
+        if where >= 0 and not 0 <= code.find("<zarrpoint/core/config.hpp>") < where:
+            errors.append(f"include/zarrpoint/{name}: ZARRPOINT_BODIES without core/config.hpp")
+        for match in INCLUDE.finditer(code):
+            target = match[2][len("zarrpoint/") :]
+            if target not in bodies:
+                continue
+            bodies[target][path.suffix == ".cpp"].append(name)
+            if path.suffix == ".hpp" and not 0 <= where < match.start():
+                errors.append(f"include/zarrpoint/{name}: includes {target}, the bodies of another")
+    for target, (headers, units) in bodies.items():
+        if len(headers) != 1 or len(units) != 1:
+            errors.append(f"include/zarrpoint/{target}: these bodies come with {headers or 'no header'}"
+                          f" and {units or 'no unit'}, not with one of each")  # fmt: skip
+    return errors
 
 
 def check_header(name, text, say):
@@ -141,7 +184,7 @@ def check_own_include(name, layer, target, say):
     if name == UMBRELLA:
         allowed = LAYERS["checkpoint"] | {"checkpoint"}
     elif not layer:  # fwd.hpp, cuda.hpp
-        allowed = {"core", name[: -len(".hpp")]}
+        allowed = {"core", name[: -len(".hpp")]} | DOORS.get(name, set())
     else:
         allowed = LAYERS[layer]
     if target_layer not in allowed:
@@ -212,6 +255,13 @@ GOOD = {
     "tests/codec/zstd_test.cpp": HEAD.format(""),
     "include/zarrpoint/store/s.hpp": HEAD.format("") + "#include <zarrpoint/store/s_part.hpp>\n",
     "include/zarrpoint/store/s_part.hpp": HEAD.format("#include <zarrpoint/store/s.hpp>"),
+    "include/zarrpoint/core/config.hpp": HEAD.format("#define ZARRPOINT_BODIES 1"),
+    "tests/core/config_test.cpp": HEAD.format(""),
+    "include/zarrpoint/exec/e.hpp": HEAD.format("#include <zarrpoint/core/config.hpp>")
+    + "#if ZARRPOINT_BODIES\n#include <zarrpoint/exec/e_impl.hpp>\n#endif\n",
+    "include/zarrpoint/exec/e_impl.hpp": HEAD.format("#include <zarrpoint/exec/e.hpp>"),
+    "include/zarrpoint/compiled/all.cpp": HEAD.format("#include <zarrpoint/exec/e_impl.hpp>"),
+    "tests/exec/all_test.cpp": HEAD.format("#include <zarrpoint/exec/e.hpp>"),
     "tests/store/s_test.cpp": HEAD.format(""),
     "tests/store/s_part_test.cpp": HEAD.format(""),
 }
@@ -244,6 +294,10 @@ BREACHES = [
     ("no licence in a test", {"tests/core/c_test.cpp": "int x;\n"}, "no SPDX"),
     ("namespace", {"include/zarrpoint/core/a.hpp": "// SPDX-FileCopyrightText: x\n"
                    "// SPDX-License-Identifier: y\n#pragma once\nint x;\n"}, "outside namespace"),
+    ("bodies of no macro", breach("exec/b.hpp", "#if ZARRPOINT_BODIES\n#endif"), "without core/config"),
+    ("bodies of another", breach("exec/b.hpp", "#include <zarrpoint/core/config.hpp>\n#if ZARRPOINT_BODIES\n#endif\n"
+     "#include <zarrpoint/exec/e_impl.hpp>"), "not with one of each"),
+    ("bodies of no unit", {"include/zarrpoint/compiled/all.cpp": HEAD.format("")}, "no unit"),
     ("code in the umbrella", {"include/zarrpoint/zarrpoint.hpp": HEAD.format("")}, "includes only"),
 ]  # fmt: skip
 

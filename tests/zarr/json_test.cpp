@@ -98,7 +98,7 @@ std::string error_of(std::string_view text) { return json_input::error_of(parse(
 bool reads_fast(const std::string& text, const json_limits& limits = {}) {
   node fast;
   if (!detail::json_reader(text, limits).read(fast)) return false;
-  const auto slow = detail::parse_any_json<detail::json_builder>(text, limits);
+  const auto slow = detail::parse_any_json(text, limits);
   REQUIRE_MESSAGE(slow.has_value(), text);
   CHECK(dump_json(*slow) == dump_json(fast));  // which tells -0.0 from 0.0
   CHECK(*slow == fast);
@@ -290,8 +290,7 @@ TEST_CASE("the fast reader takes only what the other parser takes, and makes the
   CHECK(taken > 4000);
   json_limits limits;
   for (limits.max_nodes = 1; limits.max_nodes < 20; ++limits.max_nodes) {
-    CHECK(reads_fast(text, limits) ==
-          detail::parse_any_json<detail::json_builder>(text, limits).has_value());
+    CHECK(reads_fast(text, limits) == detail::parse_any_json(text, limits).has_value());
   }
   limits = {};
   for (limits.max_depth = 1; limits.max_depth < 5; ++limits.max_depth)

@@ -6,6 +6,7 @@
 // copies.
 
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/devices.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device_space.hpp>
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source_zarr.hpp"
 
+#include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/array/stored_node.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>

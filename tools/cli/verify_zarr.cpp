@@ -4,6 +4,8 @@
 // Every object of every array, chunk by chunk where something is wrong, so that each fault has a
 // name.
 
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/stored_node.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/zarr/json.hpp>
 

@@ -4,7 +4,12 @@
 
 // A Zarr array: the class, and what its members do.
 
-#include <zarrpoint/array/array_class.hpp>     // IWYU pragma: export
-#include <zarrpoint/array/array_open.hpp>      // IWYU pragma: export
-#include <zarrpoint/array/array_transfer.hpp>  // IWYU pragma: export
-#include <zarrpoint/array/array_view.hpp>      // IWYU pragma: export
+#include <zarrpoint/array/array_class.hpp>  // IWYU pragma: export
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>  // IWYU pragma: export
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/array_open_impl.hpp>
+#include <zarrpoint/array/array_transfer_impl.hpp>
+#include <zarrpoint/array/array_view_impl.hpp>
+#endif

@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_state.hpp>
-#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/context.hpp>
-#include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/options.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/blob.hpp>
 #include <zarrpoint/store/key.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +21,14 @@
 #include <vector>
 
 namespace zarrpoint::inline v0 {
+
+class array_layout;
+class chunk_digests;
+class element_source;
+struct array_metadata;
+namespace detail {
+struct array_state;
+}  // namespace detail
 
 /// An array's elements where they lie in its store, without a copy.
 struct mapped_view {
@@ -45,16 +49,11 @@ struct raw_run {
   std::vector<std::optional<std::uint32_t>> crc32c{};  ///< of each block, or none to compare with
 
   /// Whether block `i`, whose checksum is `found`, is what it should be. Errors: `corrupt`.
-  result<void> check(std::size_t i, std::uint32_t found) const {
-    if (crc32c[i] == found) return {};
-    return error{errc::corrupt, "stored block " + std::to_string(i) + " of " +
-                                    std::to_string(block_bytes) +
-                                    " bytes is not that of the digest"};
-  }
+  result<void> check(std::size_t i, std::uint32_t found) const;
 };
 
-/// A chunk or shard whose elements are runs of the array: for who moves them another way than
-/// through `read`.
+/// A chunk or shard whose elements are runs of the array: for callers that move them another way
+/// than through `read`.
 struct raw_object {
   std::string key;  ///< relative to the array
   std::shared_ptr<const blob> object{};
@@ -87,11 +86,7 @@ class array {
 
   /// The same array, whose reads compare what is stored with `digests` unless their options name
   /// others (see `read_options::expected`).
-  array expecting(std::shared_ptr<const chunk_digests> digests) const {
-    array out = *this;
-    out.expected_ = std::move(digests);
-    return out;
-  }
+  array expecting(std::shared_ptr<const chunk_digests> digests) const;
 
   /// Those digests; null when there are none.
   const chunk_digests* expected() const noexcept { return expected_.get(); }
@@ -143,13 +138,14 @@ class array {
  private:
   explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}
 
-  read_options with_digests(read_options options) const noexcept {
-    if (options.expected == nullptr) options.expected = expected_.get();
-    return options;
-  }
+  read_options with_digests(read_options options) const noexcept;
 
   std::shared_ptr<const detail::array_state> state_;
   std::shared_ptr<const chunk_digests> expected_;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/array_class_impl.hpp>
+#endif

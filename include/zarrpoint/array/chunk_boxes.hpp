@@ -3,13 +3,13 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -25,39 +25,14 @@ enum class chunk_level : std::uint8_t {
 ///     for (const box& part : chunk_boxes(a)) { tensor t = a.read(part).value(); ... }
 class chunk_boxes {
  public:
-  explicit chunk_boxes(const array& of, chunk_level level = chunk_level::stored)
-      : shape_(of.metadata().shape), edges_(of.metadata().edges) {
-    const chunk_grid& grid = of.layout().grid();
-    extents_ = level == chunk_level::inner ? grid.inner_shape : grid.object_shape;
-    for (std::size_t d = 0; d < shape_.rank(); ++d) {
-      index_t count = ceil_div(shape_[d], extents_[d]);
-      if (!edges_.empty()) count = shape_[d] == 0 ? 0 : edges_[d].find(shape_[d] - 1).index + 1;
-      counts_.push_back(count);
-      size_ = checked_mul(size_, static_cast<std::size_t>(count)).value_or(SIZE_MAX);
-    }
-  }
+  explicit chunk_boxes(const array& of, chunk_level level = chunk_level::stored);
 
   /// The number of chunks; SIZE_MAX when there are too many to count.
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
   /// Chunk `i < size()`.
-  box operator[](std::size_t i) const {
-    box out(dims(shape_.rank(), 0), dims(shape_.rank(), 0));
-    for (std::size_t d = shape_.rank(); d-- > 0;) {
-      const auto at = static_cast<index_t>(i % static_cast<std::size_t>(counts_[d]));
-      i /= static_cast<std::size_t>(counts_[d]);
-      index_t extent = extents_[d];
-      out.offset[d] = at * extent;
-      if (!edges_.empty()) {
-        const axis_edges::chunk chunk = edges_[d].at(at);
-        out.offset[d] = chunk.start;
-        extent = chunk.extent;
-      }
-      out.shape[d] = std::min(extent, shape_[d] - out.offset[d]);
-    }
-    return out;
-  }
+  box operator[](std::size_t i) const;
 
   class iterator {
    public:
@@ -70,15 +45,8 @@ class chunk_boxes {
     iterator() = default;
     iterator(const chunk_boxes& of, std::size_t at) : of_(&of), at_(at) {}
     box operator*() const { return (*of_)[at_]; }
-    iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator before = *this;
-      ++at_;
-      return before;
-    }
+    iterator& operator++();
+    iterator operator++(int);
     friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_; }
 
    private:
@@ -97,3 +65,7 @@ class chunk_boxes {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/chunk_boxes_impl.hpp>
+#endif

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -32,17 +33,10 @@ class chunk_digests {
   using map_type = std::map<std::string, object_digest, std::less<>>;
 
   /// The digest of `key`; null when it is not known.
-  const object_digest* find(std::string_view key) const {
-    const auto at = objects_.find(key);
-    return at == objects_.end() ? nullptr : &at->second;
-  }
-  void set(std::string key, object_digest digest) {
-    objects_.insert_or_assign(std::move(key), std::move(digest));
-  }
+  const object_digest* find(std::string_view key) const;
+  void set(std::string key, object_digest digest);
   /// Takes over those of `other`, in place of its own of the same keys.
-  void merge(const chunk_digests& other) {
-    for (const auto& [key, digest] : other.objects_) set(key, digest);
-  }
+  void merge(const chunk_digests& other);
   const map_type& objects() const noexcept { return objects_; }
   bool empty() const noexcept { return objects_.empty(); }
 
@@ -53,3 +47,7 @@ class chunk_digests {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/chunk_digests_impl.hpp>
+#endif

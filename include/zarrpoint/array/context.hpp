@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/registry.hpp>
+#include <zarrpoint/codec/table.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/memory/resource.hpp>
-#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/store/table.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +17,11 @@
 namespace zarrpoint::inline v0 {
 
 class scratch_pool;
+
+namespace detail {
+codec_table default_codec_table();
+store_table default_store_table();
+}  // namespace detail
 
 /// What a file may cost at most. The file decides nothing beyond these.
 struct limits {
@@ -37,8 +42,8 @@ struct limits {
 /// everything runs on the calling thread, with the default codecs.
 struct context {
   any_executor executor{};
-  codec_table codecs = default_codecs::table();
-  store_table stores = default_stores::table();  ///< what URLs and paths open
+  codec_table codecs = detail::default_codec_table();
+  store_table stores = detail::default_store_table();  ///< what URLs and paths open
   limits limit{};
   stop_token stop{};
   progress_callback progress{};
@@ -54,3 +59,7 @@ inline memory_resource& resource_of(const context& how) noexcept {
 }
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/context_impl.hpp>
+#endif

@@ -5,11 +5,13 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/byte_planes.hpp>
 #include <zarrpoint/array/flipped_order.hpp>
+#include <zarrpoint/array/layout.hpp>
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/array/shard_index_cache.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/device_delivery.hpp>
 #include <zarrpoint/memory/stream_guard.hpp>

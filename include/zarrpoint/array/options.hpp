@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/exec/progress.hpp>
 
@@ -11,6 +10,7 @@
 namespace zarrpoint::inline v0 {
 
 class shard_index_cache;
+class chunk_digests;
 
 /// What an absent chunk or inner chunk means to a reader.
 enum class missing_chunks : std::uint8_t {

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -20,63 +19,17 @@ class piece_grid {
   /// `part` has been checked against its array, and its bytes can be counted. `unit`: the extents
   /// of an inner chunk.
   static piece_grid make(const selection& part, const dims& unit, std::size_t element_size,
-                         std::size_t bytes) {
-    piece_grid out;
-    out.shape_ = out.lead_ = out.extent_ = part.shape;
-    out.counts_ = dims(part.rank(), 1);
-    std::size_t used = element_size;
-    for (const index_t extent : part.shape) {
-      if (extent == 0) {
-        out.size_ = 0;
-        return out;
-      }
-    }
-    for (std::size_t d = 0; d < part.rank(); ++d)
-      used *= static_cast<std::size_t>(std::min(unit_of(part, unit, d), part.shape[d]));
-    bool full = false;  // what stands for the axes inside is all of them
-    for (std::size_t d = part.rank(); d-- > 0;) {
-      const index_t one = unit_of(part, unit, d);
-      const index_t before = part.step[d] == 1 ? part.offset[d] % one : 0;
-      const index_t needed = ceil_div(before + part.shape[d], one);
-      const std::size_t room = full ? 1 : std::max<std::size_t>(bytes / used, 1);
-      const index_t taken =
-          static_cast<std::size_t>(needed) <= room ? needed : static_cast<index_t>(room);
-      if (taken == needed) {
-        used *= static_cast<std::size_t>(taken);  // at most what `room` allows
-        continue;                                 // one piece along this axis
-      }
-      full = true;
-      out.extent_[d] = taken * one;
-      out.lead_[d] = out.extent_[d] - (part.step[d] == 1 ? part.offset[d] % out.extent_[d] : 0);
-      if (out.lead_[d] < part.shape[d])
-        out.counts_[d] = 1 + ceil_div(part.shape[d] - out.lead_[d], out.extent_[d]);
-    }
-    for (const index_t count : out.counts_) out.size_ *= static_cast<std::size_t>(count);
-    return out;
-  }
+                         std::size_t bytes);
 
   std::size_t size() const noexcept { return size_; }
   /// No piece is larger along any axis.
   const dims& largest() const noexcept { return extent_; }
 
   /// Piece `i`, in row-major order, as a box of the selection.
-  box at(std::size_t i) const {
-    box out{dims(shape_.rank(), 0), shape_};
-    for (std::size_t d = shape_.rank(); d-- > 0;) {
-      const auto count = static_cast<std::size_t>(counts_[d]);
-      const auto k = static_cast<index_t>(i % count);
-      i /= count;
-      out.offset[d] = k == 0 ? 0 : lead_[d] + (k - 1) * extent_[d];
-      const index_t left = shape_[d] - out.offset[d];
-      out.shape[d] = std::min(k == 0 ? lead_[d] : extent_[d], left);
-    }
-    return out;
-  }
+  box at(std::size_t i) const;
 
  private:
-  static index_t unit_of(const selection& part, const dims& unit, std::size_t d) {
-    return std::max<index_t>(unit[d] / part.step[d], 1);
-  }
+  static index_t unit_of(const selection& part, const dims& unit, std::size_t d);
 
   dims shape_;
   dims lead_;    ///< extents of the first piece along each axis
@@ -86,14 +39,7 @@ class piece_grid {
 };
 
 /// The elements of a selection that a box of it holds.
-inline selection part_of(const selection& whole, const box& part) {
-  selection out(part);
-  for (std::size_t d = 0; d < part.rank(); ++d) {
-    out.step[d] = whole.step[d];
-    out.offset[d] = whole.offset[d] + part.offset[d] * whole.step[d];
-  }
-  return out;
-}
+selection part_of(const selection& whole, const box& part);
 
 /// `"chunk c/0/0 [0:5, 2:4]"`: where a piece of a selection of an array comes from.
 template <class Array>
@@ -118,3 +64,7 @@ std::string chunks_of_piece(const Array& of, const selection& whole, const box& 
 }
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/piece_grid_impl.hpp>
+#endif

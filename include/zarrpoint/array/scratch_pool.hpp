@@ -4,11 +4,11 @@
 
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/codec/workspace.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/memory/kept_objects.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -47,18 +47,9 @@ class scratch_pool {
   class lease {
    public:
     lease() = default;
-    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept)
-        : owner_(&owner), lent_(std::move(lent)), kept_(kept), warm_(lent_->held()) {}
+    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept);
     lease(lease&&) noexcept = default;
-    lease& operator=(lease&& other) noexcept {
-      give_back();
-      owner_ = other.owner_;
-      lent_ = std::move(other.lent_);
-      kept_ = other.kept_;
-      warm_ = other.warm_;
-      reserved_ = std::move(other.reserved_);
-      return *this;
-    }
+    lease& operator=(lease&& other) noexcept;
     ~lease() { give_back(); }
 
     /// Keeps a reservation until the workspace is given back: its memory is in use for as long.
@@ -68,10 +59,7 @@ class scratch_pool {
     codec_workspace* operator->() const noexcept { return lent_.get(); }
 
    private:
-    void give_back() noexcept {
-      if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_, warm_);
-      reserved_.release();
-    }
+    void give_back() noexcept;
     scratch_pool* owner_ = nullptr;
     std::unique_ptr<codec_workspace> lent_;
     text_account* kept_ = nullptr;
@@ -79,31 +67,11 @@ class scratch_pool {
     byte_limiter::reservation reserved_;
   };
 
-  explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource())
-      : budget_(limit.memory, upstream),
-        limiter_(std::max<std::size_t>(
-            std::min(limit.bytes_in_flight != 0 ? limit.bytes_in_flight : SIZE_MAX,
-                     limit.memory / 2),
-            1)),
-        warm_limit_(std::min(limiter_.limit(), limit.memory / 4)),
-        variable_limit_(
-            std::min<std::uint64_t>(limit.memory, codec_workspace::default_variable_limit)) {}
+  explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource());
 
   /// The workspace that was given back last, whose memory is warm; else a new one. The text of
   /// strings that is decoded with it counts for as long as the loan, or for as long as `kept`.
-  lease borrow(text_account* kept = nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        lease out(*this, std::move(idle_.back()), kept);
-        idle_.pop_back();
-        return out;
-      }
-      idle_.reserve(workspaces_ + 1);  // so that taking it back cannot fail
-      ++workspaces_;
-    }
-    return {*this, std::make_unique<codec_workspace>(resource_, variable_limit_, &budget_), kept};
-  }
+  lease borrow(text_account* kept = nullptr);
 
   /// What the workspaces take their memory from, within the budget.
   memory_resource& resource() noexcept { return resource_; }
@@ -119,48 +87,20 @@ class scratch_pool {
   class reclaiming_resource final : public memory_resource {
    public:
     explicit reclaiming_resource(scratch_pool& owner) noexcept : owner_(&owner) {}
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
-      void* memory = owner_->budget_.allocate(bytes, alignment);
-      if (memory == nullptr && owner_->drop_idle())
-        memory = owner_->budget_.allocate(bytes, alignment);
-      return memory;
-    }
-    void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
-      owner_->budget_.deallocate(memory, bytes, alignment);
-    }
+    [[nodiscard]] ZARRPOINT_NO_KEY void* allocate(std::size_t bytes,
+                                                  std::size_t alignment) noexcept override;
+    ZARRPOINT_NO_KEY void deallocate(void* memory, std::size_t bytes,
+                                     std::size_t alignment) noexcept override;
 
    private:
     scratch_pool* owner_;
   };
 
   /// False when there was none.
-  bool drop_idle() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return false;
-    for (const auto& one : idle_) warm_bytes_ -= one->held();
-    workspaces_ -= idle_.size();
-    idle_.clear();
-    return true;
-  }
+  bool drop_idle() noexcept;
 
   void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept,
-                 std::size_t warm) noexcept {
-    const std::size_t text = returned->take_charged_text();
-    if (kept != nullptr) {
-      kept->bytes_.fetch_add(text, std::memory_order_relaxed);
-    } else {
-      budget_.refund(text);
-    }
-    const std::size_t held = returned->held();
-    const std::lock_guard lock(mutex_);
-    warm_bytes_ -= warm;
-    if (held > warm_limit_ - warm_bytes_) {
-      --workspaces_;
-      return;
-    }
-    warm_bytes_ += held;
-    idle_.push_back(std::move(returned));
-  }
+                 std::size_t warm) noexcept;
 
   limited_resource budget_;
   reclaiming_resource resource_{*this};
@@ -176,10 +116,10 @@ class scratch_pool {
 
 /// `how`, with scratch memory that all operations it is passed to share: for whoever reads or
 /// writes many arrays. `limits::memory` and `limits::bytes_in_flight` then bound them together.
-inline context with_scratch(context how) {
-  if (how.scratch == nullptr)
-    how.scratch = std::make_shared<scratch_pool>(how.limit, resource_of(how));
-  return how;
-}
+context with_scratch(context how);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/scratch_pool_impl.hpp>
+#endif

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <string>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -32,12 +29,7 @@ struct shard_entry {
 
 /// Where an inner chunk of `size` bytes goes in a shard whose last one ends at `end`: small ones
 /// are not worth the gap (see `write_options::alignment`). Errors: `out_of_range`.
-inline result<std::uint64_t> shard_place(std::uint64_t end, std::uint64_t size,
-                                         std::uint32_t alignment) {
-  constexpr std::uint64_t worth_aligning = 4096;
-  if (alignment <= 1 || size < worth_aligning) return end;
-  return checked_round_up(end, std::uint64_t{alignment});
-}
+result<std::uint64_t> shard_place(std::uint64_t end, std::uint64_t size, std::uint32_t alignment);
 
 /// The index of a shard: one entry per inner chunk, in row-major order of the shard's grid.
 class shard_index {
@@ -45,25 +37,11 @@ class shard_index {
   shard_index() = default;
 
   /// `count` absent entries. Errors: `resource_limit`.
-  static result<shard_index> make(std::uint64_t count, memory_resource& from = default_resource()) {
-    ZARRPOINT_TRY(size, checked_mul<std::uint64_t>(count, sizeof(shard_entry)));
-    shard_index out;
-    ZARRPOINT_TRY(memory, buffer::allocate(size, from));
-    out.memory_ = std::move(memory);
-    std::fill_n(out.memory_.data(), size, std::byte{0xff});
-    return out;
-  }
+  static result<shard_index> make(std::uint64_t count, memory_resource& from = default_resource());
 
   std::size_t size() const noexcept { return memory_.size() / sizeof(shard_entry); }
-  shard_entry operator[](std::size_t i) const noexcept {
-    const std::byte* at = memory_.data() + i * sizeof(shard_entry);
-    shard_entry out;
-    std::memcpy(&out, at, sizeof out);
-    return out;
-  }
-  void set(std::size_t i, shard_entry entry) noexcept {
-    std::memcpy(memory_.data() + i * sizeof entry, &entry, sizeof entry);
-  }
+  shard_entry operator[](std::size_t i) const noexcept;
+  void set(std::size_t i, shard_entry entry) noexcept;
 
   /// The entries as the uint64 array of shape [count, 2] that the index codecs work on: pairs of
   /// offset and size in native byte order.
@@ -78,58 +56,14 @@ class shard_index {
 
  private:
   result<void> check_disjoint(memory_resource& scratch) const;
-  static error bad(std::size_t i, const std::string& what) {
-    return {errc::corrupt, "shard index: entry " + std::to_string(i) + " " + what};
-  }
-  static std::string range(const shard_entry& entry) {
-    return std::to_string(entry.size) + " bytes at " + std::to_string(entry.offset);
-  }
+  static error bad(std::size_t i, const std::string& what);
+  static std::string range(const shard_entry& entry);
 
   buffer memory_;
 };
 
-inline result<void> shard_index::check(std::uint64_t object_size, std::uint64_t index_offset,
-                                       std::uint64_t index_size, memory_resource& scratch) const {
-  std::uint64_t last_end = 0;
-  bool ascending = true;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const shard_entry entry = (*this)[i];
-    if (entry.absent()) continue;
-    if (entry.offset == shard_entry::absent_mark || entry.size == shard_entry::absent_mark)
-      return bad(i, "has only one of the two marks of an absent inner chunk");
-    std::uint64_t end = 0;
-    if (__builtin_add_overflow(entry.offset, entry.size, &end) || end > object_size)
-      return bad(i, "says " + range(entry) + ", past the end of the " +
-                        std::to_string(object_size) + " bytes of the shard");
-    if (entry.size != 0 && entry.offset < index_offset + index_size && index_offset < end)
-      return bad(i, "says " + range(entry) + ", inside the index");
-    ascending = ascending && entry.offset >= last_end;
-    last_end = end;
-  }
-  return ascending ? result<void>() : check_disjoint(scratch);
-}
-
-/// Inner chunks may lie in any order, so that they have to be sorted to be compared.
-inline result<void> shard_index::check_disjoint(memory_resource& scratch) const {
-  struct place {
-    std::uint64_t offset, end;
-    std::size_t slot;
-  };
-  ZARRPOINT_TRY(memory, buffer::allocate(size() * sizeof(place), scratch));
-  auto* const first = reinterpret_cast<place*>(memory.data());
-  place* last = first;
-  for (std::size_t i = 0; i < size(); ++i) {
-    const shard_entry entry = (*this)[i];
-    if (entry.absent() || entry.size == 0) continue;
-    ::new (static_cast<void*>(last++)) place{entry.offset, entry.offset + entry.size, i};
-  }
-  std::sort(first, last, [](const place& a, const place& b) { return a.offset < b.offset; });
-  for (const place* at = first; at != last && at + 1 != last; ++at) {
-    if (at[1].offset < at->end)
-      return bad(std::max(at->slot, at[1].slot),
-                 "overlaps entry " + std::to_string(std::min(at->slot, at[1].slot)));
-  }
-  return {};
-}
-
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/shard_index_impl.hpp>
+#endif

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <zarrpoint/array/shard_index.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/blob.hpp>
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <list>
@@ -21,10 +21,10 @@
 
 namespace zarrpoint::inline v0 {
 
-/// Open shards and their indexes, kept from one read to the next: for who reads arrays of one store
-/// part by part in one operation (`read_options::indexes`). A shard that is kept stays what it was
-/// when it was opened, so that nothing is read by the index of another one. What was used longest
-/// ago is dropped first. Thread-safe.
+/// Open shards and their indexes, kept from one read to the next: for callers that read arrays of
+/// one store part by part in one operation (`read_options::indexes`). A shard that is kept stays
+/// what it was when it was opened, so that nothing is read by the index of another one. What was
+/// used longest ago is dropped first. Thread-safe.
 class shard_index_cache {
  public:
   using index_pointer = std::shared_ptr<const shard_index>;
@@ -37,18 +37,15 @@ class shard_index_cache {
 
   /// `most`: the bytes that are kept, in memory of `default_resource()`. `most_open`: the objects
   /// that are, each of which may be a file descriptor.
-  explicit shard_index_cache(std::size_t most = std::size_t{16} << 20, std::size_t most_open = 64)
-      : most_(most), most_open_(most_open) {}
+  explicit shard_index_cache(std::size_t most = std::size_t{16} << 20, std::size_t most_open = 64);
   shard_index_cache(const shard_index_cache&) = delete;
   shard_index_cache& operator=(const shard_index_cache&) = delete;
 
   /// A cache for operations with so large a budget, of which it takes a small part.
-  static std::size_t share_of(std::size_t budget) noexcept {
-    return std::min(std::size_t{16} << 20, budget / 32);
-  }
+  static std::size_t share_of(std::size_t budget) noexcept;
 
   /// The shard `key`, which `open()` gives as `result<shard>` when it is not kept. While one thread
-  /// opens it, others that need it wait for what comes of that, be it a failure. What has no index
+  /// opens it, others that need it wait for the outcome, a failure included. What has no index
   /// is not kept.
   template <class Open>
   result<shard> get(std::string_view key, Open&& open) {
@@ -82,19 +79,10 @@ class shard_index_cache {
   }
 
   /// Forgets all shards: later calls open them again.
-  void clear() {
-    const std::lock_guard lock(mutex_);
-    opening_.clear();
-    by_key_.clear();
-    used_.clear();
-    bytes_ = 0;
-  }
+  void clear();
 
   /// What is kept, with some bytes for each index beside its own.
-  std::size_t bytes() const {
-    const std::lock_guard lock(mutex_);
-    return bytes_;
-  }
+  std::size_t bytes() const;
 
  private:
   struct entry {
@@ -110,28 +98,10 @@ class shard_index_cache {
   static constexpr std::size_t entry_bytes = 256;  ///< about what it takes without an index
 
   /// The same with a copy of the index, whose memory does not belong to the one who read it.
-  static result<shard> with_own_index(shard of) {
-    if (of.index == nullptr) return of;
-    ZARRPOINT_TRY(copy, shard_index::make(of.index->size()));
-    const bytes_view words = std::as_const(*of.index).words();
-    std::copy(words.begin(), words.end(), copy.words().begin());
-    of.index = std::make_shared<const shard_index>(std::move(copy));
-    return of;
-  }
+  static result<shard> with_own_index(shard of);
 
   /// Keeps to the bounds. The lock is held.
-  void keep(const std::string& key, const shard& made) {
-    const std::size_t bytes = entry_bytes + 2 * key.size() + made.index->words().size();
-    if (bytes > most_ || most_open_ == 0) return;
-    used_.push_front({key, bytes, made});
-    by_key_.emplace(used_.front().key, used_.begin());
-    bytes_ += bytes;
-    while (bytes_ > most_ || used_.size() > most_open_) {
-      bytes_ -= used_.back().bytes;
-      by_key_.erase(used_.back().key);
-      used_.pop_back();
-    }
-  }
+  void keep(const std::string& key, const shard& made);
 
   const std::size_t most_;
   const std::size_t most_open_;
@@ -144,3 +114,7 @@ class shard_index_cache {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/shard_index_cache_impl.hpp>
+#endif

@@ -3,16 +3,13 @@
 #pragma once
 
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/zarr/codec_specs.hpp>
-#include <zarrpoint/zarr/document.hpp>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -32,59 +29,25 @@ struct sharding_config {
   index_location location = index_location::end;
 
   /// Little-endian integers and their crc32c: what every reader understands.
-  static std::vector<codec_spec> default_index_codecs() {
-    return {{"bytes", node::object{{"endian", "little"}}}, {"crc32c"}};
-  }
+  static std::vector<codec_spec> default_index_codecs();
 
   /// Errors: `corrupt`, `unsupported`, naming the member.
-  static result<sharding_config> from_configuration(const node& configuration) {
-    const node::object* members = configuration.if_object();
-    if (members == nullptr)
-      return error{errc::corrupt, "sharding_indexed: configuration is missing"};
-    return parse(configuration, *members).at(name);
-  }
+  static result<sharding_config> from_configuration(const node& configuration);
 
   /// Errors: `invalid_argument` for an empty list of codecs.
-  result<node> configuration() const {
-    ZARRPOINT_TRY(inner, codec_specs_to_node(codecs));
-    ZARRPOINT_TRY(index, codec_specs_to_node(index_codecs));
-    return node(
-        node::object{{"chunk_shape", detail::extents_to_node(chunk_shape)},
-                     {"codecs", std::move(inner)},
-                     {"index_codecs", std::move(index)},
-                     {"index_location", location == index_location::end ? "end" : "start"}});
-  }
+  result<node> configuration() const;
 
   /// As an entry of `array_metadata::codecs`.
-  result<codec_spec> to_spec() const {
-    ZARRPOINT_TRY(members, configuration());
-    return codec_spec{std::string(name), std::move(members), true};
-  }
+  result<codec_spec> to_spec() const;
 
   friend bool operator==(const sharding_config&, const sharding_config&) = default;
 
  private:
-  static result<sharding_config> parse(const node& configuration, const node::object& members) {
-    ZARRPOINT_CHECK(
-        detail::only_members(members, {"chunk_shape", "codecs", "index_codecs", "index_location"}));
-    sharding_config out;
-    ZARRPOINT_TRY(shape_node, detail::required(configuration, "chunk_shape"));
-    ZARRPOINT_TRY(shape, detail::parse_extents(*shape_node).at("chunk_shape"));
-    out.chunk_shape = shape;
-    ZARRPOINT_TRY(codecs_node, detail::required(configuration, "codecs"));
-    ZARRPOINT_TRY(inner, parse_codec_specs(*codecs_node).at("codecs"));
-    out.codecs = std::move(inner);
-    ZARRPOINT_TRY(index_node, detail::required(configuration, "index_codecs"));
-    ZARRPOINT_TRY(index, parse_codec_specs(*index_node).at("index_codecs"));
-    out.index_codecs = std::move(index);
-    if (const node* at = configuration.find("index_location")) {
-      const std::string* text = at->if_string();
-      if (text == nullptr || (*text != "start" && *text != "end"))
-        return error{errc::corrupt, "index_location must be \"start\" or \"end\""};
-      out.location = *text == "end" ? index_location::end : index_location::start;
-    }
-    return out;
-  }
+  static result<sharding_config> parse(const node& configuration, const node::object& members);
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/sharding_impl.hpp>
+#endif

@@ -49,7 +49,7 @@ struct checkpoint_access {
     const checkpoint& from = in.from;
     return from.with_leaf("load", target.name, [&](const stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, from.open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, from.wanted_spec(source, leaf.name, in.options));
+      ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), in.options));
       mutable_tensor_view<Space> view;
       ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
       const bool casts = target.casts || in.options.cast;
@@ -64,9 +64,12 @@ struct checkpoint_access {
                                  const load_options& options, F&& f) {
     return from.with_leaf("load", name, [&](const stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, from.open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, from.wanted_spec(source, leaf.name, options));
+      ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), options));
       return f(leaf, source, wanted);
     });
+  }
+  static std::string_view kind_of(const stored_leaf& leaf) {
+    return checkpoint::kind_of_leaf(leaf);
   }
   template <class T, class Handler, class... More>
   static result<T> load(const checkpoint& from, const More&... more) {

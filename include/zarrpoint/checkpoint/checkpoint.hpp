@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/contents.hpp>
+#include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/read_leaf.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/diagnose.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 
 #include <memory>
 #include <optional>
@@ -27,8 +26,10 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 struct checkpoint_access;
+struct checkpoint_state;
 enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
 }  // namespace detail
+struct stored_leaf;
 
 /// What a checkpoint says about a leaf without reading its data.
 struct leaf_metadata {
@@ -49,64 +50,26 @@ class checkpoint {
  public:
   /// Opens the hierarchy at `where`: one metadata document is read if it is ours or consolidated,
   /// else the store is listed. Errors: see `read_contents`.
-  template <class = void>
-  static result<checkpoint> open(const location& where, const context& how = default_context()) {
-    ZARRPOINT_TRY(place, location_access::to_read(where, how.stores));
-    const auto opened = [&]() -> result<checkpoint> {
-      any_store store =
-          place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-      ZARRPOINT_TRY(contents, read_contents(store, how));
-      return checkpoint(std::make_shared<const state>(
-          state{std::move(store), with_scratch(how), std::move(contents), where.name()}));
-    };
-    return opened().at("open " + where.name());
-  }
+  static result<checkpoint> open(const location& where, const context& how = default_context());
 
   /// Identifies the save that made it; empty when others did.
-  const std::string& id() const noexcept { return state_->contents.id; }
+  const std::string& id() const noexcept;
   /// The root group's attributes, without our own.
-  const node& attributes() const noexcept { return state_->contents.attributes; }
+  const node& attributes() const noexcept;
   /// How it was opened.
-  const context& how() const noexcept { return state_->how; }
-  std::size_t size() const noexcept { return state_->contents.leaves.size(); }
-  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  const context& how() const noexcept;
+  std::size_t size() const noexcept;
+  bool contains(std::string_view name) const;
 
   /// The names of all leaves, sorted.
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    out.reserve(size());
-    for (const stored_leaf& leaf : state_->contents.leaves) out.push_back(leaf.name);
-    return out;
-  }
+  std::vector<std::string> names() const;
 
   /// The stored kind of a leaf, such as "array"; empty where others wrote it, or there is none.
-  std::string_view typestr(std::string_view name) const {
-    const stored_leaf* leaf = find(name);
-    return leaf != nullptr ? std::string_view(leaf->typestr) : std::string_view();
-  }
+  std::string_view typestr(std::string_view name) const;
 
   /// What is known of a leaf before its data are read. Errors: `not_found`, `corrupt`,
   /// `unsupported` naming the data type or codec.
-  template <class = void>
-  result<leaf_metadata> metadata(std::string_view name) const {
-    return with_leaf("metadata of", name, [&](const stored_leaf& leaf) -> result<leaf_metadata> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
-      leaf_metadata out{.name = leaf.name,
-                        .typestr = leaf.typestr,
-                        .spec = source.spec(),
-                        .chunk_shape = source.layout().chain().chunk_spec().shape,
-                        .shard_shape = source.metadata().chunk_shape,
-                        .codecs = source.metadata().codecs,
-                        .zarr_format = leaf.zarr_format};
-      ZARRPOINT_TRY(inner, inner_codecs(source.metadata()));
-      out.codecs = std::move(inner);
-      if (state_->contents.is_ours()) {
-        out.stored_bytes = 0;
-        for (const auto& [key, object] : leaf.objects.objects()) *out.stored_bytes += object.size;
-      }
-      return out;
-    });
-  }
+  result<leaf_metadata> metadata(std::string_view name) const;
 
   /// The leaf as a `T`, which owns its memory. Refused before a chunk is read: `dtype_mismatch`
   /// (unless a cast is allowed), `shape_mismatch`, `resource_limit`. Then `corrupt`, `not_found`,
@@ -154,7 +117,7 @@ class checkpoint {
   /// is destroyed.
   template <class T>
   pending<T> load_async(std::string_view name, const load_options& options = {}) const {
-    return run_async(state_->how.executor, [self = *this, name = std::string(name), options] {
+    return run_async(how().executor, [self = *this, name = std::string(name), options] {
       return self.template load<T>(name, options);
     });
   }
@@ -167,7 +130,7 @@ class checkpoint {
     return with_leaf("load", name, [&](const stored_leaf& leaf) -> result<value> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
-      return Registry::dispatch(leaf.typestr, wanted, [&](auto entry) -> result<value> {
+      return Registry::dispatch(kind_of_leaf(leaf), wanted, [&](auto entry) -> result<value> {
         using type = typename decltype(entry)::type;
         load_options by = options;
         if constexpr (detail::entry_traits<decltype(entry)>::casts) by.cast = true;
@@ -202,93 +165,47 @@ class checkpoint {
   /// `verify` is set, since that reads all of it. Errors: `dtype_mismatch`, and those of `load`.
   template <element T>
   result<mapped_tensor<T>> view(std::string_view name, bool verify = false) const {
-    return with_leaf("view", name, [&](const stored_leaf& leaf) -> result<mapped_tensor<T>> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_CHECK(check_type(source.spec().type, dtype_of<T>, {}));
-      read_options options = options_of({});
-      options.checksums = verify;
-      ZARRPOINT_TRY(mapped, source.view(options));
-      if (mapped) return mapped_tensor<T>(*std::move(mapped));
-      ZARRPOINT_TRY(owned, source.read(box::whole(source.spec().shape), options_of({})));
-      return mapped_tensor<T>(std::move(owned));
-    });
+    ZARRPOINT_TRY(found, view_or_copy(name, dtype_of<T>, verify));
+    if (found.mapped) return mapped_tensor<T>(*std::move(found.mapped));
+    return mapped_tensor<T>(std::move(found.owned));
   }
 
   /// The leaf's array, for reading boxes of it: as strict as `load`, so that each inner chunk that
   /// a box touches is read and verified as a whole.
-  template <class = void>
-  result<array> as_array(std::string_view name) const {
-    return with_leaf("open", name, [&](const stored_leaf& leaf) { return open_leaf(leaf); });
-  }
+  result<array> as_array(std::string_view name) const;
 
  private:
+  struct viewed {
+    std::optional<mapped_view> mapped;
+    tensor owned;
+  };
+  result<viewed> view_or_copy(std::string_view name, dtype type, bool verify) const;
   friend struct detail::checkpoint_access;
 
-  struct state {
-    any_store store;
-    context how;
-    checkpoint_contents contents;
-    std::string name;
-  };
+  using state = detail::checkpoint_state;
   explicit checkpoint(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
-  const stored_leaf* find(std::string_view name) const {
-    const auto& leaves = state_->contents.leaves;
-    const auto at = std::lower_bound(
-        leaves.begin(), leaves.end(), name,
-        [](const stored_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
-    return at != leaves.end() && at->name == name ? &*at : nullptr;
-  }
+  const stored_leaf* find(std::string_view name) const;
+
+  /// The leaf of that name, or the error of who asked for it.
+  result<const stored_leaf*> leaf_named(std::string_view action, std::string_view name) const;
+  /// `failure` with the place and the action.
+  error failed(std::string_view action, std::string_view name, error failure) const;
+  static const std::string& name_of(const stored_leaf& leaf);
+  static const std::string& kind_of_leaf(const stored_leaf& leaf);
 
   template <class F>
   auto with_leaf(std::string_view action, std::string_view name, F&& f) const
       -> std::invoke_result_t<F, const stored_leaf&> {
-    const stored_leaf* leaf = find(name);
-    const auto what = [&] { return std::string(action) + " " + detail::in_quotes(name); };
-    if (leaf == nullptr) {
-      std::string text = state_->name + " has no such leaf";
-      const auto& leaves = state_->contents.leaves;
-      for (std::size_t i = 0; i < leaves.size() && i < 8; ++i)
-        text += (i == 0 ? "; it has " : ", ") + detail::in_quotes(leaves[i].name);
-      if (leaves.size() > 8) text += " and " + std::to_string(leaves.size() - 8) + " more";
-      return error{errc::not_found, std::move(text)}.at(what());
-    }
-    auto out = std::forward<F>(f)(*leaf);
+    ZARRPOINT_TRY(found, leaf_named(action, name));
+    auto out = std::forward<F>(f)(*found);
     if (out) return out;
-    error failure = std::move(out).failure();
-    // Errors of an array begin with its place; a name could stand anywhere in a text.
-    if (!failure.message.starts_with("array ")) failure.at(state_->name);
-    return std::move(failure).at(what());
+    return failed(action, name, std::move(out).failure());
   }
 
-  template <class = void>
-  result<array> open_leaf(const stored_leaf& leaf) const {
-    const auto parsed = [&]() -> result<array_metadata> {
-      const node& document = leaf.document->content();
-      return leaf.zarr_format == 2 ? parse_array_v2(document, &leaf.attributes)
-                                   : parse_array_v3(document);
-    };
-    const auto made = [&](const store_key& key) -> result<array> {
-      result<array_metadata> metadata = parsed();
-      if (!metadata)
-        return std::move(metadata).failure().at("array " + state_->store.describe(key));
-      return array::from_metadata(state_->store, key, *std::move(metadata), state_->how);
-    };
-    ZARRPOINT_TRY(key, store_key::parse(leaf.name));
-    // What nobody shares is not kept.
-    ZARRPOINT_TRY(opened,
-                  leaf.document.use_count() > 1 ? leaf.document->array_at(key, made) : made(key));
-    if (!state_->contents.is_ours()) return std::move(opened);
-    return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
-  }
+  result<array> open_leaf(const stored_leaf& leaf) const;
 
-  read_options options_of(const load_options& options) const {
-    read_options out;
-    if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
-    out.checksums = options.verify;
-    out.cast = true;  // asked for only when it is allowed, or the types are the same
-    return out;
-  }
+  read_options options_of(const load_options& options) const;
 
   template <class T, class Handler>
   result<T> load_from(const stored_leaf& leaf, const array& source,
@@ -314,70 +231,30 @@ class checkpoint {
   template <class T, class Handler, class Space>
   result<T> make_for(const stored_leaf& leaf, const array& source, const load_options& options,
                      place<Space> where) const {
-    ZARRPOINT_TRY(wanted, wanted_spec(source, leaf.name, options));
+    ZARRPOINT_TRY(wanted, wanted_spec(source, name_of(leaf), options));
     constexpr dtype type = handler_dtype<Handler>();
     if constexpr (type.valid()) {
       ZARRPOINT_CHECK(check_type(wanted.type, type, options));
       wanted.type = type;
     }
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
-    if (where.resource == nullptr) where.resource = state_->how.resource;
+    if (where.resource == nullptr) where.resource = how().resource;
     ZARRPOINT_TRY(made, Handler::make(wanted, where));
     detail::mark_loaded<Handler>(made, false);
     return std::move(made);
   }
 
-  template <class = void>
-  static result<std::vector<codec_spec>> inner_codecs(const array_metadata& metadata) {
-    for (const codec_spec& codec : metadata.codecs) {
-      if (codec.name != sharding_config::name) continue;
-      ZARRPOINT_TRY(config, sharding_config::from_configuration(codec.configuration));
-      return std::move(config.codecs);
-    }
-    return metadata.codecs;
-  }
+  static result<std::vector<codec_spec>> inner_codecs(const array_metadata& metadata);
 
   /// The stored spec, but for the dtype and the shape that rules ask for.
   static result<tensor_spec> wanted_spec(const array& source, std::string_view name,
-                                         const load_options& options) {
-    tensor_spec spec = source.spec();
-    if (const dtype* cast = detail::last_set(options.rules, name, &load_rule::cast)) {
-      ZARRPOINT_CHECK(detail::check_cast(spec.type, *cast));
-      spec.type = *cast;
-    }
-    const dims* shape = detail::last_set(options.rules, name, &load_rule::shape);
-    if (shape == nullptr) return spec;
-    if (shape->rank() != spec.shape.rank())
-      return error{errc::shape_mismatch, "stored shape is " + to_string(spec.shape) +
-                                             ", the rule wants " + to_string(*shape)};
-    spec.shape = *shape;
-    return spec;
-  }
+                                         const load_options& options);
 
-  static result<void> check_type(dtype stored, dtype wanted, const load_options& options) {
-    if (stored == wanted) return {};
-    if (options.cast) return detail::check_cast(stored, wanted);
-    return error{errc::dtype_mismatch, "stored dtype is " + std::string(to_string(stored)) +
-                                           ", wanted " + std::string(to_string(wanted)) +
-                                           "; load_options::cast converts"};
-  }
+  static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
 
-  result<void> check_budget(const tensor_spec& spec) const {
-    ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-    if (bytes > state_->how.limit.memory)
-      return error{errc::resource_limit, to_string(spec) + " has " + std::to_string(bytes) +
-                                             " bytes, more than limits::memory of " +
-                                             std::to_string(state_->how.limit.memory)};
-    return {};
-  }
+  result<void> check_budget(const tensor_spec& spec) const;
 
-  template <class = void>
-  result<tensor> read_bytes(const array& source, const load_options& options) const {
-    if (source.spec().type != dtype_kind::uint8 || source.spec().shape.rank() != 1)
-      return error{errc::dtype_mismatch,
-                   "stored as " + to_string(source.spec()) + ", wanted bytes (uint8 of rank 1)"};
-    return source.read(box::whole(source.spec().shape), options_of(options));
-  }
+  result<tensor> read_bytes(const array& source, const load_options& options) const;
 
   static bytes_view bytes_of(const tensor& from) {
     return {from.view().data, static_cast<std::size_t>(element_count(from.shape()).value_or(0))};
@@ -387,9 +264,10 @@ class checkpoint {
 };
 
 /// Opens a checkpoint; see `checkpoint::open`.
-template <class = void>
-result<checkpoint> open(const location& where, const context& how = default_context()) {
-  return checkpoint::open(where, how);
-}
+result<checkpoint> open(const location& where, const context& how = default_context());
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/checkpoint_impl.hpp>
+#endif

@@ -4,16 +4,13 @@
 
 #include <zarrpoint/checkpoint/commit_document.hpp>
 #include <zarrpoint/checkpoint/stored_leaf.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/zarr/json_reader.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0::detail {
@@ -23,8 +20,7 @@ namespace zarrpoint::inline v0::detail {
 /// white space, a broken seal, an error) it leaves to `parse_commit_document`.
 class commit_reader final : public json_member {
  public:
-  explicit commit_reader(int zarr_format)
-      : json_member(std::span(path).last(zarr_format == 2 ? 1 : 2)), zarr_format_(zarr_format) {}
+  explicit commit_reader(int zarr_format);
 
   // Of what was `found`:
   std::string id;
@@ -45,81 +41,23 @@ class commit_reader final : public json_member {
 
   static_assert(commit_document::current_format == 1, "read() says so, too");
 
-  bool read(json_reader& from) override {
-    id.clear();
-    leaves.clear();
-    documents_.clear();
-    const std::string_view text = from.rest();
-    std::string writer;
-    // The document, its leaves, one of them, its objects, one of them.
-    if (!from.descend(levels) || !from.take_text(R"({"format":1,"writer":)") ||
-        !from.read_string(writer) || !from.take_text(R"(,"id":)") || !from.read_string(id) ||
-        !from.take_text(R"(,"leaves":[)") || !read_leaves(from))
-      return false;
-    const std::string_view sealed = text.substr(0, text.size() - from.rest().size());
-    std::string seal;
-    append_hex(seal, crc32c(as_bytes("}"), crc32c(as_bytes(sealed))));
-    from.ascend(levels);
-    documents_.clear();  // their text is not ours
-    // The document, its format, writer, id, leaves and seal.
-    return from.take_text(R"(,"crc32c":")") && from.take_text(seal) && from.take_text("\"}") &&
-           from.count_values(6);
-  }
+  ZARRPOINT_NO_KEY bool read(json_reader& from) override;
 
-  bool read_leaves(json_reader& from) {
-    if (from.take_text("]")) return true;
-    do {
-      if (!read_leaf(from)) return false;
-    } while (from.take_text(","));
-    return from.take_text("]");
-  }
+  bool read_leaves(json_reader& from);
 
-  bool read_leaf(json_reader& from) {
-    stored_leaf& leaf = leaves.emplace_back();
-    leaf.zarr_format = zarr_format_;
-    return from.take_text(R"({"name":)") && from.read_string(leaf.name) &&
-           from.take_text(R"(,"typestr":)") && from.read_string(leaf.typestr) &&
-           from.take_text(R"(,"metadata":)") && read_document(from, leaf) &&
-           from.take_text(R"(,"objects":{)") && read_objects(from, leaf) && from.take_text("}") &&
-           from.count_values(4);
-  }
+  bool read_leaf(json_reader& from);
 
   /// An object ends where it ends: text that begins with the whole of one holds the same.
-  bool read_document(json_reader& from, stored_leaf& leaf) {
-    for (const known_document& one : documents_) {
-      if (!from.take_text(one.text)) continue;
-      leaf.document = one.document;
-      return from.count_values(one.values);
-    }
-    const std::string_view text = from.rest();
-    const std::size_t before = from.values_left();
-    node content;
-    if (!from.read_value(content) || content.if_object() == nullptr) return false;
-    const std::string_view own = text.substr(0, text.size() - from.rest().size());
-    if (dump_json(content) != own) return false;  // not as it is sealed
-    leaf.document = std::make_shared<const stored_document>(std::move(content));
-    if (documents_.size() < most_documents)
-      documents_.push_back({own, before - from.values_left(), leaf.document});
-    return true;
-  }
+  bool read_document(json_reader& from, stored_leaf& leaf);
 
-  bool read_objects(json_reader& from, stored_leaf& leaf) {
-    if (from.take_text("}")) return true;
-    do {
-      std::string key, hex;
-      object_digest object;
-      if (!from.read_string(key) || !from.take_text(R"(:{"size":)") ||
-          !from.read_uint64(object.size) || !from.take_text(R"(,"crc32c":)") ||
-          !from.read_string(hex) || !from.take_text("}") || !from.count_values(3) ||
-          !parse_digests(hex, object) || leaf.objects.find(key) != nullptr)
-        return false;
-      leaf.objects.set(std::move(key), std::move(object));
-    } while (from.take_text(","));
-    return from.take_text("}");
-  }
+  bool read_objects(json_reader& from, stored_leaf& leaf);
 
   const int zarr_format_;
   std::vector<known_document> documents_;
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/commit_reader_impl.hpp>
+#endif

@@ -12,6 +12,7 @@
 #include <zarrpoint/zarr/json.hpp>
 #include <zarrpoint/zarr/metadata_v2.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/node_name.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -3,17 +3,14 @@
 #pragma once
 
 #include <zarrpoint/array/context.hpp>
-#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/core/config.hpp>
 
 namespace zarrpoint::inline v0 {
 
-/// What `save` and `open` use when the caller says nothing: a thread for each core, started at the
-/// first use and joined at exit, the default codecs and limits. Pass a `context{}` of your own for
-/// the inline executor: then no thread is ever started.
-inline const context& default_context() {
-  static thread_pool pool;
-  static const context how{.executor = pool.executor()};
-  return how;
-}
+const context& default_context();
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/default_context_impl.hpp>
+#endif

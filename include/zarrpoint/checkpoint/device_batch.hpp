@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/batch_request.hpp>
-#include <zarrpoint/checkpoint/read_leaf.hpp>
+#include <zarrpoint/checkpoint/device_read_leaf.hpp>
+#include <zarrpoint/checkpoint/load_batch.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/device_buffer.hpp>
 #include <zarrpoint/memory/staging_ring.hpp>
@@ -283,5 +285,10 @@ class device_batch {
   std::atomic<std::size_t> left_{0};  ///< units not begun yet
   unsigned workers_ = 0;
 };
+
+template <class Space>
+result<void> load_device_batch(const batch_request& in) {
+  return device_batch<Space>(in).run();
+}
 
 }  // namespace zarrpoint::inline v0::detail

@@ -4,8 +4,10 @@
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_target.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
+#include <zarrpoint/memory/device_space.hpp>
 
 #include <map>
 #include <string>
@@ -83,29 +85,30 @@ class all_loader {
   result<void> begin(const std::string& name, std::size_t i) {
     return checkpoint_access::with_array(
         from_, name, options_, [&](const auto& leaf, const array& source, const tensor_spec& spec) {
-          return Registry::dispatch(leaf.typestr, spec, [&](auto entry) -> result<void> {
-            using type = typename decltype(entry)::type;
-            using handler = typename decltype(entry)::handler;
-            load_options by = options_;
-            if constexpr (entry_traits<decltype(entry)>::casts) by.cast = true;
-            if constexpr (blob_handler<handler, type>) {
-              ZARRPOINT_TRY(made,
-                            (checkpoint_access::load<type, handler>(from_, leaf, source, by)));
-              values_[i].template emplace<type>(std::move(made));
-            } else if constexpr (handler::space::host_accessible) {
-              ZARRPOINT_TRY(made,
-                            (checkpoint_access::load<type, handler>(
-                                from_, leaf, source, by, place_in<typename handler::space>())));
-              values_[i].template emplace<type>(std::move(made));
-            } else {
-              ZARRPOINT_TRY(made,
-                            (checkpoint_access::make<type, handler>(
-                                from_, leaf, source, by, place_in<typename handler::space>())));
-              type& kept = values_[i].template emplace<type>(std::move(made));
-              later_[i] = {name, &target_functions<type, handler>::table, &kept, by.cast};
-            }
-            return {};
-          });
+          return Registry::dispatch(
+              checkpoint_access::kind_of(leaf), spec, [&](auto entry) -> result<void> {
+                using type = typename decltype(entry)::type;
+                using handler = typename decltype(entry)::handler;
+                load_options by = options_;
+                if constexpr (entry_traits<decltype(entry)>::casts) by.cast = true;
+                if constexpr (blob_handler<handler, type>) {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::load<type, handler>(from_, leaf, source, by)));
+                  values_[i].template emplace<type>(std::move(made));
+                } else if constexpr (handler::space::host_accessible) {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::load<type, handler>(
+                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  values_[i].template emplace<type>(std::move(made));
+                } else {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::make<type, handler>(
+                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  type& kept = values_[i].template emplace<type>(std::move(made));
+                  later_[i] = {name, &target_functions<type, handler>::table, &kept, by.cast};
+                }
+                return {};
+              });
         });
   }
 

@@ -3,16 +3,19 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/batch_request.hpp>
-#include <zarrpoint/checkpoint/device_batch.hpp>
 #include <zarrpoint/checkpoint/read_leaf.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
 #include <span>
-#include <vector>
 
 // Many leaves into as many targets at a time.
 
 namespace zarrpoint::inline v0::detail {
+
+/// Devices: defined in checkpoint/device_batch.hpp.
+template <class Space>
+result<void> load_device_batch(const batch_request& in);
 
 /// Loads into targets of one memory space; those that got their elements are marked as loaded.
 /// Errors: the first by the order of the targets, of those that a device is given together.
@@ -33,29 +36,18 @@ result<void> load_batch(const batch_request& in) {
         },
         {.stop = how.stop});
   } else {
-    return device_batch<Space>(in).run();
+    return load_device_batch<Space>(in);
   }
 }
 
 /// Loads into all targets: those of one memory space after those of another, in the order in which
 /// the first of each stands.
-template <class = void>
 result<void> load_targets(const checkpoint& from, std::span<const bound_target* const> targets,
-                          const load_options& options) {
-  for (const bound_target* one : targets) one->mark(false);
-  std::vector<const bound_target*> left(targets.begin(), targets.end());
-  std::vector<const bound_target*> together;
-  while (!left.empty()) {
-    const auto load = left.front()->table->load;
-    together.clear();
-    std::erase_if(left, [&](const bound_target* one) {
-      if (one->table->load != load) return false;
-      together.push_back(one);
-      return true;
-    });
-    ZARRPOINT_CHECK(load({from, options, together}));
-  }
-  return {};
-}
+                          const load_options& options);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/device_batch.hpp>
+#include <zarrpoint/checkpoint/load_batch_impl.hpp>
+#endif

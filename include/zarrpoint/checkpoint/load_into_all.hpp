@@ -4,10 +4,10 @@
 
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load_target.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <initializer_list>
 #include <span>
-#include <vector>
 
 namespace zarrpoint::inline v0 {
 
@@ -19,21 +19,15 @@ namespace zarrpoint::inline v0 {
 /// Errors: those of `checkpoint::load_into`, of a leaf. Targets that can be told (see
 /// handler/concepts.hpp) then know whether they hold what was stored; the contents of the others
 /// are unspecified.
-template <class = void>
 result<void> load_into_all(const checkpoint& from, std::span<const load_target> targets,
-                           const load_options& options = {}) {
-  std::vector<const detail::bound_target*> bound;
-  bound.reserve(targets.size());
-  for (const load_target& one : targets) bound.push_back(&one.bound());
-  return detail::load_targets(from, bound, options);
-}
+                           const load_options& options = {});
 
 /// The same with the targets in braces: `load_into_all(opened, {{"w", w}, {"b", b}})`.
-template <class = void>
 result<void> load_into_all(const checkpoint& from, std::initializer_list<load_target> targets,
-                           const load_options& options = {}) {
-  return load_into_all(from, std::span<const load_target>(targets.begin(), targets.size()),
-                       options);
-}
+                           const load_options& options = {});
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/load_into_all_impl.hpp>
+#endif

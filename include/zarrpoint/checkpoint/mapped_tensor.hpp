@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/memory/tensor.hpp>

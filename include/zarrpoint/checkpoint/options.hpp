@@ -4,6 +4,7 @@
 
 #include <zarrpoint/checkpoint/glob.hpp>
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -19,27 +20,15 @@ namespace zarrpoint::inline v0 {
 
 /// A chain of codecs for numbers, as `leaf_rule::codecs` takes it. `raw` stores the elements as
 /// they lie in memory, so that a tensor can be mapped.
-inline std::vector<codec_spec> raw_codecs() {
-  return {{"bytes", node::object{{"endian", "little"}}}};
-}
+std::vector<codec_spec> raw_codecs();
 
 /// Little-endian elements, zstd at `level` (-131072 to 22), and a crc32c of what it made.
-inline std::vector<codec_spec> zstd_codecs(int level = 1) {
-  return {{"bytes", node::object{{"endian", "little"}}},
-          {"zstd", node::object{{"level", level}, {"checksum", false}}},
-          {"crc32c", node()}};
-}
+std::vector<codec_spec> zstd_codecs(int level = 1);
 
 /// Little-endian elements, their bytes sorted by blosc and compressed with zstd at `level` (0 to
 /// 9), and a crc32c of what it made: for weights, and for numbers in general. Level 1 is made for
 /// weights, whose random bits it leaves alone.
-inline std::vector<codec_spec> blosc_codecs(int level = 1) {
-  return {{"bytes", node::object{{"endian", "little"}}},
-          {"blosc",
-           node::object{
-               {"cname", "zstd"}, {"clevel", level}, {"shuffle", "shuffle"}, {"blocksize", 0}}},
-          {"crc32c", node()}};
-}
+std::vector<codec_spec> blosc_codecs(int level = 1);
 
 /// How the leaves whose names match are stored. What is not set falls to an earlier rule that
 /// matches, and then to the default; of several rules that set the same thing, the last one wins.
@@ -110,3 +99,7 @@ const T* last_set(const std::vector<Rule>& rules, std::string_view name,
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/options_impl.hpp>
+#endif

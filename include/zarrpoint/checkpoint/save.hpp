@@ -2,31 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/commit_document.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/checkpoint/names.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/checkpoint/plan_layout.hpp>
-#include <zarrpoint/checkpoint/stage_leaves.hpp>
-#include <zarrpoint/checkpoint/write_metadata.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/pending.hpp>
-#include <zarrpoint/handler/blob.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/store/posix.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -55,249 +41,6 @@ struct save_report {
   double pin_seconds = 0;
 };
 
-namespace detail {
-
-/// Leaves, and what was staged of them (by index; may be empty).
-struct leaf_set {
-  std::span<const leaf> leaves;
-  std::span<const staged_leaf> early{};
-};
-
-/// A leaf with all that is decided before its data are touched.
-struct planned_leaf {
-  const leaf* value;
-  const staged_leaf* early;  ///< null: it is read where it lives, when its turn comes
-  array_metadata metadata;
-  std::uint64_t bytes = 0;
-};
-
-struct leaves_plan {
-  std::vector<planned_leaf> leaves;
-  std::set<std::string> groups;
-  std::vector<std::string> warnings;
-  std::uint64_t bytes = 0;
-};
-
-inline double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Describe and plan: what every leaf becomes, without touching an element.
-template <class = void>
-result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
-  leaves_plan plan;
-  std::vector<std::string_view> names;
-  for (const leaf& value : set.leaves) names.emplace_back(value.name());
-  ZARRPOINT_TRY(groups, groups_of(names));
-  plan.groups = std::move(groups);
-  ZARRPOINT_CHECK(check_attributes(options.attributes));
-  plan.leaves.reserve(set.leaves.size());
-  for (std::size_t i = 0; i < set.leaves.size(); ++i) {
-    const leaf& value = set.leaves[i];
-    const staged_leaf* const early =
-        i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
-    const auto planned = [&]() -> result<planned_layout> {
-      // The tensor of one that was staged early may be another by now, or be gone.
-      ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
-      if (const dtype* cast = last_set(options.rules, value.name(), &leaf_rule::cast)) {
-        ZARRPOINT_CHECK(check_cast(stored.type, *cast));
-        stored.type = *cast;
-      }
-      return plan_layout(value.name(), stored, options);
-    };
-    ZARRPOINT_TRY(layout, planned().at("save " + in_quotes(value.name())));
-    for (std::string& warning : layout.warnings)
-      plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
-    ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
-    plan.bytes += bytes;
-    plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
-  }
-  return plan;
-}
-
-/// Encode and write the elements of a leaf from where they are.
-template <class = void>
-result<void> write_elements(const array& target, const planned_leaf& planned,
-                            const write_options& options, pin_times& pinned) {
-  const box all = box::whole(target.spec().shape);
-  const leaf& value = *planned.value;
-  if (value.host_accessible()) {
-    ZARRPOINT_TRY(elements, value.view());
-    return target.write(all, elements, options);
-  }
-  if (planned.early != nullptr && planned.early->in_host)
-    return target.write(all, planned.early->in_host->view, options);
-  std::unique_ptr<element_source> own;
-  element_source* source = planned.early != nullptr ? planned.early->on_device.get() : nullptr;
-  if (source == nullptr) {
-    ZARRPOINT_TRY(made, value.source(source_options_of(*options.how)));
-    own = std::move(made);
-    source = own.get();
-  }
-  pinned.note(*source);
-  ZARRPOINT_CHECK(target.write(all, *source, options));
-  pinned.note(*source);
-  return {};
-}
-
-/// Encode and write one leaf.
-template <class = void>
-result<leaf_record> write_leaf(const any_store& store, const planned_leaf& planned,
-                               const write_options& options, pin_times& pinned) {
-  const context& how = *options.how;
-  const leaf& value = *planned.value;
-  leaf_record record;
-  record.name = value.name();
-  record.typestr = value.typestr();
-  ZARRPOINT_TRY(document, array_document(planned.metadata));
-  record.metadata = document;
-  ZARRPOINT_TRY(key, store_key::parse(value.name()));
-  ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
-  ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
-  write_options with_digests = options;
-  with_digests.collected = &record.objects;
-  ZARRPOINT_CHECK(write_elements(target, planned, with_digests, pinned));
-  return record;
-}
-
-/// Everything but the commit: arrays, groups, and the root's document last.
-template <class = void>
-result<save_report> write_checkpoint(const any_store& store, const leaves_plan& plan,
-                                     const save_options& options, const context& given) {
-  const context how = with_scratch(given);
-  commit_document document{.id = random_id(), .leaves{}};
-  document.leaves.resize(plan.leaves.size());
-  save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
-  report.leaves.resize(plan.leaves.size());
-  progress_meter meter(how.progress, "save", plan.bytes);
-  pin_times pinned;
-  const write_options options_of_write{
-      .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
-
-  ZARRPOINT_CHECK(parallel_for(
-      how.executor, plan.leaves.size(),
-      [&](std::size_t i) -> result<void> {
-        const planned_leaf& planned = plan.leaves[i];
-        const auto start = std::chrono::steady_clock::now();
-        auto written = write_leaf(store, planned, options_of_write, pinned);
-        if (!written)
-          return std::move(written).failure().at("save " + in_quotes(planned.value->name()));
-        document.leaves[i] = *std::move(written);
-        leaf_report& leaf = report.leaves[i];
-        leaf.name = planned.value->name();
-        leaf.stored = planned.metadata.spec();
-        leaf.bytes = planned.bytes;
-        for (const auto& [key, object] : document.leaves[i].objects.objects())
-          leaf.stored_bytes += object.size;
-        leaf.seconds = seconds_since(start);
-        return {};
-      },
-      {.stop = how.stop}));
-
-  for (const leaf_report& leaf : report.leaves) {
-    report.bytes += leaf.bytes;
-    report.stored_bytes += leaf.stored_bytes;
-  }
-  report.pin_seconds = pinned.seconds();
-  const bool all_core =
-      std::all_of(plan.leaves.begin(), plan.leaves.end(),
-                  [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
-  ZARRPOINT_TRY(
-      as_asked,
-      put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes}, all_core));
-  if (!as_asked)
-    report.warnings.emplace_back(
-        "metadata were not consolidated: they exceed limits::metadata_bytes");
-  return report;
-}
-
-/// Whether a root document holds a commit document of ours, be it one that `open` would refuse.
-template <class = void>
-bool holds_commit(bytes_view document, std::size_t max_bytes) {
-  const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
-  if (!parsed) return false;
-  const node* attributes = parsed->find("attributes");
-  const node* member = (attributes ? attributes : &*parsed)->find(commit_document::member_name);
-  return member != nullptr && member->if_object() != nullptr;
-}
-
-/// Refuses a target that is there and is no checkpoint of ours, or must not be replaced.
-template <class = void>
-result<void> check_target(const stored_place& target, const location& where,
-                          const save_options& options, const limits& limit) {
-  const auto there = [&](std::string_view what) {
-    return error{errc::already_exists, where.name() + " " + std::string(what)};
-  };
-  for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
-    ZARRPOINT_TRY(key, target.key.child(name));
-    ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
-    if (!document) continue;
-    if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    if (holds_commit(*document, limit.metadata_bytes)) return {};
-    return there("holds " + std::string(name) +
-                 ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
-  }
-  if (!target.key.is_root()) {
-    // A store may answer for a directory with an error of its own; then it lists something.
-    auto object = target.store.open(target.key);
-    if (object && *object != nullptr)
-      return there("is a file, not a checkpoint; it was left alone");
-  }
-  if (!target.store.can_list()) return {};
-  ZARRPOINT_TRY(children, target.store.list(target.key));
-  if (children.empty()) return {};
-  return there("is not empty and holds no checkpoint; it was left alone");
-}
-
-/// All of a save but the staging of what must be staged early.
-template <class = void>
-result<save_report> save_set(const location& where, const leaf_set& leaves,
-                             const save_options& options, const context& how) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto run = [&]() -> result<save_report> {
-    ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
-    ZARRPOINT_TRY(target, location_access::to_write(where, options.sync, how.stores));
-    ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
-    if (target.store.can_publish()) {
-      ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
-                                                            .sync = options.sync}));
-      ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
-      ZARRPOINT_CHECK(staged->commit());
-      return std::move(report);
-    }
-    // Without atomic publication: an old commit document must not vouch for new data.
-    any_store beneath =
-        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
-    ZARRPOINT_CHECK(erase_root_document(beneath));
-    return write_checkpoint(beneath, plan, options, how);
-  };
-  auto report = run();
-  if (!report) return std::move(report).failure().at("save " + where.name());
-  report->seconds = report->blocked_seconds = seconds_since(start);
-  return report;
-}
-
-/// The part of `save_async` that runs in the background.
-template <class = void>
-struct async_save {
-  context how;  // the first: its scratch memory outlives what was staged in it
-  location where;
-  std::vector<leaf> leaves;
-  save_options options;
-  staged_leaves early;
-  double blocked_seconds = 0;
-
-  result<save_report> operator()() {
-    ZARRPOINT_TRY(report, save_set(where, {leaves, early.leaves}, options, how));
-    report.blocked_seconds = blocked_seconds;
-    report.pin_seconds += early.pin_seconds;
-    report.warnings.insert(report.warnings.end(), early.warnings.begin(), early.warnings.end());
-    return std::move(report);
-  }
-};
-
-}  // namespace detail
-
 /// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
 /// is what it was before, whatever fails. Names may be nested with '/'; a leaf is borrowed, kept or
 /// copied as `leaf` says.
@@ -306,34 +49,21 @@ struct async_save {
 /// sense, `already_exists`, `unsupported` for a cast that has no meaning, `resource_limit`,
 /// `cancelled`, `io` (disk full, permission), `outcome_unknown` when only the very last sync
 /// failed.
-template <class = void>
 result<save_report> save(const location& where, std::span<const leaf> leaves,
-                         const save_options& options = {}, const context& how = default_context()) {
-  return detail::save_set(where, {leaves}, options, how);
-}
+                         const save_options& options = {}, const context& how = default_context());
 
 /// The same with the leaves in braces: `save("model.zarr", {{"w", w}, {"step", 1200}})`.
-template <class = void>
 result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
-                         const save_options& options = {}, const context& how = default_context()) {
-  return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
-}
+                         const save_options& options = {}, const context& how = default_context());
 
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
 /// there; what lives on a device is copied before this returns, to the host or, with
 /// `save_options::device_copy`, on the device. Destroying the result waits for it.
-template <class = void>
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
-                                const context& how = default_context()) {
-  const auto start = std::chrono::steady_clock::now();
-  // What is staged now must outlive this call, so that the scratch pool goes with it.
-  context shared = with_scratch(how);
-  auto early = detail::stage_leaves(leaves, options, shared);
-  if (!early) return pending<save_report>(std::move(early).failure());
-  const double blocked = detail::seconds_since(start);
-  return run_async(shared.executor,
-                   detail::async_save<>{shared, std::move(where), std::move(leaves),
-                                        std::move(options), *std::move(early), blocked});
-}
+                                const context& how = default_context());
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/save_impl.hpp>
+#endif

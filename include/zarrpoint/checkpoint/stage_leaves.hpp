@@ -6,6 +6,7 @@
 #include <zarrpoint/array/read_ahead.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -25,26 +26,14 @@
 namespace zarrpoint::inline v0::detail {
 
 /// How a leaf on a device is read by an operation with this context, which has scratch memory.
-inline source_options source_options_of(const context& how, bool copy = false) {
-  return {how.scratch->kept(), how.scratch->resource(), how.limit.memory, copy};
-}
+source_options source_options_of(const context& how, bool copy = false);
 
 /// How long an operation pinned memory, by the lanes of its sources. Thread-safe.
 class pin_times {
  public:
   /// To be told of a source when it is made and when it has been read.
-  void note(const element_source& of) {
-    const double now = of.pin_seconds();
-    const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = lanes_.try_emplace(of.lane(), times{now, now});
-    if (!is_new) at->second.last = std::max(at->second.last, now);
-  }
-  double seconds() const {
-    const std::lock_guard lock(mutex_);
-    double out = 0;
-    for (const auto& [lane, time] : lanes_) out += time.last - time.first;
-    return out;
-  }
+  void note(const element_source& of);
+  double seconds() const;
 
  private:
   struct times {
@@ -228,6 +217,7 @@ class leaf_stager final : private read_ahead::parts {
   }
   result<std::unique_ptr<source_part>> begin_joint(joint_leaves& of, bool wait) {
     std::vector<element_source*> sources;
+    sources.reserve(of.leaves.size());
     for (const std::size_t leaf : of.leaves) sources.push_back(leaves_to_copy_[leaf].source.get());
     joint_read all{sources, of.views};
     auto begun = sources.front()->begin_joint(all, wait);
@@ -272,41 +262,11 @@ class leaf_stager final : private read_ahead::parts {
 /// Copies what the host cannot read where it is: to the host, or with `save_options::device_copy`
 /// on the device where there is room. When it returns the caller may do with his tensors what he
 /// likes. Errors: those of the spaces and of the handlers, `resource_limit`, each naming the leaf.
-template <class = void>
 result<staged_leaves> stage_leaves(std::span<const leaf> leaves, const save_options& options,
-                                   const context& how) {
-  staged_leaves out;
-  out.leaves.resize(leaves.size());
-  leaf_stager<> stager(leaves, how);
-  pin_times pinned;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].host_accessible()) continue;
-    const auto stage = [&]() -> result<void> {
-      ZARRPOINT_CHECK(leaves[i].spec());
-      if (options.device_copy) {
-        auto copied = leaves[i].source(source_options_of(how, true));
-        if (copied) {
-          out.leaves[i].on_device = *std::move(copied);
-          return {};
-        }
-        if (copied.failure().code != errc::resource_limit) return std::move(copied).failure();
-        out.warnings.push_back(in_quotes(leaves[i].name()) +
-                               ": not copied on the device: " + copied.failure().message);
-      }
-      ZARRPOINT_TRY(source, leaves[i].source(source_options_of(how)));
-      pinned.note(*source);
-      return stager.add(i, std::move(source), out.leaves[i]);
-    };
-    ZARRPOINT_CHECK(stage().at("save " + in_quotes(leaves[i].name())));
-  }
-  ZARRPOINT_CHECK(stager.run());
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (element_source* const copy = out.leaves[i].on_device.get(); copy != nullptr)
-      ZARRPOINT_CHECK(copy->settle().at("save " + in_quotes(leaves[i].name())));
-  }
-  stager.note(pinned);
-  out.pin_seconds = pinned.seconds();
-  return out;
-}
+                                   const context& how);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/stage_leaves_impl.hpp>
+#endif

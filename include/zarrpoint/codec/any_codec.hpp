@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -72,7 +73,7 @@ struct erased_bytes_codec : erased_codec {
 };
 
 /// Asked for an optional part that the codec does not have: the chain looks first.
-inline error no_such_part() { return {errc::unsupported, "the codec has no such operation"}; }
+error no_such_part();
 
 /// What the three models below have in common.
 template <class C, class Base>
@@ -259,21 +260,12 @@ class any_codec {
   codec_spec spec() const { return {std::string(name()), self_->configuration(), true}; }
 
   /// The codec bound to the spec that it will encode, or why that makes no sense.
-  result<any_codec> resolve(const tensor_spec& decoded) const {
-    ZARRPOINT_TRY(bound, self_->resolve(decoded));
-    return any_codec(std::move(bound));
-  }
+  result<any_codec> resolve(const tensor_spec& decoded) const;
 
   // For codec_chain: the codec as what it is, or null.
-  const detail::erased_array_codec* if_array_to_array() const {
-    return as<detail::erased_array_codec>(codec_kind::array_to_array);
-  }
-  const detail::erased_array_bytes_codec* if_array_to_bytes() const {
-    return as<detail::erased_array_bytes_codec>(codec_kind::array_to_bytes);
-  }
-  const detail::erased_bytes_codec* if_bytes_to_bytes() const {
-    return as<detail::erased_bytes_codec>(codec_kind::bytes_to_bytes);
-  }
+  const detail::erased_array_codec* if_array_to_array() const;
+  const detail::erased_array_bytes_codec* if_array_to_bytes() const;
+  const detail::erased_bytes_codec* if_bytes_to_bytes() const;
 
  private:
   explicit any_codec(std::shared_ptr<const detail::erased_codec> self) : self_(std::move(self)) {}
@@ -287,3 +279,7 @@ class any_codec {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/any_codec_impl.hpp>
+#endif

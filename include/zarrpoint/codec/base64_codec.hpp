@@ -3,12 +3,10 @@
 #pragma once
 
 #include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/core/base64.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace zarrpoint::inline v0 {
@@ -18,35 +16,17 @@ struct base64_codec {
   static constexpr std::string_view name = "numcodecs.base64";
   static constexpr bool fixed_size = true;
 
-  static result<base64_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-    static_cast<void>(reader);
-    return base64_codec{};
-  }
+  static result<base64_codec> from_configuration(const node& configuration);
   node configuration() const { return node::object{}; }
 
-  std::uint64_t encoded_bound(std::uint64_t decoded) const {
-    return decoded > UINT64_MAX / 2 ? UINT64_MAX : base64_size(decoded);
-  }
-  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const {
-    const std::size_t size = base64_size(from.size());
-    if (to.size() < size) return error{errc::out_of_range, "the output does not fit"};
-    base64_encode(from, reinterpret_cast<char*>(to.data()));
-    return size;
-  }
-  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const {
-    const std::optional<std::size_t> size = base64_decoded_size(as_text(from));
-    if (!size) return error{errc::corrupt, "text that is not base64"};
-    if (*size > to.size())
-      return error{errc::out_of_range, std::to_string(*size) + " bytes where " +
-                                           std::to_string(to.size()) + " are expected"};
-    if (!base64_decode(as_text(from), to.data()))
-      return error{errc::corrupt, "text that is not base64"};
-    return *size;
-  }
-  std::optional<std::uint64_t> decoded_size(bytes_view stored) const {
-    return base64_decoded_size(as_text(stored));
-  }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const;
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/base64_codec_impl.hpp>
+#endif

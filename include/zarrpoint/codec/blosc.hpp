@@ -5,13 +5,10 @@
 #include <zarrpoint/codec/blosc_decode.hpp>
 #include <zarrpoint/codec/blosc_encode.hpp>
 #include <zarrpoint/codec/blosc_plane.hpp>
-#include <zarrpoint/codec/blosclz.hpp>
-#include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/lz4_block.hpp>
-#include <zarrpoint/codec/snappy.hpp>
 #include <zarrpoint/codec/zstd.hpp>
-#include <zarrpoint/codec/zstd_literals.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
 
 #include <array>
 #include <cstdint>
@@ -44,33 +41,13 @@ struct blosc_streams {
   }
 
   static result<std::size_t> decode(blosc_format format, bytes_view from, mutable_bytes to,
-                                    codec_workspace& scratch) {
-    switch (format) {
-      case blosc_format::blosclz: return blosclz_decode(from, to);
-      case blosc_format::lz4: return lz4_decode(from, to);
-      case blosc_format::snappy: return snappy_decode(from, to);
-      case blosc_format::zstd:
-        if (decode_zstd_literals(from, to, scratch)) return to.size();
-        return zstd_codec{}.decode(from, to, scratch);
-      case blosc_format::zlib: break;
-    }
-    return no_zlib();
-  }
+                                    codec_workspace& scratch);
 
   static result<std::size_t> encode(const blosc_options& how, bytes_view from, mutable_bytes to,
-                                    codec_workspace& scratch) {
-    if (how.format == blosc_format::lz4) return lz4_encode(from, to, scratch);
-    if (how.format == blosc_format::zlib) return no_zlib();
-    if (how.shuffle != 0) return encode_plane(from, to, how.level, scratch);
-    return zstd_codec{.level = how.level}.encode(from, to, scratch);
-  }
+                                    codec_workspace& scratch);
 
  private:
-  static error no_zlib() {
-    return {errc::unsupported,
-            "zlib inside (include <zarrpoint/codec/blosc_zlib.hpp> and use "
-            "default_codecs::with<blosc_zlib_codec>)"};
-  }
+  static error no_zlib();
 };
 
 /// What `blosc_codec` and `blosc_zlib_codec` have in common.
@@ -209,3 +186,7 @@ struct blosc_base {
 struct blosc_codec : detail::blosc_base<blosc_codec, detail::blosc_streams> {};
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/blosc_impl.hpp>
+#endif

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zarrpoint/codec/checksums.hpp>
-#include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -110,11 +110,7 @@ struct fletcher32_codec : detail::checksum_codec<fletcher32_codec> {
   static constexpr std::string_view name = "numcodecs.fletcher32";
   static constexpr checksum_location location = checksum_location::end;
 
-  static result<fletcher32_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-    static_cast<void>(reader);
-    return fletcher32_codec{};
-  }
+  static result<fletcher32_codec> from_configuration(const node& configuration);
   node configuration() const { return node::object{}; }
   static std::uint32_t sum(bytes_view data) { return fletcher32(data); }
 };
@@ -127,20 +123,13 @@ struct jenkins_lookup3_codec : detail::checksum_codec<jenkins_lookup3_codec> {
 
   std::uint32_t initial = 0;
 
-  static result<jenkins_lookup3_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"initval", "prefix"}));
-    ZARRPOINT_TRY(initial, reader.integer("initval", 0, UINT32_MAX));
-    const node* const prefix = reader.find("prefix");
-    if (prefix != nullptr && !prefix->is_null())
-      return error{errc::unsupported, "a \"prefix\" other than null"};
-    jenkins_lookup3_codec out;
-    if (initial) out.initial = static_cast<std::uint32_t>(*initial);
-    return out;
-  }
-  node configuration() const {
-    return node::object{{"initval", static_cast<std::int64_t>(initial)}, {"prefix", node()}};
-  }
+  static result<jenkins_lookup3_codec> from_configuration(const node& configuration);
+  node configuration() const;
   std::uint32_t sum(bytes_view data) const { return jenkins_lookup3(data, initial); }
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/checksum_codecs_impl.hpp>
+#endif

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,42 +19,19 @@ struct crc32c_codec {
   static constexpr bool fixed_size = true;
   static constexpr std::size_t trailer = sizeof(std::uint32_t);
 
-  static result<crc32c_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-    static_cast<void>(reader);
-    return crc32c_codec{};
-  }
+  static result<crc32c_codec> from_configuration(const node& configuration);
   node configuration() const { return {}; }
 
-  std::uint64_t encoded_bound(std::uint64_t decoded) const {
-    return decoded > UINT64_MAX - trailer ? UINT64_MAX : decoded + trailer;
-  }
-  result<std::size_t> encode_in_place(mutable_bytes buffer, std::size_t used) const {
-    if (buffer.size() - used < trailer)
-      return error{errc::out_of_range, "no room for the checksum"};
-    store_le<std::uint32_t>(buffer.data() + used, crc32c(buffer.first(used)));
-    return used + trailer;
-  }
-  result<bytes_view> decode_in_place(bytes_view stored) const {
-    if (stored.size() < trailer)
-      return error{errc::corrupt,
-                   std::to_string(stored.size()) + " bytes are too few for a checksum"};
-    const bytes_view body = stored.first(stored.size() - trailer);
-    const auto expected = load_le<std::uint32_t>(stored.data() + body.size());
-    const std::uint32_t actual = crc32c(body);
-    if (actual != expected)
-      return error{errc::corrupt, "checksum mismatch: stored " + hex(expected) + ", computed " +
-                                      hex(actual) + " over " + std::to_string(body.size()) +
-                                      " bytes"};
-    return body;
-  }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const;
+  result<std::size_t> encode_in_place(mutable_bytes buffer, std::size_t used) const;
+  result<bytes_view> decode_in_place(bytes_view stored) const;
 
  private:
-  static std::string hex(std::uint32_t value) {
-    std::string text = "0x";
-    for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
-    return text;
-  }
+  static std::string hex(std::uint32_t value);
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/crc32c_codec_impl.hpp>
+#endif

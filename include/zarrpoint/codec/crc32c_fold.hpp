@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/crc32c_table.hpp>
+#include <zarrpoint/core/bytes.hpp>
 
 #include <array>
 #include <cstddef>

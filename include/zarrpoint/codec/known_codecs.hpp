@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -66,23 +68,10 @@ inline constexpr codec_refusal refused_codecs[] = {
 
 /// What to do about the codec `name`, as a bracket that follows it in an error; empty for one that
 /// nothing is known of.
-template <class = void>
-std::string about_codec(std::string_view name) {
-  if (name.starts_with("numcodecs.")) name.remove_prefix(10);
-  for (const codec_note& one : opt_in_codecs) {
-    if (name != one.name) continue;
-    std::string out = " (include <zarrpoint/";
-    out.append(one.header).append("> and use ");
-    if (one.codecs.empty()) return out + "numcodecs_codecs)";
-    return out.append("default_codecs::with<").append(one.codecs) + ">)";
-  }
-  for (const codec_refusal& one : refused_codecs) {
-    const bool is_prefix =
-        one.name.ends_with('.') || one.name.ends_with('_') || one.name.ends_with(':');
-    if (is_prefix ? name.starts_with(one.name) : name == one.name)
-      return std::string(" (not in this library: ").append(one.reason) + ")";
-  }
-  return {};
-}
+std::string about_codec(std::string_view name);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/known_codecs_impl.hpp>
+#endif

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 namespace zarrpoint::inline v0::detail {
 
@@ -15,21 +14,12 @@ namespace zarrpoint::inline v0::detail {
 struct library_memory {
   static constexpr std::size_t header = 64;
 
-  static void* allocate(void* resource, std::size_t bytes) {
-    if (bytes > SIZE_MAX - header) return nullptr;
-    const std::size_t whole = bytes + header;
-    void* const memory = static_cast<memory_resource*>(resource)->allocate(whole, header);
-    if (memory == nullptr) return nullptr;
-    std::memcpy(memory, &whole, sizeof whole);
-    return static_cast<std::byte*>(memory) + header;
-  }
-  static void deallocate(void* resource, void* address) {
-    if (address == nullptr) return;
-    std::byte* const memory = static_cast<std::byte*>(address) - header;
-    std::size_t whole = 0;
-    std::memcpy(&whole, memory, sizeof whole);
-    static_cast<memory_resource*>(resource)->deallocate(memory, whole, header);
-  }
+  static void* allocate(void* resource, std::size_t bytes);
+  static void deallocate(void* resource, void* address);
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/library_memory_impl.hpp>
+#endif

@@ -4,8 +4,8 @@
 
 #include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/object_rows.hpp>
+#include <zarrpoint/core/config.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,82 +20,24 @@ class msgpack_reader {
   template <class Codec>
   msgpack_reader(bytes_view from, const Codec&) : from_(from) {}
 
-  result<void> begin_list(index_t size) {
-    ZARRPOINT_TRY(mark, take(1));
-    std::uint64_t found = mark & 15;
-    if (mark == 0xdc || mark == 0xdd) {
-      ZARRPOINT_TRY(length, take(mark == 0xdc ? 2 : 4));
-      found = length;
-    } else if (mark >> 4 != 9) {
-      return other(mark, "a list");
-    }
-    if (found == static_cast<std::uint64_t>(size)) return {};
-    return error{errc::corrupt, "a list of " + std::to_string(found) + " items where " +
-                                    std::to_string(size) + " are expected"};
-  }
+  result<void> begin_list(index_t size);
   result<void> next(index_t) { return {}; }
   result<void> end_list() { return {}; }
 
-  result<void> text(std::string& into) {
-    ZARRPOINT_TRY(mark, take(1));
-    std::uint64_t size = 0;
-    if (mark >> 5 == 5) {
-      size = mark & 31;
-    } else if (mark >= 0xd9 && mark <= 0xdb) {
-      ZARRPOINT_TRY(length, take(std::size_t{1} << (mark - 0xd9)));
-      size = length;
-    } else if (mark != 0xc0 && mark != 0) {
-      return other(mark, "a string");
-    }
-    if (size > from_.size()) return cut_short();
-    into.assign(as_text(from_.first(static_cast<std::size_t>(size))));
-    from_ = from_.subspan(static_cast<std::size_t>(size));
-    return {};
-  }
+  result<void> text(std::string& into);
 
-  result<std::uint64_t> number() {
-    ZARRPOINT_TRY(mark, take(1));
-    if (mark < 0x80) return std::uint64_t{mark};
-    if (mark >= 0xcc && mark <= 0xcf) return take(std::size_t{1} << (mark - 0xcc));
-    return other(mark, "a number");
-  }
+  result<std::uint64_t> number();
 
-  result<void> finish() const {
-    if (from_.empty()) return {};
-    return error{errc::corrupt, std::to_string(from_.size()) + " bytes after the list"};
-  }
+  result<void> finish() const;
 
  private:
   static error cut_short() { return {errc::corrupt, "cut short"}; }
 
   /// A big-endian number of `size` bytes.
-  result<std::uint64_t> take(std::size_t size) {
-    if (from_.size() < size) return cut_short();
-    std::uint64_t out = 0;
-    for (const std::byte one : from_.first(size))
-      out = out << 8 | std::to_integer<std::uint64_t>(one);
-    from_ = from_.subspan(size);
-    return out;
-  }
+  result<std::uint64_t> take(std::size_t size);
 
   /// Something that has a meaning in MessagePack, but not here.
-  static error other(std::uint64_t mark, std::string_view expected) {
-    struct range {
-      unsigned last;
-      const char* name;
-    };
-    constexpr range ranges[] = {
-        {0x7f, "a number"}, {0x8f, "a map"},        {0x9f, "a list"},
-        {0xbf, "a string"}, {0xc0, "null"},         {0xc1, "an unused mark"},
-        {0xc3, "a bool"},   {0xc6, "bytes"},        {0xc9, "an extension"},
-        {0xd3, "a number"}, {0xd8, "an extension"}, {0xdb, "a string"},
-        {0xdd, "a list"},   {0xdf, "a map"},        {0xff, "a number"}};
-    const auto* const found = std::find_if(std::begin(ranges), std::end(ranges),
-                                           [&](const range& one) { return mark <= one.last; });
-    const bool is_structure = expected != "a string" || mark == 0xc1;
-    return {is_structure ? errc::corrupt : errc::unsupported,
-            std::string(found->name).append(" where ").append(expected) + " is expected"};
-  }
+  static error other(std::uint64_t mark, std::string_view expected);
 
   bytes_view from_;
 };
@@ -105,40 +47,14 @@ class msgpack_writer {
   template <class Codec>
   msgpack_writer(byte_sink& to, const Codec& codec) : to_(to), short_(codec.use_bin_type) {}
 
-  void begin_list(index_t size) {
-    const auto count = static_cast<std::uint64_t>(size);
-    if (count < 16) return mark(0x90 + count, 0, 0);
-    if (count <= UINT16_MAX) return mark(0xdc, count, 2);
-    mark(0xdd, count, 4);
-  }
+  void begin_list(index_t size);
   void next(index_t) {}
   void end_list() {}
-  void text(std::string_view text) {
-    const std::uint64_t size = text.size();
-    if (size < 32) {
-      mark(0xa0 + size, 0, 0);
-    } else if (size <= UINT8_MAX && short_) {
-      mark(0xd9, size, 1);
-    } else if (size <= UINT16_MAX) {
-      mark(0xda, size, 2);
-    } else {
-      mark(0xdb, size, 4);
-    }
-    to_.put(text);
-  }
-  void number(std::uint64_t value) {
-    if (value < 0x80) return mark(value, 0, 0);
-    if (value <= UINT8_MAX) return mark(0xcc, value, 1);
-    if (value <= UINT16_MAX) return mark(0xcd, value, 2);
-    if (value <= UINT32_MAX) return mark(0xce, value, 4);
-    mark(0xcf, value, 8);
-  }
+  void text(std::string_view text);
+  void number(std::uint64_t value);
 
  private:
-  void mark(std::uint64_t first, std::uint64_t value, unsigned size) {
-    to_.put(static_cast<char>(first));
-    while (size-- > 0) to_.put(static_cast<char>(value >> 8 * size & 255));
-  }
+  void mark(std::uint64_t first, std::uint64_t value, unsigned size);
 
   byte_sink& to_;
   bool short_;  ///< whether short strings may have a length of one byte, as since 2013
@@ -157,22 +73,12 @@ struct msgpack2_codec : detail::object_rows_codec<msgpack2_codec> {
   bool use_bin_type = true;
   bool raw = false;  ///< changes nothing here
 
-  static result<msgpack2_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration,
-                                                     {"use_single_float", "use_bin_type", "raw"}));
-    ZARRPOINT_TRY(single, reader.boolean("use_single_float"));
-    ZARRPOINT_TRY(bin, reader.boolean("use_bin_type"));
-    ZARRPOINT_TRY(raw, reader.boolean("raw"));
-    msgpack2_codec out;
-    out.use_single_float = single.value_or(false);
-    out.use_bin_type = bin.value_or(true);
-    out.raw = raw.value_or(false);
-    return out;
-  }
-  node configuration() const {
-    return node::object{
-        {"raw", raw}, {"use_bin_type", use_bin_type}, {"use_single_float", use_single_float}};
-  }
+  static result<msgpack2_codec> from_configuration(const node& configuration);
+  node configuration() const;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/msgpack2_impl.hpp>
+#endif

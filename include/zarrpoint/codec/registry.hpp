@@ -5,6 +5,7 @@
 #include <zarrpoint/codec/any_codec.hpp>
 #include <zarrpoint/codec/known_codecs.hpp>
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/codec/table.hpp>
 #include <zarrpoint/core/printable.hpp>
 
 #include <array>
@@ -14,52 +15,6 @@
 #include <string_view>
 
 namespace zarrpoint::inline v0 {
-
-/// One codec of a table.
-struct codec_entry {
-  std::string_view name;
-  std::span<const std::string_view> aliases;
-  codec_kind kind;
-  result<any_codec> (*make)(const node& configuration);
-
-  constexpr bool answers_to(std::string_view wanted) const noexcept {
-    if (wanted == name) return true;
-    for (const std::string_view alias : aliases) {
-      if (wanted == alias) return true;
-    }
-    return false;
-  }
-};
-
-/// The codecs that are known at run time: a handle to the constant table of a `codec_registry`.
-class codec_table {
- public:
-  /// No codecs at all.
-  constexpr codec_table() = default;
-  constexpr explicit codec_table(std::span<const codec_entry> entries) : entries_(entries) {}
-
-  constexpr std::span<const codec_entry> entries() const noexcept { return entries_; }
-  const codec_entry* find(std::string_view name) const noexcept {
-    for (const codec_entry& entry : entries_) {
-      if (entry.answers_to(name)) return &entry;
-    }
-    return nullptr;
-  }
-
-  /// The codec that `spec` names. Errors: `unsupported`, with the header to include when the
-  /// library has one, or why it has none; `invalid_argument` for a configuration that makes no
-  /// sense.
-  result<any_codec> make(const codec_spec& spec) const {
-    const codec_entry* const entry = find(spec.name);
-    if (entry == nullptr)
-      return error{errc::unsupported, "unknown codec " + detail::in_quotes(spec.name) +
-                                          detail::about_codec(spec.name)};
-    return entry->make(spec.configuration).at("codec " + detail::in_quotes(spec.name));
-  }
-
- private:
-  std::span<const codec_entry> entries_;
-};
 
 namespace detail {
 

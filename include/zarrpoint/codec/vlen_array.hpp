@@ -2,37 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/vlen.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
-
-namespace detail {
-
-/// The bytes of an item of a NumPy type of numbers, `<f4` or `float32`.
-inline std::optional<std::size_t> numpy_item_size(std::string_view text) {
-  if (const auto named = parse_dtype(text); named && named->is_number()) return named->size();
-  if (text.starts_with('<') || text.starts_with('>') || text.starts_with('|'))
-    text.remove_prefix(1);
-  if (text.size() != 2 && text.size() != 3) return std::nullopt;
-  const std::pair<char, std::string_view> sizes[] = {
-      {'b', "1"}, {'i', "1248"}, {'u', "1248"}, {'f', "248"}, {'c', "8"}};
-  for (const auto& [kind, digits] : sizes) {
-    if (text[0] != kind) continue;
-    if (text.size() == 2 && digits.find(text[1]) != std::string_view::npos)
-      return static_cast<std::size_t>(text[1] - '0');
-    if (kind == 'c' && text == "c16") return 16;
-  }
-  return std::nullopt;
-}
-
-}  // namespace detail
 
 /// The codec `numcodecs.vlen-array`: elements that are vectors of numbers of one `dtype`, a NumPy
 /// typestr. In memory an element of type `bytes` is the numbers as they are stored, in the byte
@@ -44,22 +21,14 @@ struct vlen_array_codec : detail::vlen_codec<vlen_array_codec> {
   std::string type = "|u1";   ///< of the numbers
   std::size_t item_size = 1;  ///< of one of them
 
-  static result<vlen_array_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"dtype"}));
-    ZARRPOINT_TRY(text, reader.text("dtype"));
-    if (!text) return error{errc::invalid_argument, "\"dtype\" is missing"};
-    const std::optional<std::size_t> size = detail::numpy_item_size(*text);
-    if (!size) return error{errc::unsupported, "vectors of " + detail::in_quotes(*text)};
-    vlen_array_codec out;
-    out.type = *text;
-    out.item_size = *size;
-    return out;
-  }
+  static result<vlen_array_codec> from_configuration(const node& configuration);
   node configuration() const { return node::object{{"dtype", type}}; }
 
-  const char* check(std::string_view bytes) const {
-    return bytes.size() % item_size == 0 ? nullptr : "a vector that is no whole number of items";
-  }
+  const char* check(std::string_view bytes) const;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/vlen_array_impl.hpp>
+#endif

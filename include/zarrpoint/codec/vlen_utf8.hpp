@@ -4,7 +4,7 @@
 
 #include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/vlen.hpp>
-#include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <string_view>
 
@@ -17,16 +17,14 @@ struct vlen_utf8_codec : detail::vlen_codec<vlen_utf8_codec> {
   static constexpr std::string_view name = "vlen-utf8";
   static constexpr dtype_kind kind = dtype_kind::string;
 
-  static result<vlen_utf8_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-    static_cast<void>(reader);
-    return vlen_utf8_codec{};
-  }
+  static result<vlen_utf8_codec> from_configuration(const node& configuration);
   node configuration() const { return node::object{}; }
 
-  static const char* check(std::string_view text) {
-    return is_utf8(text) ? nullptr : "a string that is not UTF-8";
-  }
+  static const char* check(std::string_view text);
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/vlen_utf8_impl.hpp>
+#endif

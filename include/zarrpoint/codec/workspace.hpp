@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,55 +30,25 @@ class codec_workspace {
   /// none.
   explicit codec_workspace(memory_resource& from = default_resource(),
                            std::uint64_t variable_limit = default_variable_limit,
-                           limited_resource* text = nullptr)
-      : resource_(&from), variable_limit_(variable_limit), text_budget_(text) {}
+                           limited_resource* text = nullptr);
 
   memory_resource& resource() const noexcept { return *resource_; }
   std::uint64_t variable_limit() const noexcept { return variable_limit_; }
 
   /// `bytes` bytes of scratch memory, uninitialised, aligned to 64. Asking for the same slot again
   /// ends the life of what it gave before. Errors: `resource_limit`.
-  result<mutable_bytes> scratch(std::size_t slot, std::size_t bytes) {
-    while (slots_.size() <= slot) slots_.emplace_back();
-    buffer& held = slots_[slot];
-    if (held.size() < bytes) {
-      held = {};  // first, so that a budget need not hold both
-      ZARRPOINT_TRY(grown, buffer::allocate(bytes, *resource_));
-      held = std::move(grown);
-    }
-    return held.bytes().first(bytes);
-  }
+  result<mutable_bytes> scratch(std::size_t slot, std::size_t bytes);
 
   /// A workspace for a chain within a codec, whose scratch memory is apart from this one's. It has
   /// the same memory resource and limits, and ends with this one.
-  codec_workspace& nested() {
-    if (nested_ == nullptr) {
-      nested_ = std::make_unique<codec_workspace>(*resource_, variable_limit_);
-    }
-    nested_->outer_ = this;  // which may have been moved
-    return *nested_;
-  }
+  codec_workspace& nested();
 
   /// The bytes of all scratch memory that it holds, in use or not.
-  std::size_t held() const noexcept {
-    std::size_t bytes = nested_ != nullptr ? nested_->held() : 0;
-    for (const buffer& one : slots_) bytes += one.size();
-    return bytes;
-  }
+  std::size_t held() const noexcept;
 
   /// Counts text that strings are about to hold: they allocate it themselves, and few stored bytes
   /// may decode to much of it. Errors: `resource_limit`.
-  result<void> charge_text(std::size_t bytes) {
-    if (outer_ != nullptr) return outer_->charge_text(bytes);
-    if (text_budget_ == nullptr) return {};
-    if (!text_budget_->charge(bytes))
-      return error{errc::resource_limit, std::to_string(bytes) + " bytes of text, with " +
-                                             std::to_string(text_budget_->in_use()) +
-                                             " bytes of the limit of " +
-                                             std::to_string(text_budget_->limit()) + " in use"};
-    charged_text_ += bytes;
-    return {};
-  }
+  result<void> charge_text(std::size_t bytes);
   /// What was charged since the last call: it is up to the caller now to give that back.
   std::size_t take_charged_text() noexcept { return std::exchange(charged_text_, 0); }
 
@@ -114,3 +84,7 @@ class codec_workspace {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/workspace_impl.hpp>
+#endif

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
 #include <zarrpoint/codec/library_memory.hpp>
+#include <zarrpoint/core/config.hpp>
 
 // Contexts that allocate from a memory resource are in the static section of the interface.
 #if !defined(ZSTD_STATIC_LINKING_ONLY)
@@ -19,50 +19,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace zarrpoint::inline v0 {
-
-namespace detail {
-
-/// A zstd context of one worker, made when first needed; its memory is counted by the resource.
-/// One type for each kind, so that who only decodes does not link what encodes.
-template <class Context>
-class zstd_state {
-  static constexpr bool encodes = std::is_same_v<Context, ZSTD_CCtx>;
-
- public:
-  explicit zstd_state(memory_resource& from) : resource_(&from) {}
-  zstd_state(const zstd_state&) = delete;
-  zstd_state& operator=(const zstd_state&) = delete;
-  ~zstd_state() {
-    if constexpr (encodes) {
-      ZSTD_freeCCtx(context_);
-    } else {
-      ZSTD_freeDCtx(context_);
-    }
-  }
-
-  /// Null when the resource refuses.
-  Context* context() {
-    if (context_ != nullptr) return context_;
-    const ZSTD_customMem memory{library_memory::allocate, library_memory::deallocate, resource_};
-    if constexpr (encodes) {
-      context_ = ZSTD_createCCtx_advanced(memory);
-    } else {
-      context_ = ZSTD_createDCtx_advanced(memory);
-    }
-    return context_;
-  }
-
- private:
-  memory_resource* resource_;
-  Context* context_ = nullptr;
-};
-
-}  // namespace detail
 
 /// The codec `zstd`: Zstandard frames (RFC 8878; zarr-extensions, "zstd"). Writes one frame with
 /// its content size; reads any number of frames, skippable ones too, and nothing else after them.
@@ -76,91 +35,23 @@ struct zstd_codec {
   int level = 3;          ///< `min_level` to `max_level`; 0 means 3
   bool checksum = false;  ///< a 32-bit checksum of the content at the end of the frame
 
-  static result<zstd_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level", "checksum"}));
-    ZARRPOINT_TRY(level, reader.integer("level", min_level, max_level));
-    ZARRPOINT_TRY(checksum, reader.boolean("checksum"));
-    zstd_codec out;
-    if (level) out.level = static_cast<int>(*level);
-    if (checksum) out.checksum = *checksum;
-    return out;
-  }
-  node configuration() const {
-    return node::object{{"level", node(level)}, {"checksum", node(checksum)}};
-  }
+  static result<zstd_codec> from_configuration(const node& configuration);
+  node configuration() const;
 
-  std::uint64_t encoded_bound(std::uint64_t decoded) const {
-    const std::uint64_t bound =
-        ZSTD_COMPRESSBOUND(decoded);  // ZSTD_compressBound links the encoder
-    return bound < decoded ? UINT64_MAX : bound;
-  }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const;
 
-  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
-    if (context == nullptr) return no_memory();
-    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-    ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, level));
-    ZARRPOINT_CHECK(set(context, ZSTD_c_checksumFlag, checksum ? 1 : 0));
-    const std::size_t written =
-        ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
-    if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
-    return written;
-  }
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const;
 
   /// A frame without any matches, of Huffman codes and raw blocks alone: as small as others for
   /// bytes that are unevenly frequent but follow no order, such as the exponents of weights, and
   /// the fastest to read.
   static result<std::size_t> encode_literals(bytes_view from, mutable_bytes to,
-                                             codec_workspace& scratch) {
-    ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
-    if (context == nullptr) return no_memory();
-    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-    // The lowest level skips so far that it finds nothing, but leaves literals alone unless told.
-    ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, min_level));
-    ZARRPOINT_CHECK(set(context, ZSTD_c_literalCompressionMode, 1));
-    const std::size_t written =
-        ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
-    if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
-    return written;
-  }
+                                             codec_workspace& scratch);
 
-  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    ZSTD_DCtx* const context = scratch.state<detail::zstd_state<ZSTD_DCtx>>().context();
-    if (context == nullptr) return no_memory();
-    if (from.empty()) return error{errc::corrupt, "no frame"};
-    std::size_t done = 0;
-    while (!from.empty()) {
-      // One frame at a time: what is not a frame of today's format never reaches the decoders of
-      // older ones, and a content size that cannot fit is refused before any work.
-      ZARRPOINT_TRY(one, next_frame(from));
-      from = from.subspan(one.bytes.size());
-      if (one.skippable) continue;
-      const mutable_bytes rest = to.subspan(done);
-      if (one.content && *one.content > rest.size())
-        return error{errc::out_of_range, "a frame of " + std::to_string(*one.content) +
-                                             " bytes where " + std::to_string(rest.size()) +
-                                             " are expected"};
-      const std::size_t written = ZSTD_decompressDCtx(context, rest.data(), rest.size(),
-                                                      one.bytes.data(), one.bytes.size());
-      if (ZSTD_isError(written)) return failure(written, errc::corrupt);
-      done += written;
-    }
-    return done;
-  }
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const;
 
   /// The sum of the content sizes, when every frame has one.
-  std::optional<std::uint64_t> decoded_size(bytes_view stored) const {
-    std::uint64_t total = 0;
-    while (!stored.empty()) {
-      const result<frame> one = next_frame(stored);
-      if (!one) return std::nullopt;
-      stored = stored.subspan(one->bytes.size());
-      if (one->skippable) continue;
-      if (!one->content || __builtin_add_overflow(total, *one->content, &total))
-        return std::nullopt;
-    }
-    return total;
-  }
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const;
 
  private:
   struct frame {
@@ -169,50 +60,22 @@ struct zstd_codec {
     bool skippable = false;
   };
 
-  static result<frame> next_frame(bytes_view from) {
-    frame out;
-    if (from.size() < sizeof(std::uint32_t)) return error{errc::corrupt, "frame truncated"};
-    const auto magic = load_le<std::uint32_t>(from.data());
-    out.skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
-    if (!out.skippable && magic != ZSTD_MAGICNUMBER)
-      return error{errc::corrupt, "bytes that are no frame"};
-    const std::size_t size = ZSTD_findFrameCompressedSize(from.data(), from.size());
-    if (ZSTD_isError(size)) return failure(size, errc::corrupt);
-    out.bytes = from.first(size);
-    const unsigned long long content = ZSTD_getFrameContentSize(from.data(), from.size());
-    if (content == ZSTD_CONTENTSIZE_ERROR && !out.skippable)
-      return error{errc::corrupt, "bad frame header"};
-    if (content < ZSTD_CONTENTSIZE_ERROR) out.content = content;
-    return out;
-  }
+  static result<frame> next_frame(bytes_view from);
 
-  static result<void> set(ZSTD_CCtx* context, ZSTD_cParameter parameter, int value) {
-    const std::size_t status = ZSTD_CCtx_setParameter(context, parameter, value);
-    if (ZSTD_isError(status)) return failure(status, errc::invalid_argument);
-    return {};
-  }
+  static result<void> set(ZSTD_CCtx* context, ZSTD_cParameter parameter, int value);
   static error no_memory() { return {errc::resource_limit, "cannot allocate a context"}; }
-  static error failure(std::size_t status, errc code) {
-    switch (ZSTD_getErrorCode(status)) {
-      case ZSTD_error_memory_allocation: return no_memory();
-      case ZSTD_error_dstSize_tooSmall: code = errc::out_of_range; break;
-      case ZSTD_error_srcSize_wrong: return {code, "frame truncated"};
-      default: break;
-    }
-    return {code, ZSTD_getErrorName(status)};
-  }
+  static error failure(std::size_t status, errc code);
 };
 
 /// `zstd` for programs that only load: put in its place in a `codec_registry`, it leaves out zstd's
 /// encoder, two thirds of that library. Encoding is `unsupported`.
 struct zstd_decoder : zstd_codec {
-  static result<zstd_decoder> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(known, zstd_codec::from_configuration(configuration));
-    return zstd_decoder{known};
-  }
-  result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const {
-    return error{errc::unsupported, "zstd_decoder does not encode"};
-  }
+  static result<zstd_decoder> from_configuration(const node& configuration);
+  result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/zstd_impl.hpp>
+#endif

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
-
-#include <algorithm>
 
 namespace zarrpoint::inline v0 {
 
@@ -16,21 +15,12 @@ struct box {
   /// The whole of an array of `shape`.
   static box whole(const dims& shape) { return {dims(shape.rank(), 0), shape}; }
   std::size_t rank() const noexcept { return shape.rank(); }
-  bool empty() const noexcept {
-    return std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
-  }
+  bool empty() const noexcept;
   friend bool operator==(const box&, const box&) = default;
 };
 
 /// `"[2:5, 0:7]"`.
-inline std::string to_string(const box& part) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < part.rank(); ++i) {
-    if (i != 0) text += ", ";
-    text += std::to_string(part.offset[i]) + ":" + std::to_string(part.offset[i] + part.shape[i]);
-  }
-  return text += ']';
-}
+std::string to_string(const box& part);
 
 /// A box with a step per dimension: element `i` of the result is `offset + i * step`. `shape`
 /// counts the elements selected; steps are 1 or more.
@@ -46,31 +36,14 @@ struct selection {
 
   /// Errors: `invalid_argument` on ranks or steps that make no sense, `out_of_range` when it leaves
   /// an array of shape `bounds`.
-  result<void> check(const dims& bounds) const {
-    if (rank() != bounds.rank() || offset.rank() != rank() || step.rank() != rank())
-      return error{errc::invalid_argument, "selection of rank " + std::to_string(rank()) +
-                                               " on an array of shape " + to_string(bounds)};
-    for (std::size_t i = 0; i < rank(); ++i) {
-      if (step[i] < 1 || shape[i] < 0 || offset[i] < 0)
-        return error{errc::invalid_argument,
-                     "selection with a negative offset or count, or a step below 1"};
-      index_t last = 0;
-      if (shape[i] == 0) {
-        if (offset[i] > bounds[i]) return outside(bounds);
-      } else if (__builtin_mul_overflow(shape[i] - 1, step[i], &last) ||
-                 __builtin_add_overflow(last, offset[i], &last) || last >= bounds[i]) {
-        return outside(bounds);
-      }
-    }
-    return {};
-  }
+  result<void> check(const dims& bounds) const;
 
  private:
-  error outside(const dims& bounds) const {
-    return {errc::out_of_range, "selection at " + to_string(offset) + " of " + to_string(shape) +
-                                    " by " + to_string(step) + " leaves the array of shape " +
-                                    to_string(bounds)};
-  }
+  error outside(const dims& bounds) const;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/box_impl.hpp>
+#endif

@@ -3,7 +3,7 @@
 #pragma once
 
 // Build facts shared by every header. Macros in the whole library: VERSION_{MAJOR,MINOR,PATCH},
-// EXCEPTIONS, ASSERT, TRY, CHECK; all begin with ZARRPOINT_.
+// EXCEPTIONS, BODIES, INLINE, NO_KEY, ASSERT, TRY, CHECK; all begin with ZARRPOINT_.
 
 #include <cassert>
 
@@ -15,3 +15,29 @@
 
 /// For programming errors inside the library only; hostile input is always a `result`.
 #define ZARRPOINT_ASSERT(condition) assert(condition)
+
+// The two forms of the library. Header-only: a header brings the bodies of what it declares, which
+// stand in `x_impl.hpp`. Compiled (ZARRPOINT_COMPILED is defined for all units of a program, as the
+// target zarrpoint::compiled does): a header only declares, and the bodies are compiled once, in
+// the library's own units or in the one that defines ZARRPOINT_IMPLEMENTATION. Neither a signature
+// nor a layout depends on the form, so that units of both link together. NO_KEY stands before
+// virtual functions: header-only, a class without a key function emits nothing where nobody uses
+// it.
+#if defined(ZARRPOINT_LIBRARY_UNIT)  // zarrpoint/compiled/*.cpp: each names the bodies that it
+                                     // holds
+#define ZARRPOINT_BODIES 0
+#define ZARRPOINT_INLINE
+#define ZARRPOINT_NO_KEY
+#elif defined(ZARRPOINT_IMPLEMENTATION)
+#define ZARRPOINT_BODIES 1
+#define ZARRPOINT_INLINE
+#define ZARRPOINT_NO_KEY
+#elif defined(ZARRPOINT_COMPILED)
+#define ZARRPOINT_BODIES 0
+#define ZARRPOINT_INLINE inline
+#define ZARRPOINT_NO_KEY
+#else
+#define ZARRPOINT_BODIES 1
+#define ZARRPOINT_INLINE inline
+#define ZARRPOINT_NO_KEY inline
+#endif

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <array>
 #include <atomic>
 #include <concepts>
@@ -109,9 +111,7 @@ class record_ref {
 
  private:
   void retain() const noexcept { at_->uses.fetch_add(1, std::memory_order_relaxed); }
-  void release() const noexcept {
-    if (at_->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) at_->destroy(at_);
-  }
+  void release() const noexcept;
 
   const record_base* at_ = nullptr;
 };
@@ -287,11 +287,7 @@ class dtype {
 
   /// The fields, for core/record.hpp; null for other kinds.
   constexpr const detail::record_base* record() const noexcept { return record_.get(); }
-  static dtype of_record(detail::record_ref fields) noexcept {
-    dtype out(dtype_kind::record);
-    out.record_ = std::move(fields);
-    return out;
-  }
+  static dtype of_record(detail::record_ref fields) noexcept;
 
   friend constexpr bool operator==(const dtype&, const dtype&) = default;
 
@@ -331,15 +327,7 @@ constexpr std::string_view to_string(const dtype& type) noexcept {
 }
 
 /// The type of that Zarr v3 name, if it is one of ours without parameters.
-inline std::optional<dtype> parse_dtype(std::string_view name) noexcept {
-  for (const dtype_kind kind : all_dtype_kinds) {
-    if (detail::facts_of(kind).name == name) return dtype(kind);
-  }
-  // The registry has a second name for these.
-  if (name == "complex_float32") return dtype(dtype_kind::complex64);
-  if (name == "complex_float64") return dtype(dtype_kind::complex128);
-  return std::nullopt;
-}
+std::optional<dtype> parse_dtype(std::string_view name) noexcept;
 
 namespace detail {
 
@@ -383,3 +371,7 @@ concept element = std::is_trivially_copyable_v<T> && dtype_of<std::remove_cv_t<T
 .valid() && sizeof(T) == dtype_of<std::remove_cv_t<T>>.size();
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/dtype_impl.hpp>
+#endif

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,23 +56,15 @@ struct [[nodiscard]] error {
   std::string message;
 
   /// Puts `context` and ": " in front of the message.
-  error& at(std::string_view context) & {
-    std::string text;
-    text.reserve(context.size() + 2 + message.size());
-    text.append(context).append(": ").append(message);
-    message = static_cast<std::string&&>(text);
-    return *this;
-  }
-  error&& at(std::string_view context) && {
-    at(context);
-    return static_cast<error&&>(*this);
-  }
+  error& at(std::string_view context) &;
+  error&& at(std::string_view context) &&;
 };
 
 /// `"corrupt: zstd: frame truncated"`.
-inline std::string to_string(const error& failure) {
-  std::string text(to_string(failure.code));
-  return text.append(": ").append(failure.message);
-}
+std::string to_string(const error& failure);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/error_impl.hpp>
+#endif

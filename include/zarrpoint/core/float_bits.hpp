@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/float8_e8m0fnu.hpp>
 #include <zarrpoint/core/float_types.hpp>
 
-#include <bit>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 // Floats of a dtype known at run time, as their bits: what fill values and rare casts need.
@@ -42,48 +41,27 @@ using float_bits_type = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, std::uint16_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
-template <class T>
-double value_of_bits(std::uint64_t bits) {
-  return static_cast<double>(std::bit_cast<T>(static_cast<float_bits_type<T>>(bits)));
-}
-template <class T>
-std::uint64_t bits_of_value(double value) {
-  return std::bit_cast<float_bits_type<T>>(static_cast<T>(value));
-}
-
 using float_reader = double (*)(std::uint64_t bits);
 using float_writer = std::uint64_t (*)(double value);
 
 /// What gives the float with some bits as a double, exactly.
-inline float_reader float_reader_of(const dtype& type) {
-  return visit_float(type, []<class T>(T) -> float_reader { return &value_of_bits<T>; });
-}
+float_reader float_reader_of(const dtype& type);
 /// What rounds once to nearest, ties to even, and gives the bits; what is too large becomes
 /// infinity, or NaN in a type without, or the largest number in one without either.
-inline float_writer float_writer_of(const dtype& type) {
-  return visit_float(type, []<class T>(T) -> float_writer { return &bits_of_value<T>; });
-}
+float_writer float_writer_of(const dtype& type);
 
-inline std::uint64_t float_bits(const dtype& type, double value) {
-  return float_writer_of(type)(value);
-}
-inline double float_value(const dtype& type, std::uint64_t bits) {
-  return float_reader_of(type)(bits);
-}
+std::uint64_t float_bits(const dtype& type, double value);
+double float_value(const dtype& type, std::uint64_t bits);
 
-inline bool has_nan(const dtype& type) {
-  return visit_float(type, []<class T>(T) { return std::numeric_limits<T>::has_quiet_NaN; });
-}
-inline bool has_infinity(const dtype& type) {
-  return visit_float(type, []<class T>(T) { return std::numeric_limits<T>::has_infinity; });
-}
+bool has_nan(const dtype& type);
+bool has_infinity(const dtype& type);
 
 /// The bits that "NaN" stands for (Zarr v3 data types, and ml_dtypes for float8_e4m3fn); 0 for a
 /// type that has no NaN.
-inline std::uint64_t nan_bits(const dtype& type) {
-  return visit_float(type, []<class T>(T) -> std::uint64_t {
-    return std::bit_cast<float_bits_type<T>>(std::numeric_limits<T>::quiet_NaN());
-  });
-}
+std::uint64_t nan_bits(const dtype& type);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/float_bits_impl.hpp>
+#endif

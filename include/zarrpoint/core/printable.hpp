@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <string>
@@ -12,24 +12,13 @@ namespace zarrpoint::inline v0::detail {
 
 /// Text from a file, fit for an error message: control characters and bytes that are not UTF-8
 /// become `?`, and what goes beyond `max_bytes` becomes `...`.
-inline std::string printable(std::string_view text, std::size_t max_bytes) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
-    if (out.size() + length > max_bytes) return out += "...";
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (length == 0 || c < 0x20 || c == 0x7f) {
-      out += '?';
-      text.remove_prefix(1);
-    } else {
-      out += text.substr(0, length);
-      text.remove_prefix(length);
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text, std::size_t max_bytes);
 
 /// A name from a file in quotation marks, for an error message.
-inline std::string in_quotes(std::string_view name) { return '"' + printable(name, 80) + '"'; }
+std::string in_quotes(std::string_view name);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/printable_impl.hpp>
+#endif

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -58,28 +60,10 @@ constexpr std::optional<char32_t> take_code_point(std::string_view& text) noexce
 
 /// Appends a code point as UTF-8; false, and nothing appended, for a surrogate or a number above
 /// U+10FFFF.
-inline bool append_code_point(std::string& text, char32_t code_point) {
-  const auto put = [&](unsigned byte) {
-    text += static_cast<char>(static_cast<unsigned char>(byte));
-  };
-  if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xc0 | code_point >> 6);
-    put(0x80 | (code_point & 0x3f));
-  } else if (code_point < 0x10000) {
-    if (code_point >= 0xd800 && code_point < 0xe000) return false;
-    put(0xe0 | code_point >> 12);
-    put(0x80 | (code_point >> 6 & 0x3f));
-    put(0x80 | (code_point & 0x3f));
-  } else {
-    if (code_point > 0x10ffff) return false;
-    put(0xf0 | code_point >> 18);
-    put(0x80 | (code_point >> 12 & 0x3f));
-    put(0x80 | (code_point >> 6 & 0x3f));
-    put(0x80 | (code_point & 0x3f));
-  }
-  return true;
-}
+bool append_code_point(std::string& text, char32_t code_point);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/utf8_impl.hpp>
+#endif

@@ -13,7 +13,7 @@ namespace zarrpoint::inline v0::cuda::detail {
 template <class T>
 class per_device {
  public:
-  /// Made, as `T(device)`, for who comes first.
+  /// Made, as `T(device)`, by the first caller.
   static std::shared_ptr<T> share(int device) {
     table& all = known();
     const std::lock_guard lock(all.mutex);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <concepts>
@@ -54,13 +55,7 @@ struct collective_step {
 };
 
 /// `"barrier"`, or with the root where it matters `"gather to rank 2"`.
-inline std::string to_string(const collective_step& step) {
-  std::string text(to_string(step.what));
-  if (step.what == collective::gather) text += " to rank " + std::to_string(step.root);
-  if (step.what == collective::scatter || step.what == collective::broadcast)
-    text += " from rank " + std::to_string(step.root);
-  return text;
-}
+std::string to_string(const collective_step& step);
 
 /// One process of a group of `size()`: a small copyable handle. `exchange` is collective: entry `r`
 /// goes to rank `r`, and entry `r` of the answer came from rank `r`. A process that does not take
@@ -86,26 +81,12 @@ concept native_communicator = communicator<C> &&
 namespace detail {
 
 /// What every communicator checks of a call before anything is sent.
-inline result<void> check_step(const collective_step& step, int size) {
-  if (step.root >= 0 && step.root < size) return {};
-  return error{errc::invalid_argument, std::string(to_string(step.what)) + ": there is no rank " +
-                                           std::to_string(step.root) + " among " +
-                                           std::to_string(size)};
-}
-inline result<void> check_messages(const collective_step& step, std::size_t count, int size) {
-  if (count == static_cast<std::size_t>(size)) return {};
-  return error{errc::invalid_argument, std::string(to_string(step.what)) + ": " +
-                                           std::to_string(count) + " messages for " +
-                                           std::to_string(size) + " ranks"};
-}
+result<void> check_step(const collective_step& step, int size);
+result<void> check_messages(const collective_step& step, std::size_t count, int size);
 
 /// `"rank 3 is in broadcast from rank 0, rank 0 in exchange"`, in front of which stands what is
 /// wrong with that.
-inline error unmatched(int other, const std::string& its, int mine, const std::string& ours) {
-  return {errc::invalid_argument, "Unmatched collectives: rank " + std::to_string(other) +
-                                      " is in " + its + ", rank " + std::to_string(mine) + " in " +
-                                      ours};
-}
+error unmatched(int other, const std::string& its, int mine, const std::string& ours);
 
 /// An exchange in which each message ends with the sender's step, so that ranks in different
 /// collectives find out. All get the same error, since each sees the step of each.
@@ -146,25 +127,10 @@ class single_process {
   int rank() const noexcept { return 0; }
   int size() const noexcept { return 1; }
 
-  result<std::vector<message>> exchange(std::vector<message> to_each) const {
-    ZARRPOINT_CHECK(detail::check_messages({collective::exchange}, to_each.size(), 1));
-    return to_each;
-  }
-  result<std::vector<message>> gather(collective_step step, message mine) const {
-    ZARRPOINT_CHECK(detail::check_step(step, 1));
-    std::vector<message> all;
-    all.push_back(std::move(mine));
-    return all;
-  }
-  result<message> scatter(collective_step step, std::vector<message> to_each) const {
-    ZARRPOINT_CHECK(detail::check_step(step, 1));
-    ZARRPOINT_CHECK(detail::check_messages(step, to_each.size(), 1));
-    return std::move(to_each.front());
-  }
-  result<message> broadcast(collective_step step, message mine) const {
-    ZARRPOINT_CHECK(detail::check_step(step, 1));
-    return mine;
-  }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const;
+  result<std::vector<message>> gather(collective_step step, message mine) const;
+  result<message> scatter(collective_step step, std::vector<message> to_each) const;
+  result<message> broadcast(collective_step step, message mine) const;
 };
 static_assert(native_communicator<single_process>);
 
@@ -182,21 +148,13 @@ class any_communicator {
   int rank() const { return model_->rank(); }
   int size() const { return model_->size(); }
   /// Entry `r` goes to rank `r`; entry `r` of the answer came from it.
-  result<std::vector<message>> exchange(std::vector<message> to_each) const {
-    return model_->exchange(std::move(to_each));
-  }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const;
   /// On the root the messages of all ranks, elsewhere nothing.
-  result<std::vector<message>> gather(collective_step step, message mine) const {
-    return model_->gather(step, std::move(mine));
-  }
+  result<std::vector<message>> gather(collective_step step, message mine) const;
   /// The entry that the root, which alone gives `to_each`, has for this rank.
-  result<message> scatter(collective_step step, std::vector<message> to_each) const {
-    return model_->scatter(step, std::move(to_each));
-  }
+  result<message> scatter(collective_step step, std::vector<message> to_each) const;
   /// The root's message; what the others give is not looked at.
-  result<message> broadcast(collective_step step, message mine) const {
-    return model_->broadcast(step, std::move(mine));
-  }
+  result<message> broadcast(collective_step step, message mine) const;
 
  private:
   struct interface {
@@ -261,3 +219,7 @@ class any_communicator {
 static_assert(native_communicator<any_communicator>);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/communicator_impl.hpp>
+#endif

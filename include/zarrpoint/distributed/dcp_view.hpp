@@ -7,16 +7,14 @@
 // `sharded_object`; it reads and writes nothing.
 
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
 #include <zarrpoint/distributed/sharded_object.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -45,9 +43,7 @@ struct write_item {
 };
 
 /// An object is written under its unique key, whole.
-inline write_item write_item_of(const sharded_object& object) {
-  return {{object.unique_key(), {}, {}}, write_item::kind::bytes, {}, {}};
-}
+write_item write_item_of(const sharded_object& object);
 
 /// The shards of one global tensor that one process holds: none, one or several.
 class local_shards {
@@ -62,27 +58,10 @@ class local_shards {
 
   /// The box of each shard, replicas included, in the rank of the global tensor: prepended axes
   /// have extent 1.
-  std::vector<box> chunks() const {
-    std::vector<box> out;
-    out.reserve(shards_.size());
-    for (const shard_metadata& shard : shards_) out.push_back(shard.global_box());
-    return out;
-  }
+  std::vector<box> chunks() const;
 
   /// What this process has to write: its main replicas that are not empty.
-  std::vector<write_item> write_items() const {
-    std::vector<write_item> out;
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      const shard_metadata& shard = shards_[i];
-      const box chunk = shard.global_box();
-      if (!shard.replica.is_main() || chunk.empty()) continue;
-      out.push_back({{key_, shard.global_offset, i},
-                     write_item::kind::shard,
-                     chunk,
-                     {shard.type, shard.global_shape}});
-    }
-    return out;
-  }
+  std::vector<write_item> write_items() const;
 
   /// The position among `shards()` of the shard at `index.offset`: at the hint if that is the
   /// place, else found by the offset. Where an empty shard has the same offset, the one that is not
@@ -91,8 +70,7 @@ class local_shards {
   result<std::size_t> find(const metadata_index& index) const;
 
  private:
-  local_shards(std::string key, std::vector<shard_metadata> shards)
-      : key_(std::move(key)), shards_(std::move(shards)), by_offset_(shards_.size()) {}
+  local_shards(std::string key, std::vector<shard_metadata> shards);
 
   /// Shards by offset, the empty ones behind those that are not.
   bool before(std::size_t a, std::size_t b) const;
@@ -103,78 +81,8 @@ class local_shards {
   std::vector<std::size_t> by_offset_;
 };
 
-namespace detail {
-
-inline bool lies_before(const dims& a, const dims& b) {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-}
-
-/// Whether `shard` is of the tensor that `first` is of.
-inline result<void> check_same_tensor(const shard_metadata& shard, const shard_metadata& first) {
-  if (shard.range)
-    return error{errc::unsupported,
-                 bad_shard(shard, "a flat range is no box of the tensor").message};
-  if (shard.type != first.type || shard.global_shape != first.global_shape)
-    return bad_shard(shard, to_string(tensor_spec{shard.type, shard.global_shape}) +
-                                " is another tensor than " +
-                                to_string(tensor_spec{first.type, first.global_shape}));
-  return {};
-}
-
-}  // namespace detail
-
-inline bool local_shards::before(std::size_t a, std::size_t b) const {
-  const dims& x = shards_[a].global_offset;
-  const dims& y = shards_[b].global_offset;
-  if (x != y) return detail::lies_before(x, y);
-  const bool x_empty = shards_[a].global_box().empty();
-  const bool y_empty = shards_[b].global_box().empty();
-  return x_empty != y_empty ? y_empty : a < b;
-}
-
-inline result<void> local_shards::check_duplicates() const {
-  for (std::size_t i = 1; i < by_offset_.size(); ++i) {
-    const shard_metadata& shard = shards_[by_offset_[i]];
-    if (shard.global_offset == shards_[by_offset_[i - 1]].global_offset &&
-        !shard.global_box().empty())
-      return detail::bad_shard(
-          shard, "two local shards have the offset " + to_string(shard.global_offset));
-  }
-  return {};
-}
-
-inline result<local_shards> local_shards::make(std::string key,
-                                               std::vector<shard_metadata> shards) {
-  for (const shard_metadata& shard : shards) {
-    ZARRPOINT_CHECK(shard.check());
-    if (shard.key != key) return detail::bad_shard(shard, "it is not one of \"" + key + "\"");
-    ZARRPOINT_CHECK(detail::check_same_tensor(shard, shards.front()));
-  }
-  local_shards out(std::move(key), std::move(shards));
-  std::iota(out.by_offset_.begin(), out.by_offset_.end(), std::size_t{0});
-  std::sort(out.by_offset_.begin(), out.by_offset_.end(),
-            [&out](std::size_t a, std::size_t b) { return out.before(a, b); });
-  ZARRPOINT_CHECK(out.check_duplicates());
-  return out;
-}
-
-inline result<std::size_t> local_shards::find(const metadata_index& index) const {
-  const std::string name = "shards of \"" + key_ + "\": ";
-  if (index.key != key_)
-    return error{errc::invalid_argument, name + "looked up by the key \"" + index.key + "\""};
-  if (shards_.empty()) return error{errc::out_of_range, name + "this process has none"};
-  if (!index.offset) return error{errc::invalid_argument, name + "looked up without an offset"};
-  if (index.hint && *index.hint < shards_.size()) {
-    const shard_metadata& hinted = shards_[*index.hint];
-    if (hinted.global_offset == *index.offset && !hinted.global_box().empty()) return *index.hint;
-  }
-  const auto at = std::lower_bound(by_offset_.begin(), by_offset_.end(), *index.offset,
-                                   [this](std::size_t i, const dims& wanted) {
-                                     return detail::lies_before(shards_[i].global_offset, wanted);
-                                   });
-  if (at == by_offset_.end() || shards_[*at].global_offset != *index.offset)
-    return error{errc::not_found, name + "none is at offset " + to_string(*index.offset)};
-  return *at;
-}
-
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/dcp_view_impl.hpp>
+#endif

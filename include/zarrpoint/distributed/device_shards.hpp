@@ -6,6 +6,7 @@
 #include <zarrpoint/array/piece_grid.hpp>
 #include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -35,21 +36,9 @@ namespace detail {
 
 /// The local value as a box of the global tensor, without the axes that are prepended; a flat range
 /// lies in no grid.
-inline box data_box(const shard_metadata& shard) {
-  box out = box::whole(shard.data_shape());
-  if (shard.range) return out;
-  for (std::size_t i = 0; i < out.rank(); ++i)
-    out.offset[i] = shard.global_offset[shard.prepended_axes + i];
-  return out;
-}
+box data_box(const shard_metadata& shard);
 /// A unit of the global tensor's grid along the axes of the local value.
-inline dims data_unit(const shard_metadata& shard, const dims& unit) {
-  dims out(shard.data_shape().rank(), 1);
-  if (shard.range || unit.rank() != shard.prepended_axes + out.rank()) return out;
-  for (std::size_t i = 0; i < out.rank(); ++i)
-    out[i] = std::max<index_t>(unit[shard.prepended_axes + i], 1);
-  return out;
-}
+dims data_unit(const shard_metadata& shard, const dims& unit);
 
 /// The ring of a device that all operations share whose scratch memory this is.
 template <device_space Space>
@@ -59,32 +48,7 @@ std::shared_ptr<staging_ring<Space>> shared_ring(const Space& space, const conte
 
 /// Copies all elements of a source to the host: while one part is copied from its pinned block, the
 /// next comes.
-template <class = void>
-result<void> read_all(element_source& from, const mutable_host_view& to) {
-  const piece_grid parts =
-      piece_grid::make(box::whole(to.shape), dims(to.rank(), 1), to.type.size(), from.part_bytes());
-  std::unique_ptr<source_part> coming;
-  box place;
-  const auto arrive = [&]() -> result<void> {
-    if (coming == nullptr) return {};
-    ZARRPOINT_TRY(elements, coming->wait());
-    copy_elements(subview(to, selection(place)), elements);
-    coming.reset();
-    return {};
-  };
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    ZARRPOINT_TRY(next, from.begin(parts.at(i), coming == nullptr));
-    std::unique_ptr<source_part> asked = std::move(next);
-    ZARRPOINT_CHECK(arrive());
-    if (asked == nullptr) {  // the only block was ours
-      ZARRPOINT_TRY(later, from.begin(parts.at(i), true));
-      asked = std::move(later);
-    }
-    coming = std::move(asked);
-    place = parts.at(i);
-  }
-  return arrive();
-}
+result<void> read_all(element_source& from, const mutable_host_view& to);
 
 /// A local tensor on a device, filled part by part: each is read into a pinned block, and copied
 /// from there while others are read. The parts are whole units of the grid that is read from, as
@@ -175,3 +139,7 @@ class device_filler {
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/device_shards_impl.hpp>
+#endif

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/save_target.hpp>
+#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/assemble_cells.hpp>
 #include <zarrpoint/distributed/collectives.hpp>
 #include <zarrpoint/distributed/plan_group_save.hpp>
@@ -11,8 +14,11 @@
 #include <zarrpoint/distributed/prepare_state.hpp>
 #include <zarrpoint/distributed/process_group.hpp>
 #include <zarrpoint/distributed/state.hpp>
+#include <zarrpoint/distributed/state_node.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/json_writer.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -385,15 +391,11 @@ class group_save_operation {
 /// Errors, the same on all processes: `invalid_argument`, `out_of_range`, `dtype_mismatch`,
 /// `shape_mismatch` for shards that make no sense or do not tile their tensors, naming keys and
 /// ranks; `unavailable` naming a process that is gone; and those of `save`.
-template <class = void>
 result<group_save_report> save(const location& where, const state& tree, const process_group& group,
-                               const group_save_options& options = {}) {
-  ZARRPOINT_TRY(operation,
-                detail::group_save_operation<>::begin(where, tree, group, options, false));
-  auto receipt = operation->write();
-  ZARRPOINT_TRY(report, operation->finish(std::move(receipt)));
-  report.blocking_seconds = report.seconds;
-  return report;
-}
+                               const group_save_options& options = {});
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/group_save_impl.hpp>
+#endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 
 #include <algorithm>
@@ -18,45 +19,19 @@ namespace zarrpoint::inline v0 {
 class box_list {
  public:
   explicit box_list(std::size_t rank) : rank_(rank) {}
-  box_list(std::size_t rank, std::span<const box> boxes) : rank_(rank) {
-    reserve(boxes.size());
-    for (const box& one : boxes) add(one);
-  }
+  box_list(std::size_t rank, std::span<const box> boxes);
 
   void reserve(std::size_t boxes) { bounds_.reserve(2 * rank_ * boxes); }
   /// Adds a box, which has the rank of the list and ends below 2^63.
   void add(const box& one) { add(one.offset, one.shape); }
-  void add(std::span<const index_t> offset, std::span<const index_t> shape) {
-    ZARRPOINT_ASSERT(offset.size() == rank_ && shape.size() == rank_);
-    for (std::size_t axis = 0; axis < rank_; ++axis) {
-      bounds_.push_back(offset[axis]);
-      bounds_.push_back(offset[axis] + shape[axis]);
-    }
-    ++size_;
-  }
+  void add(std::span<const index_t> offset, std::span<const index_t> shape);
 
   std::size_t rank() const noexcept { return rank_; }
   std::size_t size() const noexcept { return size_; }
-  index_t begin(std::size_t i, std::size_t axis) const noexcept {
-    return bounds_[2 * (i * rank_ + axis)];
-  }
-  index_t end(std::size_t i, std::size_t axis) const noexcept {
-    return bounds_[2 * (i * rank_ + axis) + 1];
-  }
-  bool empty(std::size_t i) const noexcept {
-    for (std::size_t axis = 0; axis < rank_; ++axis) {
-      if (begin(i, axis) >= end(i, axis)) return true;
-    }
-    return false;
-  }
-  box at(std::size_t i) const {
-    box out;
-    for (std::size_t axis = 0; axis < rank_; ++axis) {
-      out.offset.push_back(begin(i, axis));
-      out.shape.push_back(end(i, axis) - begin(i, axis));
-    }
-    return out;
-  }
+  index_t begin(std::size_t i, std::size_t axis) const noexcept;
+  index_t end(std::size_t i, std::size_t axis) const noexcept;
+  bool empty(std::size_t i) const noexcept;
+  box at(std::size_t i) const;
 
  private:
   std::size_t rank_ = 0;
@@ -81,36 +56,19 @@ class axis_cuts {
  public:
   explicit axis_cuts(std::size_t rank) : axes_(rank), sorted_(rank, 0) {}
 
-  void add(std::size_t axis, index_t from, index_t to) {
-    std::vector<index_t>& cuts = axes_[axis];
-    cuts.push_back(from);
-    cuts.push_back(to);
-    if (cuts.size() > 2 * sorted_[axis] + 4096) sort(axis);
-  }
+  void add(std::size_t axis, index_t from, index_t to);
   /// The boundaries along an axis; to be asked when all are there.
-  const std::vector<index_t>& of(std::size_t axis) {
-    sort(axis);
-    return axes_[axis];
-  }
+  const std::vector<index_t>& of(std::size_t axis);
 
  private:
-  void sort(std::size_t axis) {
-    std::vector<index_t>& cuts = axes_[axis];
-    if (cuts.size() == sorted_[axis]) return;
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    sorted_[axis] = cuts.size();
-  }
+  void sort(std::size_t axis);
 
   std::vector<std::vector<index_t>> axes_;
   std::vector<std::size_t> sorted_;
 };
 
 /// `a * b`, or the greatest number.
-inline index_t saturating_mul(index_t a, index_t b) noexcept {
-  index_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
-}
+index_t saturating_mul(index_t a, index_t b) noexcept;
 
 /// Finds the pairs of boxes of two lists that have elements in common: axis after axis, by halves
 /// of the places where boxes begin, and a sweep along the last axis (the streamed segment tree of
@@ -273,32 +231,13 @@ void for_each_overlap(const box_list& stored, const box_list& wanted, Found foun
 }
 
 /// What stored and wanted boxes have in common, by the wanted ones and then the stored.
-inline std::vector<overlap> intersect(const box_list& stored, const box_list& wanted) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;  // wanted, stored
-  for_each_overlap(stored, wanted, [&](std::uint32_t s, std::uint32_t w) {
-    pairs.emplace_back(w, s);
-    return true;
-  });
-  std::sort(pairs.begin(), pairs.end());
-  std::vector<overlap> out;
-  out.reserve(pairs.size());
-  for (const auto& [w, s] : pairs) {
-    overlap one{s, w, {}};
-    for (std::size_t axis = 0; axis < stored.rank(); ++axis) {
-      const index_t from = std::max(stored.begin(s, axis), wanted.begin(w, axis));
-      one.part.offset.push_back(from);
-      one.part.shape.push_back(std::min(stored.end(s, axis), wanted.end(w, axis)) - from);
-    }
-    out.push_back(one);
-  }
-  return out;
-}
+std::vector<overlap> intersect(const box_list& stored, const box_list& wanted);
 
 /// The same for boxes of one rank that are not packed.
-inline std::vector<overlap> intersect(std::span<const box> stored, std::span<const box> wanted) {
-  if (stored.empty() || wanted.empty()) return {};
-  const std::size_t rank = stored.front().rank();
-  return intersect(box_list(rank, stored), box_list(rank, wanted));
-}
+std::vector<overlap> intersect(std::span<const box> stored, std::span<const box> wanted);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/intersect_impl.hpp>
+#endif

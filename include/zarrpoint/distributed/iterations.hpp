@@ -4,16 +4,14 @@
 
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
-#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/tensor_spec.hpp>
 
-#include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 // The checkpoints of one run of training, side by side in a folder, named by the iteration. A save
@@ -24,61 +22,27 @@ namespace zarrpoint::inline v0 {
 
 /// `"iter_0000007"`, as Megatron-Core's programs have it: seven digits, or more where it takes
 /// more. `iteration` is not negative.
-inline std::string iteration_name(index_t iteration) {
-  const std::string digits = std::to_string(iteration);
-  return "iter_" + std::string(digits.size() < 7 ? 7 - digits.size() : 0, '0') + digits;
-}
+std::string iteration_name(index_t iteration);
 
 /// The iteration of such a name; nothing for any other name.
-inline std::optional<index_t> parse_iteration_name(std::string_view name) {
-  constexpr std::string_view start = "iter_";
-  if (!name.starts_with(start)) return std::nullopt;
-  const std::string_view digits = name.substr(start.size());
-  index_t out = -1;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  if (status != std::errc() || out < 0 || iteration_name(out) != name) return std::nullopt;
-  return out;
-}
+std::optional<index_t> parse_iteration_name(std::string_view name);
 
 /// Where in a folder the checkpoint of an iteration is. Errors: `invalid_argument`.
-inline result<location> iteration_at(const location& folder, index_t iteration) {
-  if (iteration < 0) return error{errc::invalid_argument, "iteration " + std::to_string(iteration)};
-  if (location_access::is_path(folder))
-    return location(folder.name() + "/" + iteration_name(iteration));
-  ZARRPOINT_TRY(place, location_access::to_read(folder));
-  ZARRPOINT_TRY(key, place.key.child(iteration_name(iteration)));
-  return location(place.store, key);
-}
+result<location> iteration_at(const location& folder, index_t iteration);
 
-/// The iterations of which a folder has checkpoints, from the first to the last; what else there is
-/// in it does not matter, and a folder that does not exist has none. Errors: `unsupported` for
-/// stores that cannot list, `io`.
-template <class = void>
+/// The iterations of which a folder has checkpoints, from the first to the last; anything else
+/// there in it does not matter, and a folder that does not exist has none. Errors: `unsupported`
+/// for stores that cannot list, `io`.
 result<std::vector<index_t>> list_iterations(const location& folder,
-                                             const context& how = default_context()) {
-  std::vector<index_t> out;
-  const auto place = location_access::to_read(folder, how.stores);
-  if (!place && place.failure().code == errc::not_found) return out;
-  if (!place) return place.failure();
-  ZARRPOINT_TRY(entries, place->store.list(place->key));
-  for (const list_entry& entry : entries) {
-    const auto iteration = parse_iteration_name(entry.name);
-    if (iteration && entry.is_prefix) out.push_back(*iteration);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
+                                             const context& how = default_context());
 
 /// Removes the checkpoint of an iteration, in one step where the store can: no process may be
 /// reading it. False when there is none. One process calls it. Errors: `unsupported`, `io`.
-template <class = void>
 result<bool> remove_iteration(const location& folder, index_t iteration,
-                              const context& how = default_context()) {
-  ZARRPOINT_TRY(where, iteration_at(folder, iteration));
-  auto place = location_access::to_write(where, true, how.stores);
-  if (!place && place.failure().code == errc::not_found) return false;
-  if (!place) return std::move(place).failure();
-  return place->store.erase_all(place->key);
-}
+                              const context& how = default_context());
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/iterations_impl.hpp>
+#endif

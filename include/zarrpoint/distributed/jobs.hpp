@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/commit_document.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/distributed/communicator.hpp>
 #include <zarrpoint/distributed/save_plan.hpp>
@@ -40,9 +41,7 @@ struct strategy_id {
 };
 
 /// `"(zarr, 3)"`.
-inline std::string to_string(const strategy_id& id) {
-  return "(" + id.backend + ", " + std::to_string(id.version) + ")";
-}
+std::string to_string(const strategy_id& id);
 
 /// Where a save writes, and how.
 struct save_job {
@@ -107,10 +106,7 @@ class opened_once {
  public:
   opened_once() = default;
   opened_once(const opened_once&) noexcept {}
-  opened_once& operator=(const opened_once& other) noexcept {
-    if (this != &other) opened_.reset();
-    return *this;
-  }
+  opened_once& operator=(const opened_once& other) noexcept;
   ~opened_once() = default;
 
   template <class F>
@@ -143,10 +139,7 @@ struct load_job {
   /// The same hierarchy for all strategies of a load; any number of threads may ask. A job that is
   /// to read from another store is a copy, which opens its own. Errors: those of
   /// `checkpoint::open`.
-  template <class = void>
-  result<checkpoint> open() const {
-    return opened.get([&] { return checkpoint::open(location(store), how); });
-  }
+  result<checkpoint> open() const;
 };
 
 /// A global tensor of a checkpoint.
@@ -180,16 +173,11 @@ class sharded_reader {
                             const mutable_host_view& into) const = 0;
   /// The bytes of one object. Errors: `not_found`, `shape_mismatch` for a grid of another shape,
   /// `corrupt`, `io`, `unsupported` where the format has no objects.
-  virtual result<message> read_object(const object_id& id) const {
-    return error{errc::unsupported, "object " + unique_key(id) + ": this format has no objects"};
-  }
+  ZARRPOINT_NO_KEY virtual result<message> read_object(const object_id& id) const;
   /// Takes what has keys that begin with `prefix` out of the checkpoint, whose root is that of
   /// `store`; the keys. Errors: `unsupported` where the format cannot.
-  virtual result<std::vector<std::string>> remove(const any_store& store,
-                                                  std::string_view prefix) const {
-    static_cast<void>(store), static_cast<void>(prefix);
-    return error{errc::unsupported, "nothing can be removed from checkpoints of this format"};
-  }
+  ZARRPOINT_NO_KEY virtual result<std::vector<std::string>> remove(const any_store& store,
+                                                                   std::string_view prefix) const;
 };
 
 namespace detail {
@@ -205,3 +193,7 @@ const T* find_by_key(std::span<const T> sorted, std::string_view key) {
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/jobs_impl.hpp>
+#endif

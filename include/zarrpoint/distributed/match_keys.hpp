@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/collectives.hpp>
 #include <zarrpoint/distributed/jobs.hpp>
 #include <zarrpoint/distributed/process_group.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,66 +25,22 @@ struct key_mismatch {
   key_set missing;     ///< stored, asked for by no process
 };
 
-inline bool wants_missing(strictness mode) noexcept {
-  return mode == strictness::log_all || mode == strictness::raise_all ||
-         mode == strictness::return_all;
-}
-
 /// `"{'a', 'b'}"`, as Megatron-Core's messages have it.
-inline std::string in_braces(const key_set& keys) {
-  std::string text = "{";
-  for (const std::string& key : keys) text += (text.size() == 1 ? "'" : ", '") + key + "'";
-  return text + "}";
-}
+std::string in_braces(const key_set& keys);
 
 /// A heading for each of the two that is not empty.
-inline std::string to_string(const key_mismatch& keys) {
-  std::string text;
-  if (!keys.missing.empty())
-    text += "Missing keys (for all ranks): " + in_braces(keys.missing) + ". ";
-  if (!keys.unexpected.empty())
-    text += "Unexpected keys (for this rank): " + in_braces(keys.unexpected) + ". ";
-  if (!text.empty()) text.pop_back();
-  return text;
-}
+std::string to_string(const key_mismatch& keys);
 
 /// All keys of a checkpoint, sorted, each once.
-inline std::vector<std::string_view> stored_keys(const sharded_reader& reader) {
-  std::vector<std::string_view> out;
-  for (const stored_tensor& one : reader.tensors()) out.emplace_back(one.key);
-  for (const object_id& one : reader.objects()) out.emplace_back(one.key);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
+std::vector<std::string_view> stored_keys(const sharded_reader& reader);
 
 /// Compares the keys that this process asks for with those that are stored; for modes that speak of
 /// missing keys, those of all processes: a bit for each stored key is what they send each other.
-template <class = void>
 result<key_mismatch> match_keys(const key_set& asked, const std::vector<std::string_view>& stored,
-                                strictness mode, const any_communicator& ranks) {
-  key_mismatch out;
-  for (const std::string& key : asked) {
-    if (!std::binary_search(stored.begin(), stored.end(), key)) out.unexpected.insert(key);
-  }
-  if (!wants_missing(mode)) return out;
-  message bits((stored.size() + 7) / 8);
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    if (asked.contains(stored[i])) bits[i / 8] |= static_cast<std::byte>(1U << (i % 8));
-  }
-  ZARRPOINT_TRY(all, all_gather(ranks, bits));
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].size() != bits.size())
-      return error{errc::corrupt, "rank " + std::to_string(rank) +
-                                      " finds other keys in the "
-                                      "checkpoint: it has changed"};
-    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= all[rank][i];
-  }
-  for (std::size_t i = 0; i < stored.size(); ++i) {
-    if ((bits[i / 8] & static_cast<std::byte>(1U << (i % 8))) == std::byte{0})
-      out.missing.emplace(stored[i]);
-  }
-  return out;
-}
+                                strictness mode, const any_communicator& ranks);
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/match_keys_impl.hpp>
+#endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/local_only.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
@@ -30,34 +30,14 @@ class sharded_parameters {
   /// The leaves of a model's state at these paths, numbered in their order. Errors: `not_found` for
   /// a path where nothing is, and those of `add`.
   static result<sharded_parameters> of_model(const state& model,
-                                             std::span<const std::string> paths) {
-    sharded_parameters out;
-    for (const std::string& path : paths) {
-      ZARRPOINT_TRY(found, model.at(path));
-      ZARRPOINT_CHECK(out.add(static_cast<index_t>(out.by_id_.size()), *found));
-    }
-    return out;
-  }
+                                             std::span<const std::string> paths);
 
   /// Errors: `invalid_argument` for a number that is taken, and for what is neither a sharded
   /// tensor nor a factory.
-  result<void> add(index_t id, state parameter) {
-    if (parameter.if_tensor() == nullptr && parameter.if_factory() == nullptr)
-      return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is a " +
-                                               std::string(to_string(parameter.kind())) +
-                                               ", wanted a sharded tensor or a factory"};
-    if (!by_id_.emplace(id, std::move(parameter)).second)
-      return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is there already"};
-    return {};
-  }
+  result<void> add(index_t id, state parameter);
 
   /// Errors: `not_found` for a number that no parameter has.
-  result<const state*> at(index_t id) const {
-    const auto found = by_id_.find(id);
-    if (found != by_id_.end()) return &found->second;
-    return error{errc::not_found, "no parameter of the model has the number " + std::to_string(id) +
-                                      "; there are " + std::to_string(by_id_.size())};
-  }
+  result<const state*> at(index_t id) const;
 
   std::size_t size() const noexcept { return by_id_.size(); }
 
@@ -67,18 +47,11 @@ class sharded_parameters {
 
 /// What the state named `name` of a parameter's optimizer is stored under:
 /// `"optimizer.state.exp_avg.decoder.weight"`.
-inline std::string optimizer_key(std::string_view name, std::string_view parameter_key) {
-  return std::string("optimizer.state.").append(name).append(".").append(parameter_key);
-}
+std::string optimizer_key(std::string_view name, std::string_view parameter_key);
 
 namespace detail {
 
-inline result<void> check_optimizer_value(const shard_metadata& shard, const tensor_spec& value) {
-  if (value.shape == shard.data_shape()) return {};
-  return error{errc::shape_mismatch, "\"" + shard.key + "\": the value has shape " +
-                                         to_string(value.shape) + ", that of its parameter " +
-                                         to_string(shard.data_shape())};
-}
+result<void> check_optimizer_value(const shard_metadata& shard, const tensor_spec& value);
 
 /// `make(shard_metadata)` gives the `sharded<T>`, which takes the place of the parameter.
 template <class T, class Make>
@@ -167,23 +140,12 @@ class optimizer_state {
 
   /// A group of parameters: its learning rate and the like, and their numbers. Errors: `not_found`
   /// for a number that no parameter has, `invalid_argument` for an option named `params`.
-  result<void> add_group(state::map options, std::vector<index_t> parameters) {
-    for (const index_t id : parameters) ZARRPOINT_CHECK(parameters_.at(id));
-    if (!options.emplace("params", local_only(std::move(parameters))).second)
-      return error{errc::invalid_argument, "\"params\" are the numbers of a group's parameters"};
-    groups_.emplace_back(std::move(options));
-    return {};
-  }
+  result<void> add_group(state::map options, std::vector<index_t> parameters);
 
   state tree() const { return state{{"state", states_}, {"param_groups", groups_}}; }
 
  private:
-  result<void> put(index_t id, const std::string& name, state made) {
-    state& of = states_.try_emplace(std::to_string(id), state::map{}).first->second;
-    if (of.if_map()->emplace(name, std::move(made)).second) return {};
-    return error{errc::invalid_argument,
-                 "parameter " + std::to_string(id) + " has a state \"" + name + "\" already"};
-  }
+  result<void> put(index_t id, const std::string& name, state made);
 
   sharded_parameters parameters_;
   state::map states_;
@@ -202,20 +164,10 @@ struct bucket_share {
 /// The shard of a bucket that a process has. The bucket is padded until it can be divided; the
 /// padding depends on the number of processes, so the stored one may be of another length: what it
 /// lacks is zero after a load. Errors: `invalid_argument`, `out_of_range`.
-inline result<shard_metadata> bucket_shard(std::string key, const dtype& type,
-                                           const bucket_share& share) {
-  if (share.elements < 0 || share.ranks < 1 || share.multiple < 1 || share.rank < 0 ||
-      share.rank >= share.ranks)
-    return error{errc::invalid_argument, "bucket \"" + key + "\": share " +
-                                             std::to_string(share.rank) + " of " +
-                                             std::to_string(share.ranks) + ", in multiples of " +
-                                             std::to_string(share.multiple) + ", of " +
-                                             std::to_string(share.elements) + " elements"};
-  const index_t units = ceil_div(ceil_div(share.elements, share.ranks), share.multiple);
-  ZARRPOINT_TRY(length, checked_mul(units, share.multiple).at("bucket \"" + key + "\""));
-  return from_rank_offsets(
-      std::move(key), {type, {length}},
-      {.offsets = {{0, share.rank, share.ranks}}, .allow_shape_mismatch = true});
-}
+result<shard_metadata> bucket_shard(std::string key, const dtype& type, const bucket_share& share);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/optimizer_state_impl.hpp>
+#endif

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/collectives.hpp>
 #include <zarrpoint/distributed/communicator.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -43,15 +42,7 @@ struct collective_call {
 };
 
 /// The error of two ranks that are in different calls; the number is told where nothing else is.
-inline error unmatched(int other, const collective_call& its, int mine,
-                       const collective_call& ours) {
-  const bool same_step = its.step == ours.step;
-  const auto text = [same_step](const collective_call& call) {
-    const std::string number = same_step ? " (number " + std::to_string(call.number) + ")" : "";
-    return to_string(call.step) + number;
-  };
-  return unmatched(other, text(its), mine, text(ours));
-}
+error unmatched(int other, const collective_call& its, int mine, const collective_call& ours);
 
 /// A message and the call it was sent in.
 struct letter {
@@ -59,22 +50,13 @@ struct letter {
   message body;
 };
 
-inline std::string deadline_text(std::chrono::milliseconds deadline) {
-  const auto count = deadline.count();
-  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
-}
+std::string deadline_text(std::chrono::milliseconds deadline);
 
 /// Waits shortly at first, then longer: processes may be more than processors. For transports that
 /// have to ask whether something came.
 class patience {
  public:
-  void wait() {
-    if (++rounds_ < 50) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(rounds_, 1000U)));
-    }
-  }
+  void wait();
 
  private:
   unsigned rounds_ = 0;
@@ -88,24 +70,8 @@ struct rank_status {
 
 /// Why a rank that is in `call` got no answer until the deadline: the ranks that have not come
 /// that far and are in no collective (nothing: they do not even say so); else those in another one.
-inline error missed(int rank, const collective_call& call, std::chrono::milliseconds deadline,
-                    const std::vector<std::optional<rank_status>>& all) {
-  std::vector<int> missing;
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    const bool here = static_cast<int>(r) == rank;
-    const auto& it = all[r];
-    if (!here && (!it || (!it->inside && it->call.number < call.number)))
-      missing.push_back(static_cast<int>(r));
-  }
-  if (!missing.empty())
-    return {errc::unavailable, rank_list(missing) + " did not come to " + to_string(call.step) +
-                                   " within " + deadline_text(deadline)};
-  for (std::size_t r = 0; r < all.size(); ++r)
-    if (all[r] && all[r]->inside && all[r]->call != call && static_cast<int>(r) != rank)
-      return unmatched(static_cast<int>(r), all[r]->call, rank, call);
-  return {errc::unavailable, "all ranks are in " + to_string(call.step) +
-                                 ", but not all messages came within " + deadline_text(deadline)};
-}
+error missed(int rank, const collective_call& call, std::chrono::milliseconds deadline,
+             const std::vector<std::optional<rank_status>>& all);
 
 /// Calls `f(call)` as the rank's next call. An error of it is told to all ranks.
 template <class T, class F>
@@ -215,3 +181,7 @@ result<message> broadcast_over(T& transport, const collective_step& step, messag
 }
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/point_to_point_impl.hpp>
+#endif

@@ -5,6 +5,7 @@
 #include <zarrpoint/array/context.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicator.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -37,24 +37,15 @@ struct process_group {
 /// A strategy, or the (backend, version) pair of one in the group's table.
 class strategy_choice {
  public:
-  strategy_choice(strategy_id id)
-      : choice_(std::move(id)) {}  // NOLINT(google-explicit-constructor)
-  strategy_choice(std::string_view backend, int version)
-      : choice_(strategy_id{std::string(backend), version}) {}
+  strategy_choice(strategy_id id);  // NOLINT(google-explicit-constructor)
+  strategy_choice(std::string_view backend, int version);
   template <strategy S>
   strategy_choice(S one)  // NOLINT(google-explicit-constructor)
       : choice_(any_strategy(std::move(one))) {}
-  strategy_choice(any_strategy one)  // NOLINT(google-explicit-constructor)
-      : choice_(std::move(one)) {}
+  strategy_choice(any_strategy one);  // NOLINT(google-explicit-constructor)
 
   /// The strategy itself. Errors: `unsupported`; `invalid_argument` for one of another action.
-  result<any_strategy> resolve(strategy_action action, const strategy_table& known) const {
-    if (const auto* id = std::get_if<strategy_id>(&choice_)) return known.find(action, *id);
-    const any_strategy& one = std::get<any_strategy>(choice_);
-    if (one && one.action() == action) return one;
-    return error{errc::invalid_argument,
-                 "strategy " + to_string(one) + " does not " + std::string(to_string(action))};
-  }
+  result<any_strategy> resolve(strategy_action action, const strategy_table& known) const;
 
  private:
   std::variant<strategy_id, any_strategy> choice_;
@@ -63,11 +54,7 @@ class strategy_choice {
 namespace detail {
 
 /// Groups are those of all processes, or there are none. Errors: `invalid_argument`.
-inline result<void> check_groups(const std::vector<int>& groups, int processes) {
-  if (groups.empty() || groups.size() == static_cast<std::size_t>(processes)) return {};
-  return error{errc::invalid_argument, "groups of " + std::to_string(groups.size()) + " of " +
-                                           std::to_string(processes) + " processes"};
-}
+result<void> check_groups(const std::vector<int>& groups, int processes);
 
 }  // namespace detail
 
@@ -123,12 +110,7 @@ constexpr std::string_view to_string(strictness mode) noexcept {
 }
 
 /// The mode of that name. Errors: `invalid_argument`, "Invalid strict flag".
-inline result<strictness> parse_strictness(std::string_view text) {
-  for (int i = 0; i <= static_cast<int>(strictness::ignore_all); ++i) {
-    if (to_string(static_cast<strictness>(i)) == text) return static_cast<strictness>(i);
-  }
-  return error{errc::invalid_argument, "Invalid strict flag: " + std::string(text)};
-}
+result<strictness> parse_strictness(std::string_view text);
 
 /// How processes load together.
 struct group_load_options {
@@ -146,3 +128,7 @@ struct group_load_options {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/process_group_impl.hpp>
+#endif

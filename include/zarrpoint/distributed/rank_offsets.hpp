@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard_metadata.hpp>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -20,10 +20,7 @@ struct axis_fragment {
 };
 
 /// `"(0, 2, 6)"`.
-inline std::string to_string(const axis_fragment& part) {
-  return "(" + std::to_string(part.axis) + ", " + std::to_string(part.position) + ", " +
-         std::to_string(part.count) + ")";
-}
+std::string to_string(const axis_fragment& part);
 
 /// How equal local tensors make up the global one. Axes that `offsets` does not name are whole.
 struct sharding {
@@ -39,67 +36,21 @@ struct flat_shard {
   flat_range range;
 };
 
-namespace detail {
-
-inline result<void> place_fragment(shard_metadata& shard, const axis_fragment& part,
-                                   std::vector<bool>& seen) {
-  const auto refused = [&](const char* what) {
-    return bad_shard(shard, "rank offset " + to_string(part) + ": " + what);
-  };
-  if (part.axis >= shard.global_shape.rank())
-    return error{errc::out_of_range, refused("no such axis").message};
-  if (seen[part.axis]) return refused("this axis was named before");
-  if (part.position < 0 || part.count < 1 || part.position >= part.count)
-    return refused("the position is not in [0, count)");
-  seen[part.axis] = true;
-  const index_t local = shard.global_shape[part.axis];
-  index_t global = 0;
-  if (__builtin_mul_overflow(local, part.count, &global))
-    return error{errc::out_of_range, refused("the global extent overflows").message};
-  shard.global_shape[part.axis] = global;
-  shard.global_offset[part.axis] = local * part.position;
-  (*shard.fragmentation)[part.axis] = part.count;
-  return {};
-}
-
-}  // namespace detail
-
 /// The shard that a local tensor of type and shape `local` is. Only shards of one shape can be
 /// told this way; others are `shard_metadata` with no fragmentation. Errors: `invalid_argument` for
 /// a position outside of its count or an axis named twice, `out_of_range` for an axis that is not
 /// there and for a global shape too large.
-inline result<shard_metadata> from_rank_offsets(std::string key, const tensor_spec& local,
-                                                const sharding& where) {
-  shard_metadata shard{.key = std::move(key), .type = local.type, .local_shape = local.shape};
-  shard.replica = where.replica;
-  shard.prepended_axes = where.prepended_axes;
-  shard.allow_shape_mismatch = where.allow_shape_mismatch;
-  if (where.prepended_axes > max_rank - local.shape.rank())
-    return detail::bad_shard(shard, std::to_string(where.prepended_axes) +
-                                        " prepended axes exceed the largest rank, " +
-                                        std::to_string(max_rank));
-  const std::size_t rank = where.prepended_axes + local.shape.rank();
-  shard.global_offset = dims(rank, 0);
-  shard.fragmentation = dims(rank, 1);
-  shard.global_shape = shard.global_box().shape;
-  std::vector<bool> seen(rank, false);
-  for (const axis_fragment& part : where.offsets)
-    ZARRPOINT_CHECK(detail::place_fragment(shard, part, seen));
-  ZARRPOINT_CHECK(shard.check());
-  return shard;
-}
+result<shard_metadata> from_rank_offsets(std::string key, const tensor_spec& local,
+                                         const sharding& where);
 
 /// The same where the local tensor `data`, of one dimension, is a piece of its shard flattened.
 /// Errors also: `shape_mismatch` where `data` is not as long as the range, `out_of_range` where the
 /// range leaves the shard, `invalid_argument` for a shard of rank 0, which cannot be divided.
-inline result<shard_metadata> from_rank_offsets_flat(std::string key, const tensor_spec& data,
-                                                     const flat_shard& flat,
-                                                     const sharding& where) {
-  ZARRPOINT_TRY(shard, from_rank_offsets(std::move(key), {data.type, flat.local_shape}, where));
-  shard.range = flat.range;
-  ZARRPOINT_CHECK(shard.check());
-  ZARRPOINT_CHECK(shard.check_value(data));
-  return std::move(shard);
-}
+result<shard_metadata> from_rank_offsets_flat(std::string key, const tensor_spec& data,
+                                              const flat_shard& flat, const sharding& where);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/rank_offsets_impl.hpp>
+#endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 
-#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -24,9 +24,7 @@ class replica_id {
   const std::vector<index_t>& parts() const noexcept { return parts_; }
   /// Whether all numbers are 0; also where there is none, since then there is nothing to tell
   /// copies apart by.
-  bool is_main() const noexcept {
-    return std::all_of(parts_.begin(), parts_.end(), [](index_t part) { return part == 0; });
-  }
+  bool is_main() const noexcept;
 
   friend bool operator==(const replica_id&, const replica_id&) = default;
 
@@ -35,15 +33,10 @@ class replica_id {
 };
 
 /// `"0"`, or `"(0, 1)"`.
-inline std::string to_string(const replica_id& replica) {
-  const std::vector<index_t>& parts = replica.parts();
-  if (parts.size() == 1) return std::to_string(parts.front());
-  std::string text = "(";
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i != 0) text += ", ";
-    text += std::to_string(parts[i]);
-  }
-  return text += ')';
-}
+std::string to_string(const replica_id& replica);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/replica_id_impl.hpp>
+#endif

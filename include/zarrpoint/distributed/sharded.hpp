@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/device_shards.hpp>
 #include <zarrpoint/distributed/rank_offsets.hpp>
@@ -9,7 +10,6 @@
 #include <zarrpoint/handler/diagnose.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <cstddef>
@@ -37,11 +37,7 @@ View with_prepended(View local, std::size_t axes) {
 }
 
 /// The part `of` a box, counted from its own corner.
-inline box relative_to(const box& of, const box& part) {
-  box out = part;
-  for (std::size_t i = 0; i < part.rank(); ++i) out.offset[i] -= of.offset[i];
-  return out;
-}
+box relative_to(const box& of, const box& part);
 
 /// The shard's own shape for a value that has no shape, such as a span; that of the value else.
 template <class Handler, class T>
@@ -310,77 +306,41 @@ class sharded_tensor {
   sharded_tensor without_data() const { return sharded_tensor(metadata_); }
   /// The same value under another description: another key, another replica. What must hold of it
   /// is for `validate` to say.
-  sharded_tensor with(shard_metadata metadata) const {
-    sharded_tensor out = *this;
-    out.metadata_ = std::move(metadata);
-    return out;
-  }
+  sharded_tensor with(shard_metadata metadata) const;
 
   /// Errors: those of `shard_metadata::check` and `check_value`.
-  result<void> validate() const {
-    ZARRPOINT_CHECK(metadata_.check());
-    if (!has_data()) return {};
-    ZARRPOINT_TRY(spec, table_->spec(value_.get(), metadata_));
-    return metadata_.check_value(spec);
-  }
+  result<void> validate() const;
 
   /// The elements where the host can read them; a value that passed `validate` is required. Errors:
   /// those of the memory space, `resource_limit`.
-  result<staged> stage(memory_resource& resource) const {
-    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to save");
-    return table_->stage(value_.get(), metadata_, resource);
-  }
+  result<staged> stage(memory_resource& resource) const;
 
   /// The elements of a value on a device, part by part: all of them, in the value's own shape, or a
   /// box of the global tensor that lies within the shard (`part`; not of a flat one). Null for what
   /// the host can read. `how` has scratch memory, and outlives the source, as does the value.
   /// Errors: those of the memory space.
   result<std::unique_ptr<element_source>> source(const context& how,
-                                                 const box* part = nullptr) const {
-    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to save");
-    return table_->source(value_.get(), metadata_, {part, how});
-  }
+                                                 const box* part = nullptr) const;
 
   /// Copies all elements to `to`, of the value's own shape. `how` has scratch memory. Errors: those
   /// of the memory space.
-  result<void> copy_to(const mutable_host_view& to, const context& how) const {
-    ZARRPOINT_TRY(from, source(how));
-    if (from != nullptr) return detail::read_all(*from, to);
-    ZARRPOINT_TRY(elements, stage(how.scratch->resource()));
-    copy_elements(to, elements.view);
-    return {};
-  }
+  result<void> copy_to(const mutable_host_view& to, const context& how) const;
 
   /// Has `read` put the elements into the value: all at once where the host can write, else part
   /// by part, by the threads of `how`, and from there to the device. The parts are whole `unit`s of
   /// the grid that is read from, if it is given. Errors: `invalid_argument` for a value that is
   /// read-only, those of `read` and of the memory space, `resource_limit`.
-  result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const {
-    if (!has_data()) return detail::bad_shard(metadata_, "it has no value to load into");
-    return table_->fill(value_.get(), metadata_, {read, unit, with_scratch(how)});
-  }
+  result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const;
   /// Tells a value that knows of it whether it holds what was loaded.
-  void mark_loaded(bool loaded) const {
-    if (has_data()) table_->mark_loaded(value_.get(), loaded);
-  }
+  void mark_loaded(bool loaded) const;
 
   /// Makes a `tensor` of the local shape, of zeros, where there is no value. Errors:
   /// `resource_limit`.
-  template <class = void>
-  result<void> init_data(memory_resource& resource) {
-    if (has_data()) return {};
-    ZARRPOINT_TRY(made, tensor::make(metadata_.data_spec(), resource));
-    if (!metadata_.type.is_variable())
-      std::fill_n(made.mutable_view().data, made.size() * memory_size(made.type()), std::byte{0});
-    *this = sharded_tensor(detail::sharded_functions<tensor>::table, metadata_,
-                           std::make_shared<tensor>(std::move(made)));
-    return {};
-  }
+  result<void> init_data(memory_resource& resource);
 
  private:
   sharded_tensor(const detail::sharded_table& table, shard_metadata metadata,
-                 std::shared_ptr<void> value)
-      : metadata_(std::move(metadata)), table_(&table), value_(std::move(value)) {}
+                 std::shared_ptr<void> value);
 
   shard_metadata metadata_;
   const detail::sharded_table* table_ = nullptr;
@@ -388,3 +348,7 @@ class sharded_tensor {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/sharded_impl.hpp>
+#endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/state.hpp>
 
 #include <concepts>
@@ -79,27 +80,12 @@ class sharded_factory {
   }
 
   /// Errors: `invalid_argument` without a key.
-  result<void> validate() const {
-    if (key_.empty()) return error{errc::invalid_argument, "factory without a key"};
-    return {};
-  }
+  result<void> validate() const;
 
   /// What only `merge` is left of.
-  sharded_factory without_data() const {
-    sharded_factory out = *this;
-    out.data_.reset();
-    return out;
-  }
-  sharded_factory with_key(std::string key) const {
-    sharded_factory out = *this;
-    out.key_ = std::move(key);
-    return out;
-  }
-  sharded_factory with_replica(replica_id replica) const {
-    sharded_factory out = *this;
-    out.replica_ = std::move(replica);
-    return out;
-  }
+  sharded_factory without_data() const;
+  sharded_factory with_key(std::string key) const;
+  sharded_factory with_replica(replica_id replica) const;
   /// The same factory of another value. Errors: `invalid_argument` where it has one of another
   /// type.
   template <class T>
@@ -117,9 +103,7 @@ class sharded_factory {
   result<state> build() const { return functions_->build(*this); }
 
   /// The value, of what was built and has been loaded since. Errors: those of the function.
-  result<state> merge(state loaded) const {
-    return functions_->merge(std::move(loaded)).at("factory \"" + key_ + "\"");
-  }
+  result<state> merge(state loaded) const;
 
  private:
   struct functions {
@@ -127,9 +111,7 @@ class sharded_factory {
     std::function<result<state>(state)> merge;
   };
 
-  error failure(const char* what) const {
-    return error{errc::invalid_argument, "factory \"" + key_ + "\": " + what};
-  }
+  error failure(const char* what) const;
 
   std::string key_;
   replica_id replica_;
@@ -139,3 +121,7 @@ class sharded_factory {
 static_assert(sharded_leaf<sharded_factory>);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/sharded_factory_impl.hpp>
+#endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/local_only.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -119,9 +119,7 @@ class state {
 
   state_kind kind() const noexcept { return static_cast<state_kind>(held_.index()); }
   bool is_hole() const noexcept { return kind() == state_kind::hole; }
-  bool is_container() const noexcept {
-    return kind() == state_kind::map || kind() == state_kind::list;
-  }
+  bool is_container() const noexcept;
 
   /// The common value, which is no array or object: those are lists and maps of the state.
   const node* if_value() const noexcept { return std::get_if<node>(&held_); }
@@ -139,10 +137,7 @@ class state {
   state* find(std::string_view path) { return const_cast<state*>(std::as_const(*this).find(path)); }
 
   /// What is at a path. Errors: `not_found` naming it.
-  result<const state*> at(std::string_view path) const {
-    if (const state* found = find(path)) return found;
-    return error{errc::not_found, "state: nothing at " + detail::quoted_path(path)};
-  }
+  result<const state*> at(std::string_view path) const;
 
   /// The common value at a path: a bool, an integer, a floating-point number or a `std::string`.
   /// Errors: `not_found`, `dtype_mismatch` where it is something else, `out_of_range` for an
@@ -180,27 +175,6 @@ struct state::member {
   state value;
 };
 
-inline state::state() = default;
-inline state::state(const state&) = default;
-inline state::state(state&&) noexcept = default;
-inline state& state::operator=(const state&) = default;
-inline state& state::operator=(state&&) noexcept = default;
-inline state::~state() = default;
-inline state::state(std::initializer_list<member> members) : held_(map{}) {
-  for (const member& m : members) std::get<map>(held_).emplace(m.key, m.value);
-}
-inline state::state(map members) : held_(std::move(members)) {}
-inline state::state(list elements) : held_(std::move(elements)) {}
-inline state::state(std::nullptr_t) : held_(node()) {}
-inline state::state(const char* text) : held_(node(text)) {}
-inline state::state(std::string text) : held_(node(std::move(text))) {}
-inline state::state(std::string_view text) : held_(node(text)) {}
-inline state::state(sharded_tensor tensor)
-    : held_(std::make_shared<const sharded_tensor>(std::move(tensor))) {}
-inline state::state(sharded_object object)
-    : held_(std::make_shared<const sharded_object>(std::move(object))) {}
-inline state::state(local_only value) : held_(std::move(value)) {}
-
 template <class T>
 state::state(const sharded<T>& tensor) : state(sharded_tensor(tensor)) {}
 
@@ -225,26 +199,6 @@ state::state(const T& from) {
                   "sharded<T>, sharded_object and sharded_factory; a tensor is stored as "
                   "shard(key, tensor), and what is not to be stored is local_only(value)");
   }
-}
-
-inline const state* state::child(std::string_view step) const {
-  if (const map* members = if_map()) {
-    const auto key = detail::key_of_step(step);
-    const auto found = key ? members->find(*key) : members->end();
-    return found != members->end() ? &found->second : nullptr;
-  }
-  if (const list* elements = if_list()) {
-    const auto position = detail::position_of_step(step);
-    return position && *position < elements->size() ? &(*elements)[*position] : nullptr;
-  }
-  return nullptr;
-}
-
-inline const state* state::find(std::string_view path) const {
-  if (path.ends_with('/')) return nullptr;
-  const state* at = this;
-  while (at != nullptr && !path.empty()) at = at->child(detail::take_step(path));
-  return at;
 }
 
 template <class T>
@@ -277,19 +231,8 @@ result<T> state::get(std::string_view path) const {
   }
 }
 
-inline bool state::erase(std::string_view path) {
-  state* const there = find(path);
-  if (there == nullptr) return false;
-  const std::size_t slash = path.rfind('/');
-  const std::string_view above = slash == path.npos ? std::string_view() : path.substr(0, slash);
-  state* const parent = path.empty() ? nullptr : find(above);
-  if (parent == nullptr || parent->if_list() != nullptr) {
-    *there = state();
-    return true;
-  }
-  const std::string_view step = slash == path.npos ? path : path.substr(slash + 1);
-  parent->if_map()->erase(detail::key_of_step(step).value_or(""));
-  return true;
-}
-
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/state_impl.hpp>
+#endif

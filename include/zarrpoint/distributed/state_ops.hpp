@@ -7,10 +7,10 @@
 // they call takes `(const std::string& path, const state& leaf)`, or the leaf alone. Leaves are
 // what is neither a map nor a list nor a hole.
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/sharded_factory.hpp>
 #include <zarrpoint/distributed/state.hpp>
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,10 +109,7 @@ struct extracted {
 
 namespace detail {
 
-inline bool all_holes(const state::list& elements) {
-  return std::all_of(elements.begin(), elements.end(),
-                     [](const state& element) { return element.is_hole(); });
-}
+bool all_holes(const state::list& elements);
 
 template <class Predicate>
 result<extracted> split_state(const state& at, state_place& place, Predicate& matches) {
@@ -149,49 +146,7 @@ result<extracted> split_state(const state& at, state_place& place, Predicate& ma
 }
 
 /// A container of the kind of `like`, and of as many holes where that is a list.
-inline state emptied(const state& like) {
-  if (like.if_map() != nullptr) return state::map();
-  if (const state::list* elements = like.if_list()) return state::list(elements->size());
-  return {};
-}
-
-inline result<void> merge_into(state& into, const state& from, state_place& place) {
-  if (from.is_hole()) return {};
-  if (into.is_hole()) {
-    into = from;
-    return {};
-  }
-  if (into.kind() != from.kind() || !into.is_container())
-    return place.failure(errc::invalid_argument,
-                         "a " + std::string(to_string(into.kind())) + " and a " +
-                             std::string(to_string(from.kind())) + " cannot be merged");
-  if (state::map* members = into.if_map()) {
-    for (const auto& [key, child] : *from.if_map()) {
-      const auto [existing, is_new] = members->try_emplace(key, child);
-      if (is_new) continue;
-      ZARRPOINT_CHECK(place.within(key, [&, &target = existing->second, &of = child] {
-        return merge_into(target, of, place);
-      }));
-    }
-    return {};
-  }
-  state::list& elements = *into.if_list();
-  const state::list& others = *from.if_list();
-  // A process without layers of its own says nothing of how many another has.
-  if (others.empty()) return {};
-  if (elements.empty()) {
-    elements = others;
-    return {};
-  }
-  if (elements.size() != others.size())
-    return place.failure(errc::invalid_argument, "lists of " + std::to_string(elements.size()) +
-                                                     " and of " + std::to_string(others.size()) +
-                                                     " elements cannot be merged");
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    ZARRPOINT_CHECK(place.within(i, [&] { return merge_into(elements[i], others[i], place); }));
-  }
-  return {};
-}
+state emptied(const state& like);
 
 }  // namespace detail
 
@@ -217,21 +172,10 @@ constexpr auto of_kind(Kinds... kinds) {
 /// Both states in one: maps by key, lists by position; a hole takes what the other has. Errors:
 /// `invalid_argument`, naming the path, where both have something and one is no container, and for
 /// lists that differ in length.
-inline result<state> merge(state a, const state& b) {
-  detail::state_place place;
-  ZARRPOINT_CHECK(detail::merge_into(a, b, place));
-  return a;
-}
+result<state> merge(state a, const state& b);
 
 /// The state with what it holds of sharded tensors, objects and factories reduced to requests.
-inline result<state> without_data(const state& of) {
-  return transform_leaves(of, [](const state& leaf) -> state {
-    if (const sharded_tensor* tensor = leaf.if_tensor()) return tensor->without_data();
-    if (const sharded_object* object = leaf.if_object()) return object->without_data();
-    if (const sharded_factory* factory = leaf.if_factory()) return factory->without_data();
-    return leaf;
-  });
-}
+result<state> without_data(const state& of);
 
 /// The state with the key of each sharded leaf replaced by what `f(const std::string& key)`
 /// returns, a `std::string` or a `result<std::string>`. Errors: those of `f`.
@@ -258,9 +202,7 @@ result<state> rename_keys(const state& of, F&& f) {
 }
 
 /// Every key with `prefix` in front.
-inline result<state> add_prefix(const state& of, std::string_view prefix) {
-  return rename_keys(of, [&](const std::string& key) { return std::string(prefix) + key; });
-}
+result<state> add_prefix(const state& of, std::string_view prefix);
 
 /// What keys begin with, and what they shall begin with instead.
 struct prefix_change {
@@ -269,22 +211,13 @@ struct prefix_change {
 };
 
 /// Every key with another prefix. Errors: `invalid_argument` for a key without the old one.
-inline result<state> replace_prefix(const state& of, const prefix_change& change) {
-  return rename_keys(of, [&](const std::string& key) -> result<std::string> {
-    if (key.starts_with(change.from)) return change.to + key.substr(change.from.size());
-    return error{errc::invalid_argument,
-                 "key \"" + key + "\" does not begin with \"" + change.from + "\""};
-  });
-}
+result<state> replace_prefix(const state& of, const prefix_change& change);
 
 /// Every key changed by the first of the changes whose prefix it has, if there is one.
-inline result<state> map_prefixes(const state& of, std::span<const prefix_change> changes) {
-  return rename_keys(of, [&](const std::string& key) {
-    for (const prefix_change& change : changes) {
-      if (key.starts_with(change.from)) return change.to + key.substr(change.from.size());
-    }
-    return key;
-  });
-}
+result<state> map_prefixes(const state& of, std::span<const prefix_change> changes);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/state_ops_impl.hpp>
+#endif

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 // Places in a state, as text: keys and positions from the root on, joined by '/'. In a key '/' is
 // written "~1" and '~' "~0" (RFC 6901); a key without characters is "~". The root is "".
@@ -17,83 +16,34 @@
 namespace zarrpoint::inline v0 {
 
 /// How many maps and lists may lie within each other; a deeper state is refused with
-/// `resource_limit`. The readers of JSON take 64, some of which a document is wrapped in.
+/// `resource_limit`. The readers of JSON take 64, and a document around the state takes some of
+/// them.
 inline constexpr std::size_t max_state_depth = 56;
 
 namespace detail {
 
-inline void append_step(std::string& path, std::string_view key) {
-  if (!path.empty()) path += '/';
-  if (key.empty()) path += '~';
-  for (const char c : key) {
-    if (c == '/') {
-      path += "~1";
-    } else if (c == '~') {
-      path += "~0";
-    } else {
-      path += c;
-    }
-  }
-}
+void append_step(std::string& path, std::string_view key);
 
-inline void append_step(std::string& path, std::size_t position) {
-  if (!path.empty()) path += '/';
-  path += std::to_string(position);
-}
+void append_step(std::string& path, std::size_t position);
 
 /// The key that a step of a path stands for; nothing for text that is no step.
-inline std::optional<std::string> key_of_step(std::string_view step) {
-  if (step == "~") return std::string();
-  if (step.empty()) return std::nullopt;
-  std::string key;
-  for (std::size_t i = 0; i < step.size(); ++i) {
-    if (step[i] != '~') {
-      key += step[i];
-      continue;
-    }
-    if (++i == step.size() || (step[i] != '0' && step[i] != '1')) return std::nullopt;
-    key += step[i] == '0' ? '~' : '/';
-  }
-  return key;
-}
+std::optional<std::string> key_of_step(std::string_view step);
 
 /// The position that a step of a path stands for; nothing for what is no number as we write them.
-inline std::optional<std::size_t> position_of_step(std::string_view step) {
-  constexpr std::size_t max_digits = 18;  // more than any list has elements
-  if (step.empty() || step.size() > max_digits || (step.size() > 1 && step[0] == '0'))
-    return std::nullopt;
-  std::size_t position = 0;
-  for (const char c : step) {
-    if (c < '0' || c > '9') return std::nullopt;
-    position = position * 10 + static_cast<std::size_t>(c - '0');
-  }
-  return position;
-}
+std::optional<std::size_t> position_of_step(std::string_view step);
 
 /// Takes the first step off a path that is not empty.
-inline std::string_view take_step(std::string_view& path) {
-  const std::size_t end = path.find('/');
-  const std::string_view step = path.substr(0, end);
-  path.remove_prefix(end == path.npos ? path.size() : end + 1);
-  return step;
-}
+std::string_view take_step(std::string_view& path);
 
 /// For an error message: keys may have been read from a file.
-inline std::string quoted_path(std::string_view path) {
-  constexpr std::size_t max_bytes = 200;
-  return '"' + printable(path, max_bytes) + '"';
-}
+std::string quoted_path(std::string_view path);
 
 /// Where a walk through a state is. One text serves the whole walk.
 class state_place {
  public:
   const std::string& path() const noexcept { return path_; }
 
-  error failure(errc code, std::string_view what) const {
-    std::string text = "state";
-    if (!path_.empty()) text.append(" ").append(quoted_path(path_));
-    return error{code, text.append(": ").append(what)};
-  }
+  error failure(errc code, std::string_view what) const;
 
   /// What `f()` returns, called one step, a key or a position, further down. Errors:
   /// `resource_limit` where that is too deep.
@@ -119,3 +69,7 @@ class state_place {
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/state_path_impl.hpp>
+#endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/jobs.hpp>
 
@@ -191,18 +192,10 @@ class any_strategy {
   strategy_action action() const noexcept { return action_; }
 
   /// What does the action; null if it is another's.
-  const detail::common_saver_interface* common_saver() const noexcept {
-    return as<detail::common_saver_interface>(strategy_action::save_common);
-  }
-  const detail::sharded_saver_interface* sharded_saver() const noexcept {
-    return as<detail::sharded_saver_interface>(strategy_action::save_sharded);
-  }
-  const detail::common_loader_interface* common_loader() const noexcept {
-    return as<detail::common_loader_interface>(strategy_action::load_common);
-  }
-  const detail::sharded_loader_interface* sharded_loader() const noexcept {
-    return as<detail::sharded_loader_interface>(strategy_action::load_sharded);
-  }
+  const detail::common_saver_interface* common_saver() const noexcept;
+  const detail::sharded_saver_interface* sharded_saver() const noexcept;
+  const detail::common_loader_interface* common_loader() const noexcept;
+  const detail::sharded_loader_interface* sharded_loader() const noexcept;
 
  private:
   template <class Interface>
@@ -242,38 +235,19 @@ class any_strategy {
 };
 
 /// `"zarr_save(zarr, 3)"`.
-inline std::string to_string(const any_strategy& one) {
-  return one ? one.name() + to_string(one.id()) : std::string("none");
-}
+std::string to_string(const any_strategy& one);
 
 /// The strategies that a program has, by what they do and for which backend. A cheap handle.
 class strategy_table {
  public:
   strategy_table() = default;
-  explicit strategy_table(std::vector<any_strategy> entries)
-      : entries_(std::make_shared<const std::vector<any_strategy>>(std::move(entries))) {}
+  explicit strategy_table(std::vector<any_strategy> entries);
 
-  std::span<const any_strategy> entries() const noexcept {
-    return entries_ != nullptr ? std::span<const any_strategy>(*entries_)
-                               : std::span<const any_strategy>();
-  }
+  std::span<const any_strategy> entries() const noexcept;
 
   /// The one that does `action` for `id`. Errors: `unsupported`, listing those that there are, and
   /// telling an unknown version from an unknown backend.
-  result<any_strategy> find(strategy_action action, const strategy_id& id) const {
-    std::string there;
-    bool other_version = false;
-    for (const any_strategy& one : entries()) {
-      if (one.action() != action) continue;
-      if (one.id() == id) return one;
-      other_version = other_version || one.id().backend == id.backend;
-      there += (there.empty() ? "" : ", ") + to_string(one.id());
-    }
-    return error{errc::unsupported,
-                 "no strategy to " + std::string(to_string(action)) + " for " + to_string(id) +
-                     (other_version ? ", which is another version of a known backend" : "") +
-                     "; this program has " + (there.empty() ? "none" : there)};
-  }
+  result<any_strategy> find(strategy_action action, const strategy_id& id) const;
 
  private:
   std::shared_ptr<const std::vector<any_strategy>> entries_;
@@ -319,3 +293,7 @@ struct strategies {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/strategy_impl.hpp>
+#endif

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/point_to_point.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -34,74 +33,22 @@ namespace detail {
 /// What the threads of a `thread_world` share. A message is moved from the sender to the receiver.
 class thread_group {
  public:
-  thread_group(int size, std::chrono::milliseconds deadline)
-      : deadline_(deadline), seats_(static_cast<std::size_t>(size)) {}
+  thread_group(int size, std::chrono::milliseconds deadline);
 
   int size() const noexcept { return static_cast<int>(seats_.size()); }
 
-  result<collective_call> begin(int rank, const collective_step& step) {
-    const std::lock_guard lock(mutex_);
-    if (failure_) return *failure_;
-    seat& mine = seats_[static_cast<std::size_t>(rank)];
-    mine.status.call = {step, mine.status.call.number + 1};
-    mine.status.inside = true;
-    mine.give_up = std::chrono::steady_clock::now() + deadline_;
-    return mine.status.call;
-  }
+  result<collective_call> begin(int rank, const collective_step& step);
 
-  void end(int rank) {
-    const std::lock_guard lock(mutex_);
-    seats_[static_cast<std::size_t>(rank)].status.inside = false;
-  }
+  void end(int rank);
 
-  result<void> send(int from, int to, const collective_call& call, message body) {
-    const std::lock_guard lock(mutex_);
-    if (failure_) return *failure_;
-    seat& other = seats_[static_cast<std::size_t>(to)];
-    if (other.left) return gone(to, call);
-    other.letters.push_back({from, {call, std::move(body)}});
-    other.changed.notify_all();
-    return {};
-  }
+  result<void> send(int from, int to, const collective_call& call, message body);
 
-  result<letter> receive(int rank, int from, const collective_call& call) {
-    std::unique_lock lock(mutex_);
-    seat& mine = seats_[static_cast<std::size_t>(rank)];
-    for (;;) {
-      if (failure_) return *failure_;
-      const auto found =
-          std::find_if(mine.letters.begin(), mine.letters.end(),
-                       [from](const addressed_letter& it) { return it.from == from; });
-      if (found != mine.letters.end()) {
-        letter got = std::move(found->what);
-        mine.letters.erase(found);
-        return got;
-      }
-      if (seats_[static_cast<std::size_t>(from)].left) return gone(from, call);
-      if (std::chrono::steady_clock::now() >= mine.give_up) break;
-      mine.changed.wait_until(lock, mine.give_up);
-    }
-    std::vector<std::optional<rank_status>> all;
-    all.reserve(seats_.size());
-    for (const seat& each : seats_) all.emplace_back(each.status);
-    return missed(rank, call, deadline_, all);
-  }
+  result<letter> receive(int rank, int from, const collective_call& call);
 
   /// The first failure is that of all ranks from now on.
-  error fail(error failure) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-    wake_all();
-    return *failure_;
-  }
+  error fail(error failure);
 
-  void leave(int rank, std::string how) {
-    const std::lock_guard lock(mutex_);
-    seat& mine = seats_[static_cast<std::size_t>(rank)];
-    mine.left = true;
-    mine.how_left = std::move(how);
-    wake_all();
-  }
+  void leave(int rank, std::string how);
 
  private:
   struct addressed_letter {
@@ -117,14 +64,8 @@ class thread_group {
     std::string how_left;
   };
 
-  void wake_all() {
-    for (seat& each : seats_) each.changed.notify_all();
-  }
-  error gone(int rank, const collective_call& call) const {
-    return {errc::unavailable, rank_list({rank}) + " is gone and will not come to " +
-                                   to_string(call.step) + ": it " +
-                                   seats_[static_cast<std::size_t>(rank)].how_left};
-  }
+  void wake_all();
+  error gone(int rank, const collective_call& call) const;
 
   const std::chrono::milliseconds deadline_;
   std::mutex mutex_;
@@ -140,18 +81,10 @@ class thread_communicator {
   int rank() const noexcept { return transport_.self; }
   int size() const noexcept { return transport_.size(); }
 
-  result<std::vector<message>> exchange(std::vector<message> to_each) const {
-    return detail::exchange_over(transport_, std::move(to_each));
-  }
-  result<std::vector<message>> gather(collective_step step, message mine) const {
-    return detail::gather_over(transport_, step, std::move(mine));
-  }
-  result<message> scatter(collective_step step, std::vector<message> to_each) const {
-    return detail::scatter_over(transport_, step, std::move(to_each));
-  }
-  result<message> broadcast(collective_step step, message mine) const {
-    return detail::broadcast_over(transport_, step, std::move(mine));
-  }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const;
+  result<std::vector<message>> gather(collective_step step, message mine) const;
+  result<message> scatter(collective_step step, std::vector<message> to_each) const;
+  result<message> broadcast(collective_step step, message mine) const;
 
  private:
   friend class thread_world;
@@ -162,31 +95,16 @@ class thread_communicator {
 
     int rank() const noexcept { return self; }
     int size() const noexcept { return group->size(); }
-    result<detail::collective_call> begin(const collective_step& step) const {
-      return group->begin(self, step);
-    }
-    result<void> send(int to, const detail::collective_call& call, message body) const {
-      return group->send(self, to, call, std::move(body));
-    }
+    result<detail::collective_call> begin(const collective_step& step) const;
+    result<void> send(int to, const detail::collective_call& call, message body) const;
     result<void> send_shared(int to, const detail::collective_call& call,
-                             const std::shared_ptr<const message>& body) const {
-      return group->send(self, to, call, *body);
-    }
-    result<detail::letter> receive(int from, const detail::collective_call& call) const {
-      return group->receive(self, from, call);
-    }
-    result<void> end() const {
-      group->end(self);
-      return {};
-    }
-    error fail(error failure) const {
-      group->end(self);
-      return group->fail(std::move(failure));
-    }
+                             const std::shared_ptr<const message>& body) const;
+    result<detail::letter> receive(int from, const detail::collective_call& call) const;
+    result<void> end() const;
+    error fail(error failure) const;
   };
 
-  thread_communicator(std::shared_ptr<detail::thread_group> group, int rank)
-      : transport_{std::move(group), rank} {}
+  thread_communicator(std::shared_ptr<detail::thread_group> group, int rank);
 
   transport transport_;
 };
@@ -237,3 +155,7 @@ class thread_world {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/thread_communicator_impl.hpp>
+#endif

@@ -6,10 +6,13 @@
 #include <zarrpoint/array/chunk_digests.hpp>
 #include <zarrpoint/checkpoint/names.hpp>
 #include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/jobs.hpp>
 #include <zarrpoint/distributed/wire.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 
 #include <cstdint>
 #include <map>
@@ -30,87 +33,25 @@ namespace zarrpoint::inline v0::detail {
 using digests_of_arrays = std::map<std::string, chunk_digests, std::less<>>;
 
 /// Digests as a message.
-template <class = void>
-message encode_digests(const digests_of_arrays& arrays) {
-  wire_writer to;
-  to.number(arrays.size());
-  for (const auto& [name, digests] : arrays) {
-    to.text(name);
-    to.number(digests.objects().size());
-    for (const auto& [key, object] : digests.objects()) {
-      to.text(key);
-      to.number(object.size);
-      to.number(object.crc32c.size());
-      for (const std::optional<std::uint32_t>& crc : object.crc32c)
-        to.number(crc ? std::uint64_t{1} + *crc : 0);
-    }
-  }
-  return std::move(to).take();
-}
+message encode_digests(const digests_of_arrays& arrays);
 
 /// Adds the digests of a message. Errors: `corrupt`, also where one object is there twice.
-template <class = void>
-result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into) {
-  wire_reader from(from_rank);
-  for (std::size_t n = from.count(2); n > 0 && !from.failed(); --n) {
-    chunk_digests& digests = into[from.text()];
-    for (std::size_t m = from.count(3); m > 0 && !from.failed(); --m) {
-      std::string key = from.text();
-      object_digest object;
-      object.size = from.number();
-      for (std::size_t crcs = from.count(); crcs > 0 && !from.failed(); --crcs) {
-        const std::uint64_t crc = from.limited(std::uint64_t{1} << 32);
-        object.crc32c.push_back(crc == 0 ? std::nullopt
-                                         : std::optional(static_cast<std::uint32_t>(crc - 1)));
-      }
-      if (digests.find(key) != nullptr)
-        return error{errc::corrupt, in_quotes(key) + " is there twice"};
-      digests.set(std::move(key), std::move(object));
-    }
-  }
-  return from.finish();
-}
+result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into);
 
 /// Compares the receipts of all processes, by rank, with the plan.
 class receipt_check {
  public:
-  explicit receipt_check(std::span<const digests_of_arrays> of_ranks)
-      : of_ranks_(of_ranks), of_writers_(of_ranks.size()) {}
+  explicit receipt_check(std::span<const digests_of_arrays> of_ranks);
 
   /// What `look_for` looks for from here on is of this array.
-  template <class = void>
-  void begin(std::string_view array) {
-    array_ = array;
-    ++arrays_;
-  }
+  void begin(std::string_view array);
 
   /// `name`: of what was planned, relative to its array. A receipt of anybody but the writer does
   /// not count. `may_be_absent`: whether it need not be there, being of fill values only.
-  template <class = void>
-  void look_for(const std::string& name, int writer, bool may_be_absent) {
-    const object_digest* const found = find(name, writer);
-    ++planned_;
-    if (found != nullptr && (may_be_absent || !found->absent())) return;
-    constexpr std::size_t most_named = 4;
-    if (++missing_ > most_named) return;
-    named_ += (missing_ == 1 ? "" : ", ") + in_quotes(array_) + " " + name + " of rank " +
-              std::to_string(writer);
-  }
+  void look_for(const std::string& name, int writer, bool may_be_absent);
 
   /// Errors: `corrupt`.
-  template <class = void>
-  result<void> done() const {
-    if (missing_ != 0)
-      return error{errc::corrupt, std::to_string(missing_) + " of " + std::to_string(planned_) +
-                                      " planned objects were not written, among them " + named_};
-    std::size_t written = 0;
-    for (const digests_of_arrays& arrays : of_ranks_) {
-      for (const auto& [key, digests] : arrays) written += digests.objects().size();
-    }
-    if (written == planned_) return {};
-    return error{errc::corrupt, std::to_string(written) + " objects were written, planned were " +
-                                    std::to_string(planned_)};
-  }
+  result<void> done() const;
 
  private:
   /// What a process wrote of an array, looked for once for all its cells.
@@ -119,16 +60,7 @@ class receipt_check {
     const chunk_digests* digests = nullptr;
   };
 
-  const object_digest* find(const std::string& name, int writer) {
-    const auto rank = static_cast<std::size_t>(writer);
-    if (writer < 0 || rank >= of_ranks_.size()) return nullptr;
-    of_writer& last = of_writers_[rank];
-    if (std::exchange(last.array, arrays_) != arrays_) {
-      const auto at = of_ranks_[rank].find(array_);
-      last.digests = at == of_ranks_[rank].end() ? nullptr : &at->second;
-    }
-    return last.digests == nullptr ? nullptr : last.digests->find(name);
-  }
+  const object_digest* find(const std::string& name, int writer);
 
   std::span<const digests_of_arrays> of_ranks_;
   std::vector<of_writer> of_writers_;
@@ -179,16 +111,7 @@ struct cell_job {
   chunk_digests& digests;
 
   /// Writes the elements to the cell's place: from the host, or as they come from a device.
-  template <class = void>
-  result<void> write_to(const zarrpoint::array& to, write_options options) const {
-    options.collected = &digests;
-    if (cell.source) {
-      ZARRPOINT_TRY(elements, cell.source(how));
-      return to.write(cell.part, *elements, options);
-    }
-    ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
-    return to.write(cell.part, elements.view, options);
-  }
+  result<void> write_to(const zarrpoint::array& to, write_options options) const;
 };
 
 /// Calls `write(const cell_job&)` for each cell of a process, as the executor of `given` does; what
@@ -229,3 +152,7 @@ result<digests_of_arrays> write_cells(const context& given, const shard_writes& 
 }
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/write_shards_impl.hpp>
+#endif

@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/stop.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -26,23 +24,13 @@ class byte_limiter {
   class reservation {
    public:
     reservation() = default;
-    reservation(reservation&& other) noexcept
-        : owner_(std::exchange(other.owner_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    reservation& operator=(reservation&& other) noexcept {
-      if (this != &other) {
-        release();
-        owner_ = std::exchange(other.owner_, nullptr);
-        bytes_ = std::exchange(other.bytes_, 0);
-      }
-      return *this;
-    }
+    reservation(reservation&& other) noexcept;
+    reservation& operator=(reservation&& other) noexcept;
     ~reservation() { release(); }
 
     std::size_t bytes() const noexcept { return bytes_; }
     /// Gives the bytes back now.
-    void release() noexcept {
-      if (owner_ != nullptr) std::exchange(owner_, nullptr)->give_back(std::exchange(bytes_, 0));
-    }
+    void release() noexcept;
 
    private:
     friend class byte_limiter;
@@ -57,64 +45,20 @@ class byte_limiter {
   byte_limiter& operator=(const byte_limiter&) = delete;
 
   /// Waits until `bytes` fit. Errors: `cancelled` when it would have to wait and stop is requested.
-  result<reservation> acquire(std::size_t bytes, const stop_token& stop = {}) {
-    std::unique_lock lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) {
-      const std::uint64_t ticket = next_ticket_++;
-      waiting_.push_back(ticket);
-      while (waiting_.front() != ticket || !fits(bytes)) {
-        if (stop.stop_requested()) {
-          waiting_.erase(std::find(waiting_.begin(), waiting_.end(), ticket));
-          changed_.notify_all();
-          return error{errc::cancelled, "stop was requested"};
-        }
-        if (stop.stop_possible()) {
-          // A token cannot wake anyone, so waiters look at it: 10 ms is soon for a person.
-          changed_.wait_for(lock, std::chrono::milliseconds(10));
-        } else {
-          changed_.wait(lock);
-        }
-      }
-      waiting_.pop_front();
-      changed_.notify_all();  // the next in the line may fit too
-    }
-    in_flight_ += bytes;
-    peak_ = std::max(peak_, in_flight_);
-    return reservation(this, bytes);
-  }
+  result<reservation> acquire(std::size_t bytes, const stop_token& stop = {});
 
   /// The same without waiting: nothing when `bytes` do not fit now, or others wait for theirs.
-  std::optional<reservation> try_acquire(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return std::nullopt;
-    in_flight_ += bytes;
-    peak_ = std::max(peak_, in_flight_);
-    return reservation(this, bytes);
-  }
+  std::optional<reservation> try_acquire(std::size_t bytes);
 
   std::size_t limit() const noexcept { return limit_; }
   /// The bytes that are reserved now.
-  std::size_t in_flight() const {
-    const std::lock_guard lock(mutex_);
-    return in_flight_;
-  }
+  std::size_t in_flight() const;
   /// The most bytes that were reserved at a time.
-  std::size_t peak() const {
-    const std::lock_guard lock(mutex_);
-    return peak_;
-  }
+  std::size_t peak() const;
 
  private:
-  bool fits(std::size_t bytes) const noexcept {
-    if (in_flight_ == 0) return true;
-    if (bytes > SIZE_MAX - in_flight_) return false;
-    return limit_ == 0 || in_flight_ + bytes <= limit_;
-  }
-  void give_back(std::size_t bytes) noexcept {
-    const std::lock_guard lock(mutex_);
-    in_flight_ -= bytes;
-    changed_.notify_all();  // under the lock: a waiter that goes on may destroy the limiter
-  }
+  bool fits(std::size_t bytes) const noexcept;
+  void give_back(std::size_t bytes) noexcept;
 
   const std::size_t limit_;
   mutable std::mutex mutex_;
@@ -126,3 +70,7 @@ class byte_limiter {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/exec/byte_limiter_impl.hpp>
+#endif

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -17,40 +16,23 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 
-/// Work that is run once, by whoever comes first: a task of the executor, or a thread that waits.
+/// Work that is done once, by whoever comes first.
 class pending_state {
  public:
+  pending_state() : sync_(make_sync()) {}
   virtual ~pending_state() = default;
 
   /// Runs the work unless somebody has begun it.
-  void start() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (phase_ != phase::waiting) return;
-      phase_ = phase::running;
-    }
-    run();
-    const std::lock_guard lock(mutex_);
-    phase_ = phase::done;
-    changed_.notify_all();
-  }
-  void wait() {
-    start();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return phase_ == phase::done; });
-  }
-  bool done() const {
-    const std::lock_guard lock(mutex_);
-    return phase_ == phase::done;
-  }
+  void start();
+  void wait();
+  bool done() const;
 
  private:
-  enum class phase { waiting, running, done };
+  struct sync;
+  static std::shared_ptr<sync> make_sync();
   virtual void run() = 0;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  phase phase_ = phase::waiting;
+  std::shared_ptr<sync> sync_;
 };
 
 template <class T>
@@ -147,3 +129,7 @@ auto run_async(const any_executor& executor, F f) {
 }
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/exec/pending_impl.hpp>
+#endif

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <chrono>
+#include <concepts>
 #include <cstdint>
-#include <functional>
-#include <mutex>
+#include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace zarrpoint::inline v0 {
@@ -23,43 +22,25 @@ struct progress_event {
 /// Is told of progress by one thread at a time, never of less than before. Calls are few: the
 /// first, the last, and between them one per percent or per 50 ms. It must not call the operation
 /// back.
-using progress_callback = std::function<void(const progress_event&)>;
-
-/// Counts the bytes of one phase from many threads and tells the callback. Without one it costs
-/// nothing. The text of `phase` must outlive it.
-class progress_meter {
+class progress_callback {
  public:
-  progress_meter(progress_callback callback, std::string_view phase, std::uint64_t total)
-      : callback_(std::move(callback)), phase_(phase), total_(total) {}
-  progress_meter(const progress_meter&) = delete;
-  progress_meter& operator=(const progress_meter&) = delete;
-
-  /// Counts `bytes` more of `item`.
-  void add(std::string_view item, std::uint64_t bytes) {
-    if (!callback_) return;
-    const std::lock_guard lock(mutex_);
-    const bool was_complete = done_ >= total_;
-    done_ += bytes;
-    const bool completes = done_ >= total_ && (!was_complete || !begun_);
-    const auto now = std::chrono::steady_clock::now();
-    if (begun_ && !completes && done_ - told_ < std::max<std::uint64_t>(total_ / 100, 1) &&
-        now - told_at_ < std::chrono::milliseconds(50))
-      return;
-    begun_ = true;
-    told_ = done_;
-    told_at_ = now;
-    callback_({phase_, item, done_, total_});
-  }
+  progress_callback() = default;
+  template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, progress_callback> &&
+             std::invocable<F&, const progress_event&>)
+  progress_callback(F&& f)  // NOLINT
+      : call_([](void* self, const progress_event& e) {
+          (*static_cast<std::remove_cvref_t<F>*>(self))(e);
+        }),
+        self_(std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f))) {}
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+  void operator()(const progress_event& e) const { call_(self_.get(), e); }
 
  private:
-  const progress_callback callback_;
-  const std::string_view phase_;
-  const std::uint64_t total_;
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;
-  std::uint64_t told_ = 0;
-  std::chrono::steady_clock::time_point told_at_{};
-  bool begun_ = false;
+  void (*call_)(void*, const progress_event&) = nullptr;
+  std::shared_ptr<void> self_;
 };
+
+class progress_meter;
 
 }  // namespace zarrpoint::inline v0

@@ -31,26 +31,14 @@ class task {
     }
   }
 
-  task(task&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {
-    if (table_ != nullptr) table_->relocate(storage_, other.storage_);
-  }
-  task& operator=(task&& other) noexcept {
-    if (this != &other) {
-      reset();
-      table_ = std::exchange(other.table_, nullptr);
-      if (table_ != nullptr) table_->relocate(storage_, other.storage_);
-    }
-    return *this;
-  }
+  task(task&& other) noexcept;
+  task& operator=(task&& other) noexcept;
   ~task() { reset(); }
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   /// Runs the callable, which must be there.
-  void operator()() noexcept {
-    ZARRPOINT_ASSERT(table_ != nullptr);
-    table_->run(storage_);
-  }
+  void operator()() noexcept;
 
  private:
   struct operations {
@@ -82,12 +70,14 @@ class task {
       [](void* to, void* from) noexcept { ::new (to) F*(*static_cast<F**>(from)); },
       [](void* self) noexcept { delete *static_cast<F**>(self); }};
 
-  void reset() noexcept {
-    if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(storage_);
-  }
+  void reset() noexcept;
 
   const operations* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[capacity];
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/exec/task_impl.hpp>
+#endif

@@ -2,17 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/handler/diagnose.hpp>
-#include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/handler/staged.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
-#include <zarrpoint/memory/device_source.hpp>
-#include <zarrpoint/memory/kept_objects.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace zarrpoint::inline v0 {
+
+class kept_objects;
 
 /// What a leaf's elements are read from a device with.
 struct source_options {
@@ -34,10 +36,11 @@ struct leaf_table {
   result<std::unique_ptr<element_source>> (*source)(const void* value, const source_options& how);
 };
 
-inline result<std::unique_ptr<element_source>> no_source(const void*, const source_options&) {
-  return error{errc::invalid_argument, "what the host can read is read in place"};
-}
+template <class Space>
+result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space>& view,
+                                                         const source_options& how);
 
+result<std::unique_ptr<element_source>> no_source(const void*, const source_options&);
 template <class T, class Handler>
 struct leaf_functions {
   static result<tensor_spec> spec(const void* value) {
@@ -52,10 +55,7 @@ struct leaf_functions {
     if constexpr (space::host_accessible) {
       return no_source(value, how);
     } else {
-      const tensor_view<space> view = Handler::view(*static_cast<const T*>(value));
-      auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
-      return how.copy ? device_source<space>::make_copy(view, std::move(ring))
-                      : device_source<space>::make(view, std::move(ring));
+      return source_on_device<space>(Handler::view(*static_cast<const T*>(value)), how);
     }
   }
   static constexpr leaf_table table{
@@ -146,9 +146,7 @@ class leaf {
   /// The elements of a value that is not `host_accessible()`, to be read part by part. The value
   /// stays as it is until the source is destroyed, or with `source_options::copy` until it is
   /// settled. A `spec()` that succeeded is required. Errors: those of `device_source`.
-  result<std::unique_ptr<element_source>> source(const source_options& how) const {
-    return table_->source(value_, how);
-  }
+  result<std::unique_ptr<element_source>> source(const source_options& how) const;
 
  private:
   template <class Handler, class T>
@@ -184,3 +182,8 @@ class leaf {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/handler/device_leaf.hpp>
+#include <zarrpoint/handler/leaf_impl.hpp>
+#endif

@@ -4,6 +4,7 @@
 
 // Elements of any memory space to the host and back: written once, against the concepts.
 
+#include <zarrpoint/handler/staged.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device_buffer.hpp>
 #include <zarrpoint/memory/device_space.hpp>
@@ -17,12 +18,6 @@
 #include <utility>
 
 namespace zarrpoint::inline v0 {
-
-/// Elements that the host can read: in memory of their own, or where they always were.
-struct staged {
-  host_view view;
-  buffer owned;  ///< empty when nothing had to be copied
-};
 
 namespace detail {
 
@@ -80,7 +75,7 @@ result<bool> place_by_kernel([[maybe_unused]] const mutable_tensor_view<Space>& 
   }
 }
 
-template <device_space Space>
+template <class Space>
 result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource) {
   if (from.type.is_variable()) return error{errc::unsupported, "strings live in host memory only"};
   ZARRPOINT_CHECK(byte_count(from.spec()));
@@ -151,20 +146,6 @@ result<void> place_on_device(const mutable_tensor_view<Space>& to, const host_vi
 }
 
 }  // namespace detail
-
-/// The elements of `from` where the host can read them, once they are ready: in place if the space
-/// is accessible to the host, else copied into memory of `resource` (their strides may be kept). At
-/// most twice the tensor's bytes are allocated. Errors: those of the space, `resource_limit`,
-/// `out_of_range` for a spec that does not fit in memory.
-template <memory_space Space>
-result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& resource) {
-  if constexpr (Space::host_accessible) {
-    ZARRPOINT_CHECK(from.space.wait(from.ready));
-    return staged{{from.data, from.type, from.shape, from.strides, {}, {}}, {}};
-  } else {
-    return detail::stage_from_device(from, resource);
-  }
-}
 
 /// Copies a dense host array into a target of the same spec on a device, after what the target's
 /// `ready` stands for, and waits until it is there. What the device cannot rearrange by itself is

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/handler/concepts.hpp>
 
 #include <string>
@@ -17,17 +18,13 @@ struct builtin_handler<std::string> {
   static constexpr std::size_t rank = 0;
 
   static tensor_spec spec(const std::string&) { return {type, {}}; }
-  static host_view view(const std::string& value) {
-    return {reinterpret_cast<const std::byte*>(&value), type, {}, {}, {}, {}};
-  }
-  static result<std::string> make(const tensor_spec& stored, const place<space>&) {
-    ZARRPOINT_CHECK(expect_dtype(stored, type));
-    if (stored.shape.rank() != 0) return wrong_shape(stored, "one string, []");
-    return std::string();
-  }
-  static mutable_host_view writable(std::string& target) {
-    return {reinterpret_cast<std::byte*>(&target), type, {}, {}, {}, {}};
-  }
+  static host_view view(const std::string& value);
+  static result<std::string> make(const tensor_spec& stored, const place<space>&);
+  static mutable_host_view writable(std::string& target);
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/handler/string_impl.hpp>
+#endif

@@ -7,6 +7,8 @@
 // does not take the file or the device, everything is loaded as `checkpoint::load_into` does it.
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>

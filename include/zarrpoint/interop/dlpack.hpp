@@ -6,7 +6,7 @@
 // JAX, Arrow and others speak. interop/dlpack_export.hpp hands ours to them,
 // interop/dlpack_cuda.hpp knows the memory of CUDA, interop/dlpack_python.hpp objects of Python.
 
-#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/handler/type_handler.hpp>
 #include <zarrpoint/interop/dlpack_abi.hpp>
 #include <zarrpoint/memory/device_space.hpp>
@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 namespace zarrpoint::inline v0::dlpack {
 
@@ -37,17 +36,11 @@ concept versioned_tensor = managed_tensor<M> && requires(M& managed) {
   managed.flags;
 };
 
-/// Host memory, be it pinned for a device or not.
+/// Host memory, pinned for a device or not.
 template <>
 struct device_traits<host_space> {
-  static device_id id(const host_space&) {
-    return {static_cast<std::int32_t>(device_kind::cpu), 0};
-  }
-  static bool holds(const host_space&, const device_id& device) {
-    const auto kind = static_cast<device_kind>(device.device_type);
-    return kind == device_kind::cpu || kind == device_kind::cuda_host ||
-           kind == device_kind::rocm_host;
-  }
+  static device_id id(const host_space&);
+  static bool holds(const host_space&, const device_id& device);
 };
 
 /// A space that DLPack has a name for.
@@ -70,17 +63,9 @@ class managed_owner {
           if (self->deleter != nullptr) self->deleter(self);
         }) {}
   managed_owner(managed_owner&& other) noexcept { swap(other); }
-  managed_owner& operator=(managed_owner&& other) noexcept {
-    managed_owner(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~managed_owner() {
-    if (managed_ != nullptr) free_(managed_);
-  }
-  void swap(managed_owner& other) noexcept {
-    std::swap(managed_, other.managed_);
-    std::swap(free_, other.free_);
-  }
+  managed_owner& operator=(managed_owner&& other) noexcept;
+  ~managed_owner();
+  void swap(managed_owner& other) noexcept;
 
  private:
   void* managed_ = nullptr;
@@ -99,31 +84,10 @@ struct described {
   index_t high = 0;  ///< where the last one ends
 };
 
-inline error bad_tensor(std::string what) {
-  return {errc::invalid_argument, "DLPack tensor: " + std::move(what)};
-}
+error bad_tensor(std::string what);
 
 /// The strides in bytes, and what the elements touch. Errors: `out_of_range`.
-template <class = void>
-result<void> place_elements(const std::int64_t* strides, described& out) {
-  const auto size = static_cast<index_t>(out.type.size());
-  out.strides = row_major_strides(out.shape, out.type.size());
-  ZARRPOINT_TRY(bytes, byte_count(out.shape, out.type.size()));
-  if (bytes == 0) return {};
-  for (std::size_t i = 0; i < out.shape.rank(); ++i) {
-    if (strides != nullptr && out.shape[i] != 1) {  // else it is never made, and may be anything
-      ZARRPOINT_TRY(step, checked_mul<index_t>(strides[i], size));
-      out.strides[i] = step;
-    }
-    ZARRPOINT_TRY(reach, checked_mul<index_t>(out.strides[i], out.shape[i] - 1));
-    index_t& end = reach < 0 ? out.low : out.high;
-    ZARRPOINT_TRY(further, checked_add<index_t>(end, reach));
-    end = further;
-  }
-  ZARRPOINT_TRY(last, checked_add<index_t>(out.high, size));
-  out.high = last;
-  return {};
-}
+result<void> place_elements(const std::int64_t* strides, described& out);
 
 /// Errors: as `basic_tensor::take`, but those of the device.
 template <class Raw>
@@ -272,3 +236,7 @@ class basic_tensor {
 using tensor = basic_tensor<host_space>;
 
 }  // namespace zarrpoint::inline v0::dlpack
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dlpack_impl.hpp>
+#endif

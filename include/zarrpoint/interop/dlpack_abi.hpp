@@ -5,6 +5,7 @@
 // The structs and numbers of DLPack 1.3, so that its header is not needed. Members have the names
 // of that header: functions here that are templates take its structs as well as these.
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -147,43 +148,10 @@ constexpr std::optional<data_type> type_of(const dtype& type) noexcept {
 
 /// The dtype of that type. Errors: `unsupported` for what no dtype is, which are vectors of several
 /// lanes and elements below a byte, too.
-template <class = void>
-result<dtype> to_dtype(const data_type& type) {
-  for (const dtype_kind kind : all_dtype_kinds) {
-    if (type_of(kind) == type) return dtype(kind);
-  }
-  return error{errc::unsupported, "DLPack type with code " + std::to_string(type.code) + ", " +
-                                      std::to_string(type.bits) + " bits, " +
-                                      std::to_string(type.lanes) +
-                                      (type.lanes == 1 ? " lane" : " lanes")};
-}
+result<dtype> to_dtype(const data_type& type);
 
 /// `"cuda:0"`; `"device of type 99:0"` for what has no name here.
-template <class = void>
-std::string to_string(const device_id& device) {
-  const char* name = nullptr;
-  switch (static_cast<device_kind>(device.device_type)) {
-    case device_kind::cpu: name = "cpu"; break;
-    case device_kind::cuda: name = "cuda"; break;
-    case device_kind::cuda_host: name = "cuda_host"; break;
-    case device_kind::opencl: name = "opencl"; break;
-    case device_kind::vulkan: name = "vulkan"; break;
-    case device_kind::metal: name = "metal"; break;
-    case device_kind::vpi: name = "vpi"; break;
-    case device_kind::rocm: name = "rocm"; break;
-    case device_kind::rocm_host: name = "rocm_host"; break;
-    case device_kind::ext_dev: name = "ext_dev"; break;
-    case device_kind::cuda_managed: name = "cuda_managed"; break;
-    case device_kind::oneapi: name = "oneapi"; break;
-    case device_kind::webgpu: name = "webgpu"; break;
-    case device_kind::hexagon: name = "hexagon"; break;
-    case device_kind::maia: name = "maia"; break;
-    case device_kind::trn: name = "trn"; break;
-  }
-  std::string text =
-      name != nullptr ? std::string(name) : "device of type " + std::to_string(device.device_type);
-  return text + ':' + std::to_string(device.device_id);
-}
+std::string to_string(const device_id& device);
 
 /// Which DLPack devices hold memory of a space, for the spaces that have a specialisation:
 ///
@@ -204,3 +172,7 @@ template <class Space>
 struct device_traits;
 
 }  // namespace zarrpoint::inline v0::dlpack
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dlpack_abi_impl.hpp>
+#endif

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 // What a pickle of Python says, as data. Nothing of it is ever called, imported or built.
@@ -73,51 +72,25 @@ struct pickle_arena {
 /// A value of a pickle: a cheap handle that keeps the whole of the pickle alive.
 class pickle_value {
  public:
-  pickle_value(std::shared_ptr<const detail::pickle_arena> arena, detail::pickle_index at)
-      : arena_(std::move(arena)), at_(at) {}
+  pickle_value(std::shared_ptr<const detail::pickle_arena> arena, detail::pickle_index at);
 
   pickle_kind kind() const noexcept { return item().kind; }
   bool is_none() const noexcept { return kind() == pickle_kind::none; }
 
-  std::optional<bool> to_bool() const noexcept {
-    if (kind() != pickle_kind::boolean) return std::nullopt;
-    return item().number != 0;
-  }
+  std::optional<bool> to_bool() const noexcept;
   /// An integer that fits; nothing for others, booleans among them.
-  std::optional<std::int64_t> to_int64() const noexcept {
-    if (kind() != pickle_kind::integer || !item().text.empty()) return std::nullopt;
-    return static_cast<std::int64_t>(item().number);
-  }
-  std::optional<std::uint64_t> to_uint64() const noexcept {
-    if (const auto narrow = to_int64())
-      return *narrow < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(*narrow));
-    const std::string& digits = item().text;
-    if (kind() != pickle_kind::integer || digits.size() != 9 || digits[8] != 0) return std::nullopt;
-    return load_le<std::uint64_t>(as_bytes(digits).data());
-  }
+  std::optional<std::int64_t> to_int64() const noexcept;
+  std::optional<std::uint64_t> to_uint64() const noexcept;
   /// The two's complement of an integer that does not fit in 64 bits with a sign, low byte first;
   /// nothing for others.
-  std::optional<bytes_view> if_wide_integer() const noexcept {
-    if (kind() != pickle_kind::integer || item().text.empty()) return std::nullopt;
-    return as_bytes(item().text);
-  }
-  std::optional<double> to_double() const noexcept {
-    if (kind() != pickle_kind::real) return std::nullopt;
-    return std::bit_cast<double>(item().number);
-  }
-  const std::string* if_string() const noexcept {
-    return kind() == pickle_kind::string ? &item().text : nullptr;
-  }
-  std::optional<bytes_view> if_bytes() const noexcept {
-    if (kind() != pickle_kind::bytes) return std::nullopt;
-    return as_bytes(item().text);
-  }
+  std::optional<bytes_view> if_wide_integer() const noexcept;
+  std::optional<double> to_double() const noexcept;
+  const std::string* if_string() const noexcept;
+  std::optional<bytes_view> if_bytes() const noexcept;
 
   /// Elements of a list, tuple or set, those appended to the result of a call, or the one name of
   /// a persistent value.
-  std::size_t element_count() const noexcept {
-    return kind() == pickle_kind::dict ? 0 : item().elements.size();
-  }
+  std::size_t element_count() const noexcept;
   pickle_value element(std::size_t i) const { return other(item().elements[i]); }
 
   /// Members of a dict, or those set in the result of a call (as in an `OrderedDict`). A key may
@@ -125,57 +98,36 @@ class pickle_value {
   std::size_t member_count() const noexcept { return members().size() / 2; }
   pickle_value key(std::size_t i) const { return other(members()[2 * i]); }
   pickle_value member(std::size_t i) const { return other(members()[2 * i + 1]); }
-  std::optional<pickle_value> find(std::string_view key) const {
-    const std::vector<detail::pickle_index>& all = members();
-    for (std::size_t i = all.size(); i != 0; i -= 2) {
-      const detail::pickle_item& one = arena_->items[all[i - 2]];
-      if (one.kind == pickle_kind::string && one.text == key) return other(all[i - 1]);
-    }
-    return std::nullopt;
-  }
+  std::optional<pickle_value> find(std::string_view key) const;
 
   /// Of a global; empty for others. Names of Python 2 are told as those of Python 3.
-  std::string_view module() const noexcept {
-    if (kind() != pickle_kind::global) return {};
-    return std::string_view(item().text).substr(0, item().text.find('\n'));
-  }
-  std::string_view name() const noexcept {
-    if (kind() != pickle_kind::global) return {};
-    return std::string_view(item().text).substr(item().text.find('\n') + 1);
-  }
-  bool is_global(std::string_view module_name, std::string_view its_name) const noexcept {
-    return kind() == pickle_kind::global && module() == module_name && name() == its_name;
-  }
+  std::string_view module() const noexcept;
+  std::string_view name() const noexcept;
+  bool is_global(std::string_view module_name, std::string_view its_name) const noexcept;
 
   /// Of a call, which must be one: what would be called, and with what.
   pickle_value callable() const { return other(item().call->callable); }
   pickle_value arguments() const { return other(item().call->arguments); }  ///< a tuple
   pickle_value keywords() const { return other(item().call->keywords); }    ///< none, or a dict
   /// What its result would be given as its state, in order.
-  std::size_t state_count() const noexcept {
-    return item().call == nullptr ? 0 : item().call->states.size();
-  }
+  std::size_t state_count() const noexcept;
   pickle_value state(std::size_t i) const { return other(item().call->states[i]); }
-  bool is_call_of(std::string_view module_name, std::string_view its_name) const {
-    return kind() == pickle_kind::call && callable().is_global(module_name, its_name);
-  }
+  bool is_call_of(std::string_view module_name, std::string_view its_name) const;
 
   /// Whether both are one value of one pickle, as `is` in Python.
-  bool is_same(const pickle_value& as) const noexcept {
-    return arena_ == as.arena_ && at_ == as.at_;
-  }
+  bool is_same(const pickle_value& as) const noexcept;
 
  private:
   const detail::pickle_item& item() const noexcept { return arena_->items[at_]; }
   pickle_value other(detail::pickle_index at) const { return {arena_, at}; }
-  const std::vector<detail::pickle_index>& members() const noexcept {
-    static const std::vector<detail::pickle_index> none;
-    if (kind() == pickle_kind::dict) return item().elements;
-    return item().call == nullptr ? none : item().call->members;
-  }
+  const std::vector<detail::pickle_index>& members() const noexcept;
 
   std::shared_ptr<const detail::pickle_arena> arena_;
   detail::pickle_index at_;
 };
 
 }  // namespace zarrpoint::inline v0::torch
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/pickle_value_impl.hpp>
+#endif

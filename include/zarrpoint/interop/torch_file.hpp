@@ -3,11 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle.hpp>
 #include <zarrpoint/interop/torch_tensor.hpp>
-#include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
@@ -17,8 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0::torch {
@@ -38,63 +35,18 @@ class file {
 
   /// Where a tensor of the pickle lies. Errors: those of `describe_tensor`; `corrupt` when the
   /// archive has no such storage, or one of another size.
-  result<tensor_info> tensor(const pickle_value& value) const {
-    ZARRPOINT_TRY(out, describe_tensor(value).at(archive_.describe(store_key::root())));
-    ZARRPOINT_CHECK(open_storage(out));
-    return std::move(out);
-  }
+  result<tensor_info> tensor(const pickle_value& value) const;
 
   /// The elements without a copy; valid while the mapping lives. Errors: `unsupported` when the
   /// store cannot map, or the elements are not aligned or of another byte order; `corrupt` for a
   /// bool that is none.
-  result<tensor_in_file> view(const tensor_info& of) const {
-    ZARRPOINT_TRY(storage, open_storage(of));
-    ZARRPOINT_TRY(mapped, storage->map());
-    ZARRPOINT_TRY(elements, elements_of(mapped.bytes(), of).at(storage->name()));
-    if (reinterpret_cast<std::uintptr_t>(elements.data) % of.spec.type.scalar_size() != 0)
-      return error{errc::unsupported, storage->name() + ": its elements are not aligned"};
-    return tensor_in_file{elements, mapped};
-  }
+  result<tensor_in_file> view(const tensor_info& of) const;
 
   /// Copies the elements to memory of their dtype and shape, any strides. Errors: `dtype_mismatch`,
   /// `shape_mismatch`, `corrupt`, `unsupported` for another byte order, `resource_limit`, `io`.
-  result<void> read(const tensor_info& of, const mutable_host_view& into) const {
-    if (into.type != of.spec.type)
-      return error{errc::dtype_mismatch, "a tensor of type " +
-                                             std::string(to_string(of.spec.type)) + " is read as " +
-                                             std::string(to_string(into.type))};
-    if (into.shape != of.spec.shape)
-      return error{errc::shape_mismatch, "a tensor of shape " + to_string(of.spec.shape) +
-                                             " is read as " + to_string(into.shape)};
-    ZARRPOINT_TRY(storage, open_storage(of));
-    // The whole of it, which its checksum covers.
-    ZARRPOINT_TRY(scratch, buffer::allocate(static_cast<std::size_t>(of.storage_bytes)));
-    ZARRPOINT_CHECK(storage->read(0, scratch.bytes()));
-    ZARRPOINT_TRY(elements, elements_of(std::as_const(scratch).bytes(), of).at(storage->name()));
-    for (const index_t extent : into.shape)
-      if (extent == 0) return {};
-    copy_elements(into, elements);
-    return {};
-  }
+  result<void> read(const tensor_info& of, const mutable_host_view& into) const;
 
-  template <class = void>
-  static result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits) {
-    const std::string name = from->name();
-    ZARRPOINT_CHECK(check_kind(*from).at("open " + name));
-    ZARRPOINT_TRY(archive, zip_store::open(std::move(from)));
-    ZARRPOINT_TRY(prefix, find_prefix(archive).at("open " + name));
-    ZARRPOINT_TRY(pickle, read_record(archive, prefix, {"data.pkl", limits.max_bytes}));
-    if (!pickle) return error{errc::corrupt, "open " + name + ": it has no data.pkl"};
-    ZARRPOINT_TRY(root, read_pickle(*pickle, limits).at("open " + name));
-    ZARRPOINT_TRY(order, read_record(archive, prefix, {"byteorder", 16}));
-    endian written = endian::little;
-    if (order && as_text(*order) != "little") {
-      if (as_text(*order) != "big")
-        return error{errc::corrupt, "open " + name + ": its byte order is neither little nor big"};
-      written = endian::big;
-    }
-    return file(std::move(archive), std::move(prefix), {std::move(root), written});
-  }
+  static result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits);
 
  private:
   struct content {
@@ -106,71 +58,22 @@ class file {
     std::uint64_t max_bytes;
   };
 
-  file(zip_store archive, store_key prefix, content read)
-      : archive_(std::move(archive)),
-        prefix_(std::move(prefix)),
-        root_(std::move(read.root)),
-        order_(read.order) {}
+  file(zip_store archive, store_key prefix, content read);
 
   /// Before 1.6 files were pickles in a row, and before that tar archives.
-  static result<void> check_kind(const blob& from) {
-    std::byte first[4]{};
-    if (from.size() >= sizeof first) ZARRPOINT_CHECK(from.read(0, first));
-    if (as_text(first) == "PK\x03\x04") return {};
-    if (first[0] == std::byte{0x80} && first[2] == std::byte{0x8a})
-      return error{errc::unsupported,
-                   "it is of torch.save's legacy format; save it again with PyTorch 1.6 or later"};
-    return error{errc::corrupt, "it is no file of torch.save"};
-  }
+  static result<void> check_kind(const blob& from);
 
   /// The one directory of the archive, whatever its name.
-  static result<store_key> find_prefix(const zip_store& archive) {
-    ZARRPOINT_TRY(entries, archive.list(store_key::root()));
-    for (const list_entry& entry : entries) {
-      if (!entry.is_prefix) continue;
-      ZARRPOINT_TRY(prefix, store_key::parse(entry.name));
-      ZARRPOINT_TRY(key, prefix.child("data.pkl"));
-      ZARRPOINT_TRY(there, archive.open(key));
-      if (there != nullptr) return std::move(prefix);
-    }
-    return error{errc::corrupt, "it has no data.pkl: torch.save has not written it"};
-  }
+  static result<store_key> find_prefix(const zip_store& archive);
 
   static result<std::optional<std::vector<std::byte>>> read_record(const zip_store& archive,
                                                                    const store_key& prefix,
-                                                                   const record& which) {
-    ZARRPOINT_TRY(key, prefix.child(which.name));
-    return get(archive, key, which.max_bytes);
-  }
+                                                                   const record& which);
 
-  result<std::unique_ptr<blob>> open_storage(const tensor_info& of) const {
-    auto key = prefix_.child("data/" + of.storage);
-    if (!key) return error{errc::corrupt, "storage: " + key.failure().message};
-    ZARRPOINT_TRY(out, archive_.open(*key));
-    if (out == nullptr)
-      return error{errc::corrupt, archive_.describe(*key) + ": there is no such storage"};
-    if (out->size() != of.storage_bytes)
-      return error{errc::corrupt, out->name() + ": it has " + std::to_string(out->size()) +
-                                      " bytes, its tensor says " +
-                                      std::to_string(of.storage_bytes)};
-    return std::move(out);
-  }
+  result<std::unique_ptr<blob>> open_storage(const tensor_info& of) const;
 
   /// The strided view of a storage.
-  result<host_view> elements_of(bytes_view storage, const tensor_info& of) const {
-    if (of.end > storage.size() || of.offset > of.end)
-      return error{errc::corrupt, "the tensor lies outside its storage"};
-    if (order_ != native_endian && of.spec.type.scalar_size() > 1)
-      return error{errc::unsupported, "its elements are of another byte order"};
-    if (of.spec.type == dtype(dtype_kind::bool_)) {
-      for (const std::byte each : storage.subspan(static_cast<std::size_t>(of.offset),
-                                                  static_cast<std::size_t>(of.end - of.offset)))
-        if (each > std::byte{1}) return error{errc::corrupt, "a bool is neither 0 nor 1"};
-    }
-    host_view out = dense_view(storage.data() + of.offset, of.spec);
-    out.strides = of.strides;
-    return out;
-  }
+  result<host_view> elements_of(bytes_view storage, const tensor_info& of) const;
 
   zip_store archive_;
   store_key prefix_;
@@ -181,16 +84,11 @@ class file {
 /// Opens a file that torch.save wrote: reads its directory and its pickle. Errors: `not_found`;
 /// `unsupported` for the format before PyTorch 1.6 and for compressed members; `corrupt`;
 /// `resource_limit`; `io`; those of `read_pickle`.
-template <class = void>
-result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits = {}) {
-  return file::open(std::move(from), limits);
-}
-template <class = void>
-result<file> open(const any_store& store, const store_key& key, const pickle_limits& limits = {}) {
-  ZARRPOINT_TRY(from, store.open(key));
-  if (from == nullptr)
-    return error{errc::not_found, "open " + store.describe(key) + ": no such file"};
-  return file::open(std::move(from), limits);
-}
+result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
+result<file> open(const any_store& store, const store_key& key, const pickle_limits& limits = {});
 
 }  // namespace zarrpoint::inline v0::torch
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch_file_impl.hpp>
+#endif

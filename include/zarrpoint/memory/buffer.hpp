@@ -3,12 +3,11 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <cstddef>
-#include <string>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -24,27 +23,11 @@ class buffer {
   /// `bytes` uninitialised bytes at a multiple of `alignment`, a power of two. Errors:
   /// `resource_limit` when the resource refuses.
   static result<buffer> allocate(std::size_t bytes, memory_resource& from = default_resource(),
-                                 std::size_t alignment = default_alignment) {
-    buffer out;
-    if (bytes == 0) return out;
-    void* const memory = from.allocate(bytes, alignment);
-    if (memory == nullptr)
-      return error{errc::resource_limit, "cannot allocate " + std::to_string(bytes) + " bytes"};
-    out.data_ = static_cast<std::byte*>(memory);
-    out.size_ = bytes;
-    out.alignment_ = alignment;
-    out.resource_ = &from;
-    return out;
-  }
+                                 std::size_t alignment = default_alignment);
 
   buffer(buffer&& other) noexcept { swap(other); }
-  buffer& operator=(buffer&& other) noexcept {
-    buffer(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~buffer() {
-    if (data_ != nullptr) resource_->deallocate(data_, size_, alignment_);
-  }
+  buffer& operator=(buffer&& other) noexcept;
+  ~buffer();
 
   std::byte* data() noexcept { return data_; }
   const std::byte* data() const noexcept { return data_; }
@@ -53,12 +36,7 @@ class buffer {
   mutable_bytes bytes() noexcept { return {data_, size_}; }
   bytes_view bytes() const noexcept { return {data_, size_}; }
 
-  void swap(buffer& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(alignment_, other.alignment_);
-    std::swap(resource_, other.resource_);
-  }
+  void swap(buffer& other) noexcept;
 
  private:
   std::byte* data_ = nullptr;
@@ -68,3 +46,7 @@ class buffer {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/memory/buffer_impl.hpp>
+#endif

@@ -216,8 +216,8 @@ class device_source final : public element_source {
     return !rows.is_run() && (rows.rows.width < 512 || rows.copies() > 64);
   }
 
-  /// Packs elements by a kernel, for who copies them to the host afterwards. Without memory for
-  /// that, or without kernels, they stay where they are.
+  /// Packs elements by a kernel, for callers that copy them to the host afterwards. Without memory
+  /// for that, or without kernels, they stay where they are.
   result<detail::packed_source> packed_on_device(
       [[maybe_unused]] const tensor_view<Space>& from, const packed_rows& rows,
       [[maybe_unused]] device_buffer<Space>& scratch) const {

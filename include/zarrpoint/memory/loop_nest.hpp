@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 
 #include <array>
@@ -28,28 +29,14 @@ struct loop_nest {
   index_t from_offset = 0;
   bool empty = false;  ///< there are no elements at all
 
-  loop_nest(const dims& shape, const dims& to, const dims& from) {
-    // The extents beside a 0 may be of any size, and so may their strides.
-    for (const index_t extent : shape) empty = empty || extent == 0;
-    if (empty) return;
-    for (std::size_t i = 0; i < shape.rank(); ++i) {
-      if (shape[i] > 1) insert({shape[i], to[i], from[i]});
-    }
-    merge();
-  }
+  loop_nest(const dims& shape, const dims& to, const dims& from);
 
   /// The `k`-th axis from the inside; beyond the outermost, an axis of one element.
-  loop_axis inner(std::size_t k) const noexcept {
-    return k < rank ? axes[rank - 1 - k] : loop_axis{};
-  }
+  loop_axis inner(std::size_t k) const noexcept;
   void drop_innermost() noexcept { --rank; }
 
   /// Makes axis `i` the second from the inside.
-  void move_to_second(std::size_t i) noexcept {
-    const loop_axis axis = axes[i];
-    for (; i + 2 < rank; ++i) axes[i] = axes[i + 1];
-    axes[i] = axis;
-  }
+  void move_to_second(std::size_t i) noexcept;
 
   /// Calls `f(to offset, from offset)` for each step of all axes but the `inner_axes` innermost;
   /// stops and returns false as soon as `f` returns false.
@@ -79,38 +66,13 @@ struct loop_nest {
 
  private:
   /// Keeps the axes sorted, the largest stride of `to` first, then that of `from`.
-  void insert(loop_axis axis) noexcept {
-    if (axis.to < 0) {
-      to_offset += (axis.count - 1) * axis.to;
-      from_offset += (axis.count - 1) * axis.from;
-      axis.to = -axis.to;
-      axis.from = -axis.from;
-    }
-    std::size_t i = rank++;
-    for (; i > 0; --i) {
-      const loop_axis& other = axes[i - 1];
-      if (other.to > axis.to ||
-          (other.to == axis.to && magnitude(other.from) >= magnitude(axis.from)))
-        break;
-      axes[i] = other;
-    }
-    axes[i] = axis;
-  }
+  void insert(loop_axis axis) noexcept;
 
-  void merge() noexcept {
-    if (rank < 2) return;
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < rank; ++i) {
-      loop_axis& outer = axes[kept];
-      const loop_axis& inner = axes[i];
-      if (outer.to == inner.to * inner.count && outer.from == inner.from * inner.count) {
-        outer = {outer.count * inner.count, inner.to, inner.from};
-      } else {
-        axes[++kept] = inner;
-      }
-    }
-    rank = kept + 1;
-  }
+  void merge() noexcept;
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/memory/loop_nest_impl.hpp>
+#endif

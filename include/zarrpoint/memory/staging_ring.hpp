@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device_space.hpp>
 #include <zarrpoint/memory/kept_objects.hpp>
@@ -32,13 +33,7 @@ struct ring_options {
 };
 
 /// The sizes of a ring that takes a share at most, but for one slot of 64 KiB.
-inline ring_options ring_within(std::size_t share, memory_resource& resource) {
-  constexpr std::size_t least = std::size_t{64} << 10;
-  ring_options out{.resource = &resource};
-  out.slot_bytes = std::clamp(share / out.slots / least * least, least, out.slot_bytes);
-  out.slots = std::clamp<std::size_t>(share / out.slot_bytes, 1, out.slots);
-  return out;
-}
+ring_options ring_within(std::size_t share, memory_resource& resource);
 
 /// What several rings may take of the host's memory together. Thread-safe.
 class ring_budget {
@@ -47,24 +42,10 @@ class ring_budget {
 
   /// The sizes of one more ring within what is left, and its first slot put by: the ring has that
   /// in any case.
-  ring_options add_ring(memory_resource& resource) {
-    const std::lock_guard lock(mutex_);
-    ring_options out = ring_within(left_, resource);
-    out.put_by = std::min(out.slot_bytes, left_);
-    left_ -= out.put_by;
-    return out;
-  }
+  ring_options add_ring(memory_resource& resource);
   /// False if there is not that much left.
-  bool take(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (bytes > left_) return false;
-    left_ -= bytes;
-    return true;
-  }
-  void give_back(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    left_ += bytes;
-  }
+  bool take(std::size_t bytes);
+  void give_back(std::size_t bytes);
 
  private:
   std::mutex mutex_;
@@ -327,3 +308,7 @@ std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& sp
 }
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/memory/staging_ring_impl.hpp>
+#endif

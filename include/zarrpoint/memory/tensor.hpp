@@ -8,11 +8,9 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -28,41 +26,18 @@ class tensor {
   /// A tensor of that dtype and shape, its numbers uninitialised, its strings empty. Errors:
   /// `invalid_argument` for an invalid dtype, `out_of_range` for a shape that no memory holds,
   /// `resource_limit`.
-  static result<tensor> make(const tensor_spec& spec, memory_resource& from = default_resource()) {
-    if (memory_size(spec.type) == 0)
-      return error{errc::invalid_argument, "tensor of an invalid dtype"};
-    ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-    auto memory = buffer::allocate(bytes, from);
-    if (!memory) return std::move(memory).failure().at("tensor " + to_string(spec));
-    tensor out;
-    out.spec_ = spec;
-    out.memory_ = std::move(*memory);
-    if (spec.type.is_variable()) {
-      for (std::size_t i = 0; i < bytes; i += sizeof(std::string)) {
-        ::new (static_cast<void*>(out.memory_.data() + i)) std::string;
-      }
-    }
-    return out;
-  }
+  static result<tensor> make(const tensor_spec& spec, memory_resource& from = default_resource());
 
   tensor(tensor&& other) noexcept { swap(other); }
-  tensor& operator=(tensor&& other) noexcept {
-    tensor(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~tensor() {
-    if (!spec_.type.is_variable()) return;
-    for (std::string& text : data<std::string>()) text.~basic_string();
-  }
+  tensor& operator=(tensor&& other) noexcept;
+  ~tensor();
 
   const tensor_spec& spec() const noexcept { return spec_; }
   dtype type() const noexcept { return spec_.type; }
   const dims& shape() const noexcept { return spec_.shape; }
   std::size_t rank() const noexcept { return spec_.shape.rank(); }
   /// The number of elements.
-  std::size_t size() const noexcept {
-    return spec_.type.valid() ? memory_.size() / memory_size(spec_.type) : 0;
-  }
+  std::size_t size() const noexcept;
 
   host_view view() const { return dense_view(memory_.data(), spec_); }
   mutable_host_view mutable_view() { return dense_view(memory_.data(), spec_); }
@@ -80,10 +55,7 @@ class tensor {
     return {reinterpret_cast<const T*>(memory_.data()), size()};
   }
 
-  void swap(tensor& other) noexcept {
-    std::swap(spec_, other.spec_);
-    memory_.swap(other.memory_);
-  }
+  void swap(tensor& other) noexcept;
 
  private:
   template <class T>
@@ -102,3 +74,7 @@ class tensor {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/memory/tensor_impl.hpp>
+#endif

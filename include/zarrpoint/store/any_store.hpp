@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/concepts.hpp>
 
 #include <concepts>
@@ -29,24 +30,16 @@ class any_store {
 
   result<std::unique_ptr<blob>> open(const store_key& key) const { return model_->open(key); }
   std::string describe(const store_key& key) const { return model_->describe(key); }
-  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
-    return model_->create(key);
-  }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
   result<void> put(const store_key& key, bytes_view bytes) const { return model_->put(key, bytes); }
   result<bool> erase(const store_key& key) const { return model_->erase(key); }
-  result<std::vector<list_entry>> list(const store_key& prefix) const {
-    return model_->list(prefix);
-  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
   result<std::unique_ptr<publication>> stage(const store_key& key,
-                                             const publish_options& how = {}) const {
-    return model_->stage(key, how);
-  }
+                                             const publish_options& how = {}) const;
 
   /// Moves an object, or all that lies beneath a key, in one step; for stores that have a member of
   /// this name, else `unsupported`: then copy and erase. Errors: `not_found`, `already_exists`.
-  result<void> rename(const store_key& from, const store_key& to) const {
-    return model_->rename(from, to);
-  }
+  result<void> rename(const store_key& from, const store_key& to) const;
 
   /// Erases all that lies beneath a key, in one step; for stores that have a member of this name,
   /// else `unsupported`. False when nothing was there.
@@ -62,15 +55,7 @@ class any_store {
 
   /// Whether `key` of `other` lies beneath `top` of this store: where neither handle nor identity
   /// tells, by what the stores call their keys.
-  template <class = void>
-  bool is_above(const store_key& top, const any_store& other, const store_key& key) const {
-    if (model_ == other.model_)
-      return top.is_root() ? !key.is_root() : key.str().starts_with(std::string(top.str()) + '/');
-    const void* const mine = identity();
-    const void* const theirs = other.identity();
-    if (mine != nullptr && theirs != nullptr && mine != theirs) return false;
-    return other.describe(key).starts_with(describe(top) + '/');
-  }
+  bool is_above(const store_key& top, const any_store& other, const store_key& key) const;
 
  private:
   struct interface {
@@ -211,3 +196,7 @@ result<std::optional<std::vector<std::byte>>> get(const S& store, const store_ke
 }
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/any_store_impl.hpp>
+#endif

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace zarrpoint::inline v0 {
 
@@ -24,8 +24,7 @@ class mapping {
  public:
   mapping() = default;
   /// `owner` keeps `bytes` alive.
-  mapping(bytes_view bytes, std::shared_ptr<const void> owner)
-      : bytes_(bytes), owner_(std::move(owner)) {}
+  mapping(bytes_view bytes, std::shared_ptr<const void> owner);
 
   bytes_view bytes() const noexcept { return bytes_; }
 
@@ -51,18 +50,14 @@ class blob {
   virtual result<void> read(std::uint64_t offset, mutable_bytes into) const = 0;
 
   /// All of `requests`, in any order; the store may join neighbours into one operation.
-  result<void> read(std::span<const read_request> requests) const {
-    return read_vectored(requests);
-  }
+  result<void> read(std::span<const read_request> requests) const;
 
   /// The whole object in memory without copying it; `unsupported` where the store cannot. Reading
   /// a mapped file that another process truncates raises SIGBUS: map only what nobody rewrites.
-  virtual result<mapping> map() const {
-    return error{errc::unsupported, "map " + name() + ": this store cannot map objects"};
-  }
+  ZARRPOINT_NO_KEY virtual result<mapping> map() const;
 
-  /// The file that is this object, from its first byte on, for who reads it another way; -1 where
-  /// there is none. Open for reading as long as the blob lives, whose own it stays.
+  /// The file that is this object, from its first byte on, for callers that read it directly; -1
+  /// where there is none. Open for reading as long as the blob lives, which keeps it.
   virtual int descriptor() const noexcept { return -1; }
 
   /// What error messages call this object.
@@ -70,19 +65,10 @@ class blob {
 
  protected:
   /// Behind `read(requests)`; override it where several ranges are cheaper together.
-  virtual result<void> read_vectored(std::span<const read_request> requests) const {
-    for (const read_request& request : requests)
-      ZARRPOINT_CHECK(read(request.offset, request.into));
-    return {};
-  }
+  ZARRPOINT_NO_KEY virtual result<void> read_vectored(std::span<const read_request> requests) const;
 
   /// `out_of_range`, unless `bytes` bytes from `offset` lie inside the object.
-  result<void> check_range(std::uint64_t offset, std::uint64_t bytes) const {
-    if (offset <= size() && bytes <= size() - offset) return {};
-    return error{errc::out_of_range, "read " + name() + ": " + std::to_string(bytes) +
-                                         " bytes at " + std::to_string(offset) +
-                                         " are not inside its " + std::to_string(size())};
-  }
+  result<void> check_range(std::uint64_t offset, std::uint64_t bytes) const;
 };
 
 /// One object being written. It comes into being, whole, when `finish` succeeds; a writer that is
@@ -95,22 +81,16 @@ class blob_writer {
   virtual ~blob_writer() = default;
 
   /// Puts `bytes` at `offset`. Threads may write disjoint ranges at once. The object ends where the
-  /// last of its ranges ends, of which an empty one is none, and what no range covers is zero.
+  /// last of its ranges ends (empty ones are ignored), and what no range covers is zero.
   virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
 
   /// Announces that the object will take up to `size` bytes, so that a full disk is reported
   /// before the work is done. Only a hint: neither required nor a limit.
-  virtual result<void> reserve(std::uint64_t size) {
-    static_cast<void>(size);
-    return {};
-  }
+  ZARRPOINT_NO_KEY virtual result<void> reserve(std::uint64_t size);
 
   /// Fills `into` with what was written from `offset` on: for stores that build one object of many,
   /// such as a zip file. `unsupported` where the store cannot.
-  virtual result<void> read(std::uint64_t offset, mutable_bytes into) const {
-    static_cast<void>(offset), static_cast<void>(into);
-    return error{errc::unsupported, "read an unfinished object: this store cannot"};
-  }
+  ZARRPOINT_NO_KEY virtual result<void> read(std::uint64_t offset, mutable_bytes into) const;
 
   /// Makes the object visible under its key, in place of the one before. Call it once, when all
   /// writes have returned. On failure the object before is still there and the writer is spent;
@@ -119,3 +99,7 @@ class blob_writer {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/blob_impl.hpp>
+#endif

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/posix.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -31,28 +29,14 @@ class staging_blocks {
   staging_blocks() = default;
   staging_blocks(const staging_blocks&) = delete;
   staging_blocks& operator=(const staging_blocks&) = delete;
-  ~staging_blocks() {
-    while (free_ != nullptr) std::free(pop());
-  }
+  ~staging_blocks();
 
   /// A block of the caller's own until `give`; null when memory is exhausted.
-  std::byte* take() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (free_ != nullptr) return pop();
-    return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
-  }
-  void give(std::byte* block) noexcept {
-    const std::lock_guard lock(mutex_);
-    std::memcpy(block, &free_, sizeof free_);
-    free_ = block;
-  }
+  std::byte* take() noexcept;
+  void give(std::byte* block) noexcept;
 
  private:
-  std::byte* pop() noexcept {
-    std::byte* const block = free_;
-    std::memcpy(&free_, block, sizeof free_);
-    return block;
-  }
+  std::byte* pop() noexcept;
 
   std::mutex mutex_;
   std::byte* free_ = nullptr;  ///< the first; each begins with the address of the next
@@ -67,44 +51,17 @@ class direct_writes {
 
   /// Writes what can be written directly of `bytes` at `offset`, and sets `done` to that part: the
   /// rest before and behind goes the usual way. 0 or the errno.
-  int write(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks, bytes_view& done) {
-    done = bytes.first(0);
-    const std::size_t head = static_cast<std::size_t>(-offset % direct_boundary);
-    if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed)) return 0;
-    const std::size_t size = (bytes.size() - head) / direct_boundary * direct_boundary;
-    const bytes_view middle = bytes.subspan(head, size);
-    const int code = write_aligned(offset + head, middle, blocks);
-    if (code == 0) {
-      done = middle;
-    } else if (code == EINVAL || code == EOPNOTSUPP) {
-      // Stricter rules than ours; what was written already is written again.
-      usable_.store(false, std::memory_order_relaxed);
-    } else {
-      return code;
-    }
-    return 0;
-  }
+  int write(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks, bytes_view& done);
 
  private:
-  int write_aligned(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks) {
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % direct_alignment == 0)
-      return write_fully(fd_.get(), offset, bytes);
-    std::byte* const block = blocks.take();
-    if (block == nullptr) return EINVAL;
-    int code = 0;
-    while (code == 0 && !bytes.empty()) {
-      const std::size_t count = std::min(bytes.size(), staging_blocks::block_size);
-      std::memcpy(block, bytes.data(), count);
-      code = write_fully(fd_.get(), offset, bytes_view(block, count));
-      offset += count;
-      bytes = bytes.subspan(count);
-    }
-    blocks.give(block);
-    return code;
-  }
+  int write_aligned(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks);
 
   unique_fd fd_;
   std::atomic<bool> usable_;
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/direct_writes_impl.hpp>
+#endif

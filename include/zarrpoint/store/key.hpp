@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/utf8.hpp>
 
@@ -44,19 +45,7 @@ class store_key {
   static constexpr std::size_t max_size = 1024;
 
   /// `text` as a key, `""` being the root; `invalid_argument` naming what breaks the rules.
-  static result<store_key> parse(std::string_view text) {
-    if (text.size() > max_size) return refuse(text, "more than 1024 bytes");
-    if (!text.empty()) {
-      for (std::string_view rest = text;;) {
-        const std::size_t slash = rest.find('/');
-        if (const char* fault = detail::key_segment_fault(rest.substr(0, slash)))
-          return refuse(text, fault);
-        if (slash == std::string_view::npos) break;
-        rest.remove_prefix(slash + 1);
-      }
-    }
-    return store_key(std::string(text));
-  }
+  static result<store_key> parse(std::string_view text);
 
   /// The key that names the place itself.
   static store_key root() { return store_key(std::string()); }
@@ -66,24 +55,12 @@ class store_key {
   bool is_root() const noexcept { return text_.empty(); }
 
   /// The last segment; empty for the root.
-  std::string_view name() const noexcept {
-    return str().substr(text_.rfind('/') + 1);  // npos + 1 == 0
-  }
+  std::string_view name() const noexcept;
   /// The key without its last segment; the root is its own parent.
-  store_key parent() const {
-    const std::size_t slash = text_.rfind('/');
-    return store_key(slash == std::string::npos ? std::string() : text_.substr(0, slash));
-  }
+  store_key parent() const;
 
   /// The key at `relative` beneath this one, `""` being this one; `invalid_argument` as `parse`.
-  result<store_key> child(std::string_view relative) const {
-    if (relative.empty()) return *this;
-    if (is_root()) return parse(relative);
-    std::string joined;
-    joined.reserve(text_.size() + 1 + relative.size());
-    joined.append(text_).append("/").append(relative);
-    return parse(joined);
-  }
+  result<store_key> child(std::string_view relative) const;
   result<store_key> child(const store_key& relative) const { return child(relative.str()); }
 
   friend bool operator==(const store_key&, const store_key&) = default;
@@ -95,22 +72,13 @@ class store_key {
   explicit store_key(std::string text) : text_(std::move(text)) {}
 
   // The message shows hostile bytes as hex, and only the beginning of a long key.
-  static error refuse(std::string_view text, const char* fault) {
-    std::string shown;
-    for (const char c : text.substr(0, 80)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte >= 0x20 && byte < 0x7f && c != '\\') {
-        shown += c;
-      } else {
-        constexpr std::string_view digits = "0123456789abcdef";
-        shown.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-      }
-    }
-    if (text.size() > 80) shown += "...";
-    return {errc::invalid_argument, "store key \"" + shown + "\" has " + fault};
-  }
+  static error refuse(std::string_view text, const char* fault);
 
   std::string text_;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/key_impl.hpp>
+#endif

@@ -2,20 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
-#include <zarrpoint/store/listing.hpp>
-#include <zarrpoint/store/rename.hpp>
 
 #include <cstddef>
-#include <cstring>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,252 +18,59 @@ namespace zarrpoint::inline v0 {
 /// Copies of the handle are the same store.
 class memory_store {
  public:
-  memory_store() : state_(std::make_shared<state>()) {}
+  memory_store();
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const {
-    const std::lock_guard lock(state_->mutex);
-    const auto at = state_->objects.find(key.str());
-    if (at == state_->objects.end()) return std::unique_ptr<blob>();
-    return std::unique_ptr<blob>(std::make_unique<object>(at->second, describe(key)));
-  }
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
 
   std::string describe(const store_key& key) const { return "memory:" + std::string(key.str()); }
 
-  result<void> put(const store_key& key, bytes_view bytes) const {
-    return guarded([&] {
-      return insert(key,
-                    std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
-    });
-  }
+  result<void> put(const store_key& key, bytes_view bytes) const;
 
-  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
-    if (key.is_root()) return no_object();
-    return std::unique_ptr<blob_writer>(std::make_unique<writer>(state_, key));
-  }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
 
-  result<bool> erase(const store_key& key) const {
-    const std::lock_guard lock(state_->mutex);
-    const auto at = state_->objects.find(key.str());
-    if (at == state_->objects.end()) return false;
-    state_->objects.erase(at);
-    return true;
-  }
+  result<bool> erase(const store_key& key) const;
 
   /// Moves an object, or all beneath a key. Errors: `not_found`, `already_exists`,
   /// `invalid_argument` for the root and for a place within itself.
-  result<void> rename(const store_key& from, const store_key& to) const {
-    ZARRPOINT_CHECK(detail::check_rename(*this, from, to));
-    return guarded([&]() -> result<void> {
-      const std::lock_guard lock(state_->mutex);
-      const auto moved = [&](std::string_view key) {
-        return std::string(to.str()).append(key.substr(from.str().size()));
-      };
-      const auto begins = [](const object_map& in, const std::string& start) {
-        const auto at = in.lower_bound(start);
-        return at != in.end() && at->first.starts_with(start);
-      };
-      if (state_->objects.contains(to.str()) || begins(state_->objects, below(to)))
-        return error{errc::already_exists, "rename to " + describe(to) + ": it is there already"};
-      object_map renamed;
-      const std::string start = below(from);
-      if (const auto at = state_->objects.find(from.str()); at != state_->objects.end())
-        renamed.emplace(moved(at->first), at->second);
-      for (auto at = state_->objects.lower_bound(start);
-           at != state_->objects.end() && at->first.starts_with(start); ++at)
-        renamed.emplace(moved(at->first), at->second);
-      if (renamed.empty())
-        return error{errc::not_found, "rename " + describe(from) + ": it is not there"};
-      // From here on nothing takes memory, and so nothing fails.
-      std::erase_if(state_->objects, [&](const auto& one) {
-        return one.first == from.str() || one.first.starts_with(start);
-      });
-      state_->objects.merge(renamed);
-      return {};
-    });
-  }
+  result<void> rename(const store_key& from, const store_key& to) const;
 
   /// Erases all beneath a key, in one step; false when nothing was there.
-  result<bool> erase_all(const store_key& prefix) const {
-    return guarded([&]() -> result<bool> {
-      const std::string start = below(prefix);
-      const std::lock_guard lock(state_->mutex);
-      return std::erase_if(state_->objects,
-                           [&](const auto& one) { return one.first.starts_with(start); }) != 0;
-    });
-  }
+  result<bool> erase_all(const store_key& prefix) const;
 
-  result<std::vector<list_entry>> list(const store_key& prefix) const {
-    const std::lock_guard lock(state_->mutex);
-    return detail::list_children(prefix, [this](std::string_view text) {
-      const auto at = state_->objects.lower_bound(text);
-      return at == state_->objects.end() ? nullptr : &at->first;
-    });
-  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
 
   const void* identity() const noexcept { return state_.get(); }
 
   /// A tree in a store of its own, whose objects replace those beneath `key` in one step.
   result<std::unique_ptr<publication>> stage(const store_key& key,
-                                             const publish_options& how = {}) const {
-    auto out = std::make_unique<staged>(state_, key, how);
-    ZARRPOINT_CHECK(out->check_free());
-    return std::unique_ptr<publication>(std::move(out));
-  }
+                                             const publish_options& how = {}) const;
 
  private:
   using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
 
-  using object_map = std::map<std::string, shared_bytes, std::less<>>;
-
-  struct state {
-    std::mutex mutex;
-    object_map objects;
-  };
+  struct object_map;
+  struct state;
 
   explicit memory_store(std::shared_ptr<state> shared) : state_(std::move(shared)) {}
 
-  static error no_object() { return {errc::invalid_argument, "the root of a store is no object"}; }
+  static error no_object();
 
   /// What the keys beneath `prefix` begin with.
-  static std::string below(const store_key& prefix) {
-    return prefix.is_root() ? std::string() : std::string(prefix.str()) + '/';
-  }
+  static std::string below(const store_key& prefix);
 
-  result<void> insert(const store_key& key, shared_bytes bytes) const {
-    if (key.is_root()) return no_object();
-    const std::lock_guard lock(state_->mutex);
-    state_->objects.insert_or_assign(std::string(key.str()), std::move(bytes));
-    return {};
-  }
+  result<void> insert(const store_key& key, shared_bytes bytes) const;
 
-  class object final : public blob {
-   public:
-    object(shared_bytes bytes, std::string name)
-        : bytes_(std::move(bytes)), name_(std::move(name)) {}
-    std::uint64_t size() const noexcept override { return bytes_->size(); }
-    using blob::read;
-    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-      ZARRPOINT_CHECK(check_range(offset, into.size()));
-      if (!into.empty()) std::memcpy(into.data(), bytes_->data() + offset, into.size());
-      return {};
-    }
-    result<mapping> map() const override { return mapping(*bytes_, bytes_); }
-    std::string name() const override { return name_; }
+  class object;
 
-   private:
-    shared_bytes bytes_;
-    std::string name_;
-  };
+  class writer;
 
-  class writer final : public blob_writer {
-   public:
-    writer(std::shared_ptr<state> store, store_key key)
-        : store_(std::move(store)), key_(std::move(key)) {}
-    result<void> write(std::uint64_t offset, bytes_view bytes) override {
-      if (bytes.empty()) return {};
-      const std::lock_guard lock(mutex_);
-      const std::size_t limit = bytes_.max_size();
-      if (offset > limit || bytes.size() > limit - offset)
-        return error{errc::out_of_range,
-                     "write " + memory_store(store_).describe(key_) + ": beyond all memory"};
-      const auto end = static_cast<std::size_t>(offset) + bytes.size();
-      if (end > bytes_.size()) ZARRPOINT_CHECK(grow([&] { bytes_.resize(end); }));
-      std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
-      return {};
-    }
-    result<void> reserve(std::uint64_t size) override {
-      const std::lock_guard lock(mutex_);
-      if (size > bytes_.max_size()) return {};
-      return grow([&] { bytes_.reserve(static_cast<std::size_t>(size)); });
-    }
-    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-      const std::lock_guard lock(mutex_);
-      if (offset > bytes_.size() || into.size() > bytes_.size() - offset)
-        return error{errc::out_of_range,
-                     "read " + memory_store(store_).describe(key_) + ": it was not written so far"};
-      if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
-      return {};
-    }
-    result<void> finish() override {
-      if (std::exchange(finished_, true))
-        return error{errc::invalid_argument,
-                     "finish " + memory_store(store_).describe(key_) + ": it is finished already"};
-      result<void> done = guarded([&] {
-        return memory_store(store_).insert(
-            key_, std::make_shared<const std::vector<std::byte>>(std::move(bytes_)));
-      });
-      if (done) return done;
-      return std::move(done).at("finish " + memory_store(store_).describe(key_));
-    }
-
-   private:
-    template <class F>
-    result<void> grow(F&& f) {
-      result<void> done = guarded([&]() -> result<void> {
-        f();
-        return {};
-      });
-      if (done) return done;
-      return std::move(done).at("write " + memory_store(store_).describe(key_));
-    }
-
-    std::shared_ptr<state> store_;
-    store_key key_;
-    mutable std::mutex mutex_;
-    std::vector<std::byte> bytes_;
-    bool finished_ = false;
-  };
-
-  class staged final : public publication {
-   public:
-    staged(std::shared_ptr<state> target, store_key key, publish_options how)
-        : target_(std::move(target)), key_(std::move(key)), how_(how) {}
-    any_store store() const override { return memory_store(tree_); }
-    result<void> check_free() const {
-      const std::lock_guard lock(target_->mutex);
-      return check_free_locked();
-    }
-    result<void> commit() override {
-      if (committed_)
-        return error{errc::invalid_argument, "publish " + memory_store(target_).describe(key_) +
-                                                 ": it is published already"};
-      return guarded([&] { return replace(); });
-    }
-
-   private:
-    result<void> replace() {
-      const std::scoped_lock lock(target_->mutex, tree_->mutex);
-      ZARRPOINT_CHECK(check_free_locked());
-      const std::string start = below(key_);
-      object_map added;
-      for (const auto& [key, bytes] : tree_->objects) added.emplace(start + key, bytes);
-      // From here on nothing takes memory, and so nothing fails.
-      object_map& objects = target_->objects;
-      if (const auto same = objects.find(key_.str()); same != objects.end()) objects.erase(same);
-      auto at = objects.lower_bound(start);
-      while (at != objects.end() && at->first.starts_with(start)) at = objects.erase(at);
-      objects.merge(added);
-      committed_ = true;
-      return {};
-    }
-    result<void> check_free_locked() const {
-      const std::string start = below(key_);
-      const auto at = target_->objects.lower_bound(start);
-      const bool there = target_->objects.find(key_.str()) != target_->objects.end() ||
-                         (at != target_->objects.end() && at->first.starts_with(start));
-      if (!there || how_.overwrite) return {};
-      return error{errc::already_exists,
-                   "publish " + memory_store(target_).describe(key_) + ": it is there already"};
-    }
-
-    std::shared_ptr<state> target_;
-    std::shared_ptr<state> tree_ = std::make_shared<state>();
-    store_key key_;
-    publish_options how_;
-    bool committed_ = false;
-  };
+  class staged;
 
   std::shared_ptr<state> state_;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/memory_store_impl.hpp>
+#endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <fcntl.h>
@@ -11,18 +12,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 // The system calls of the file store, with their habits (EINTR, short counts, errors that `close`
@@ -36,39 +32,21 @@ class unique_fd {
   unique_fd() = default;
   explicit unique_fd(int fd) noexcept : fd_(fd) {}
   unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  unique_fd& operator=(unique_fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~unique_fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
+  unique_fd& operator=(unique_fd&& other) noexcept;
+  ~unique_fd();
 
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
   /// Closes now; 0 or the errno. The descriptor is gone either way (Linux frees it even on EINTR).
-  int close() noexcept {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
-  }
+  int close() noexcept;
 
  private:
   int fd_ = -1;
 };
 
 /// The error of a system call: `<action> <name>: <what the system says>`.
-inline error system_error(const char* action, std::string_view name, int code) {
-  errc kind = errc::io;
-  if (code == ENOENT) kind = errc::not_found;
-  if (code == EEXIST || code == ENOTEMPTY) kind = errc::already_exists;
-  if (code == ENOMEM) kind = errc::resource_limit;
-  std::string text(action);
-  text.append(" ").append(name).append(": ");
-  text += code == ELOOP ? "a symbolic link stands in the way, and none is followed"
-                        : std::generic_category().message(code);
-  return {kind, std::move(text)};
-}
+error system_error(const char* action, std::string_view name, int code);
 
 /// Calls `f()` again for as long as a signal interrupts it.
 template <class F>
@@ -83,51 +61,18 @@ inline constexpr std::uint64_t max_file_size =
     static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 
 /// Reads `into` completely; 0, the errno, or -1 if the file ended before.
-inline int read_fully(int fd, std::uint64_t offset, mutable_bytes into) noexcept {
-  while (!into.empty()) {
-    const ssize_t count = ::pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
-    if (count > 0) {
-      into = into.subspan(static_cast<std::size_t>(count));
-      offset += static_cast<std::uint64_t>(count);
-    } else if (count == 0) {
-      return -1;
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
+int read_fully(int fd, std::uint64_t offset, mutable_bytes into) noexcept;
 
 /// Writes all of `bytes`; 0 or the errno.
-inline int write_fully(int fd, std::uint64_t offset, bytes_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-      offset += static_cast<std::uint64_t>(count);
-    } else if (count == 0) {
-      return EIO;  // a write of more than nothing that writes nothing would loop for ever
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
+int write_fully(int fd, std::uint64_t offset, bytes_view bytes) noexcept;
 
 /// Makes the entries of a directory durable; 0 or the errno. Some file systems (FUSE, SMB) cannot
 /// sync a directory and say EINVAL: there is nothing more to do there.
-inline int sync_directory(int fd) noexcept {
-  const int code = retry_interrupted([fd] { return ::fsync(fd); }) == 0 ? 0 : errno;
-  return code == EINVAL || code == ENOTSUP ? 0 : code;
-}
+int sync_directory(int fd) noexcept;
 
 /// The open file itself, whatever has its name by now, opened for reading once more and past the
 /// page cache; empty where the file system (or a missing /proc) does not let that be.
-inline unique_fd open_direct(int fd) {
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  return unique_fd(
-      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC); }));
-}
+unique_fd open_direct(int fd);
 
 /// What tells a file from all others, whatever its names.
 struct file_id {
@@ -136,76 +81,33 @@ struct file_id {
   friend bool operator==(const file_id&, const file_id&) = default;
 };
 /// Nothing on failure.
-inline std::optional<file_id> id_of(int fd) noexcept {
-  struct ::stat info {};
-  if (::fstat(fd, &info) != 0) return std::nullopt;
-  return file_id{info.st_dev, info.st_ino};
-}
+std::optional<file_id> id_of(int fd) noexcept;
 /// Of what has the name itself: no symbolic link is followed.
-inline std::optional<file_id> id_of(int parent, const char* name) noexcept {
-  struct ::stat info {};
-  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  return file_id{info.st_dev, info.st_ino};
-}
-inline bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b) noexcept {
-  return a && b && *a == *b;
-}
+std::optional<file_id> id_of(int parent, const char* name) noexcept;
+bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b) noexcept;
 
 /// The outcome of renaming `ours` to `name`, which answered with `code`. Over NFS a rename may be
 /// done and answer with an error, so what has the name decides.
-inline int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
-                          const char* name) noexcept {
-  return code != 0 && same_file(ours, id_of(parent, name)) ? 0 : code;
-}
-
-/// 128 bits that no other call in this process gets, and hardly one in another.
-inline std::array<std::uint64_t, 2> unique_bits() noexcept {
-  static std::atomic<std::uint32_t> calls{0};
-  struct ::timespec now {};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const auto seconds = static_cast<std::uint64_t>(now.tv_sec);
-  const auto process = static_cast<std::uint64_t>(::getpid());
-  return {seconds * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec),
-          process << 32 | calls.fetch_add(1, std::memory_order_relaxed)};
-}
+int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
+                   const char* name) noexcept;
 
 /// 128 random bits as 32 hexadecimal digits.
-inline std::string random_id() {
-  std::array<std::uint64_t, 2> bits{};
-  // Names are still created exclusively: a collision is an error, never a mix-up.
-  if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
-    bits = unique_bits();
-  std::string text;
-  for (const std::uint64_t half : bits) {
-    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[half >> shift & 15];
-  }
-  return text;
-}
+std::string random_id();
 
 /// What all temporary names for `final_name` begin with: no more of it than leaves room within 255
 /// bytes, and whole characters, since some file systems take nothing but UTF-8.
-inline std::string temporary_prefix(std::string_view final_name) {
-  std::size_t kept = std::min<std::size_t>(final_name.size(), 255 - 1 - 5 - 32);
-  while (kept > 0 && kept < final_name.size() &&
-         (static_cast<unsigned char>(final_name[kept]) & 0xc0) == 0x80)
-    --kept;
-  std::string prefix(".");
-  return prefix.append(final_name.substr(0, kept)).append(".tmp.");
-}
+std::string temporary_prefix(std::string_view final_name);
 
 /// A fresh name for something that will become `final_name` in the same directory:
 /// `.<final>.tmp.<128-bit id>`, the final name cut so that the whole stays within 255 bytes.
-inline std::string temporary_name(std::string_view final_name) {
-  return temporary_prefix(final_name) + random_id();
-}
+std::string temporary_name(std::string_view final_name);
 
 /// Whether `temporary_name` may have made `name`. Such names are never listed: they belong to
 /// writers at work, or to ones that were killed.
-inline bool is_temporary_name(std::string_view name) noexcept {
-  if (name.size() < 1 + 5 + 32 || name.front() != '.') return false;
-  const std::string_view tail = name.substr(name.size() - 5 - 32);
-  return tail.starts_with(".tmp.") &&
-         tail.find_first_not_of("0123456789abcdef", 5) == std::string_view::npos;
-}
+bool is_temporary_name(std::string_view name) noexcept;
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/posix_impl.hpp>
+#endif

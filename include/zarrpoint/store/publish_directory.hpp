@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/concepts.hpp>
 #include <zarrpoint/store/directory.hpp>
 #include <zarrpoint/store/file_root.hpp>
@@ -11,111 +12,28 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint::inline v0::detail {
 
-/// Removes a file, a link or an empty directory.
-inline bool remove_entry(int parent, const char* name) noexcept {
-  return ::unlinkat(parent, name, 0) == 0 || ::unlinkat(parent, name, AT_REMOVEDIR) == 0;
-}
-
-/// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
-/// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
-/// whether anything changed.
-inline bool remove_or_raise_entries(directory_stream& top, const std::string& prefix,
-                                    std::uint64_t& counter) {
-  bool changed = false;
-  top.rewind();
-  while (const dirent* entry = top.next()) {
-    if (remove_entry(top.fd(), entry->d_name)) {
-      changed = true;
-      continue;
-    }
-    directory_stream inner(
-        ::openat(top.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!inner) continue;
-    while (const dirent* child = inner.next()) {
-      if (remove_entry(inner.fd(), child->d_name)) {
-        changed = true;
-      } else {
-        const std::string raised = prefix + std::to_string(counter++);
-        if (::renameat(inner.fd(), child->d_name, top.fd(), raised.c_str()) == 0) changed = true;
-      }
-    }
-    if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
-  }
-  return changed;
-}
-
 /// Removes a file, or a directory with all that is in it, following no symbolic link. Best effort:
 /// what cannot be removed stays.
-inline void remove_tree(int parent, const std::string& name) {
-  if (remove_entry(parent, name.c_str())) return;
-  {
-    directory_stream top(
-        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!top) return;
-    const std::string prefix = random_id();
-    std::uint64_t counter = 0;
-    while (remove_or_raise_entries(top, prefix, counter)) {
-    }
-  }
-  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
-}
+void remove_tree(int parent, const std::string& name);
 
 /// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
-inline int check_free(int parent, const char* name) noexcept {
-  struct ::stat info {};
-  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
-  if (!S_ISDIR(info.st_mode)) return EEXIST;
-  directory_stream stream(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!stream) return errno;
-  return stream.next() != nullptr ? EEXIST : errno;
-}
+int check_free(int parent, const char* name) noexcept;
 
 /// Exchanges two names in a directory, both at once; 0 or the errno. By number: musl has no
 /// `renameat2` up to 1.2.5.
-inline int exchange_names(int parent, const char* one, const char* other) noexcept {
-#if defined(SYS_renameat2)
-  constexpr unsigned exchange = 2;
-  return ::syscall(SYS_renameat2, parent, one, parent, other, exchange) == 0 ? 0 : errno;
-#else
-  static_cast<void>(parent), static_cast<void>(one), static_cast<void>(other);
-  return ENOSYS;
-#endif
-}
+int exchange_names(int parent, const char* one, const char* other) noexcept;
 
 /// Removes the temporary trees and files that killed writers of `target` left in `parent`: those of
 /// which nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may
 /// not have locked them yet, or may have exchanged them with the target and not made that durable
 /// yet.
-inline void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600) {
-  directory_stream entries(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!entries) return;
-  const std::string prefix = temporary_prefix(target);
-  std::vector<std::string> found;
-  while (const dirent* entry = entries.next()) {
-    const std::string_view name(entry->d_name);
-    if (name.starts_with(prefix) && is_temporary_name(name) && name.size() == prefix.size() + 32)
-      found.emplace_back(name);
-  }
-  for (const std::string& name : found) {
-    const unique_fd tree(
-        ::openat(parent, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-    struct ::stat info {};
-    if (!tree || ::fstat(tree.get(), &info) != 0) continue;
-    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
-    if (std::time(nullptr) - info.st_ctim.tv_sec < age) continue;
-    if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
-  }
-}
+void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600);
 
 /// A directory that is built beside its target and renamed to it, so that the target is at any time
 /// what it was or what it will be.
@@ -124,35 +42,12 @@ class directory_publication {
   /// Makes `.<name>.tmp.<id>` beside `key`.
   static result<std::unique_ptr<directory_publication>> begin(std::shared_ptr<file_root> root,
                                                               const store_key& key,
-                                                              const publish_options& how) {
-    auto out = std::make_unique<directory_publication>(std::move(root), key, how);
-    out->parent_ = out->base_->parent_of(key, how.sync);
-    if (!out->parent_) return system_error("create", out->name(), errno);
-    const int parent = out->parent_.get();
-    const int code = how.overwrite ? 0 : check_free(parent, out->target_.c_str());
-    if (code == EEXIST) return out->refuse();
-    if (code != 0) return system_error("create", out->name(), code);
-    remove_abandoned(parent, out->target_);
-    const std::string at = temporary_name(out->target_);
-    if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
-    out->at_ = at;
-    // Opened before the first write, see `file_root::sync_tree`.
-    unique_fd directory(
-        ::openat(parent, at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory) return system_error("create", out->name(), errno);
-    // As long as this process lives; where a file system has no locks, nothing is ever abandoned.
-    static_cast<void>(::flock(directory.get(), LOCK_EX | LOCK_NB));
-    out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
-    return out;
-  }
+                                                              const publish_options& how);
 
-  directory_publication(std::shared_ptr<file_root> root, const store_key& key, publish_options how)
-      : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), how_(how) {}
+  directory_publication(std::shared_ptr<file_root> root, const store_key& key, publish_options how);
   directory_publication(const directory_publication&) = delete;
   directory_publication& operator=(const directory_publication&) = delete;
-  ~directory_publication() {
-    if (!at_.empty()) remove_tree(parent_.get(), at_);
-  }
+  ~directory_publication();
 
   /// Where to write.
   const std::shared_ptr<file_root>& tree() const noexcept { return tree_; }
@@ -161,81 +56,27 @@ class directory_publication {
   const std::string& staged_name() const noexcept { return at_; }
 
   /// Makes the tree durable, renames it to the target in one step, makes that durable.
-  result<void> commit() {
-    if (at_.empty() || tree_->writers() != 0)
-      return error{errc::invalid_argument,
-                   "publish " + name() + ": " +
-                       (at_.empty() ? "it is published already" : "a file is still being written")};
-    if (how_.sync) {
-      if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
-    }
-    // A plain rename replaces nothing but an empty directory.
-    const int code = rename_to_target();
-    if (code == EEXIST || code == ENOTEMPTY || code == ENOTDIR)
-      return how_.overwrite ? replace() : refuse();
-    if (code != 0) return system_error("publish", name(), code);
-    at_.clear();
-    return sync_parent();
-  }
+  result<void> commit();
 
  private:
   const std::string& name() const noexcept { return name_; }
 
-  error refuse() const {
-    return {errc::already_exists, "publish " + name() + ": it is there already"};
-  }
+  error refuse() const;
 
   /// 0 or the errno.
-  int rename_to_target() noexcept {
-    const int parent = parent_.get();
-    const int code = ::renameat(parent, at_.c_str(), parent, target_.c_str()) == 0 ? 0 : errno;
-    return rename_outcome(code, id_of(tree_->fd()), parent, target_.c_str());
-  }
-  int exchange_with_target() noexcept {
-    const int code = exchange_names(parent_.get(), at_.c_str(), target_.c_str());
-    return rename_outcome(code, id_of(tree_->fd()), parent_.get(), target_.c_str());
-  }
+  int rename_to_target() noexcept;
+  int exchange_with_target() noexcept;
 
   /// Exchanges the tree with what has the target's name, and removes that.
-  result<void> replace() {
-    const int code = exchange_with_target();
-    if (code == EINVAL || code == ENOSYS) return replace_in_two_steps();
-    if (code == ENOENT) return system_error("publish", name(), EBUSY);  // someone else is at it
-    if (code != 0) return system_error("publish", name(), code);
-    // The temporary name is now that of the old tree, which stays until the exchange is durable.
-    return remove_old(std::exchange(at_, {}));
-  }
+  result<void> replace();
 
   /// Where names cannot be exchanged: the old tree steps aside and comes back if the new one cannot
   /// take its place. A crash between the two renames leaves it under its temporary name.
-  result<void> replace_in_two_steps() {
-    const int parent = parent_.get();
-    const std::string aside = temporary_name(target_);
-    if (::renameat(parent, target_.c_str(), parent, aside.c_str()) != 0)
-      return system_error("publish", name(), errno);
-    if (const int code = rename_to_target(); code != 0) {
-      if (::renameat(parent, aside.c_str(), parent, target_.c_str()) != 0)
-        return error{errc::outcome_unknown,
-                     "publish " + name() + ": what was there before is now " + aside};
-      return system_error("publish", name(), code);
-    }
-    at_.clear();
-    return remove_old(aside);
-  }
+  result<void> replace_in_two_steps();
 
-  result<void> remove_old(const std::string& old) {
-    ZARRPOINT_CHECK(sync_parent().at("the old one is kept as " + old));
-    remove_tree(parent_.get(), old);
-    return {};
-  }
+  result<void> remove_old(const std::string& old);
 
-  result<void> sync_parent() {
-    const int code = how_.sync ? sync_directory(parent_.get()) : 0;
-    if (code == 0) return {};
-    error failure = system_error("sync the directory of", name(), code);
-    failure.code = errc::outcome_unknown;
-    return failure;
-  }
+  result<void> sync_parent();
 
   std::shared_ptr<file_root> base_;
   std::string name_;
@@ -247,3 +88,7 @@ class directory_publication {
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/publish_directory_impl.hpp>
+#endif

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/concepts.hpp>
 #include <zarrpoint/store/file_store.hpp>
 #include <zarrpoint/store/place.hpp>
@@ -35,16 +36,12 @@ class read_only_store {
 /// write.
 struct read_only_file_scheme {
   static constexpr std::string_view name = "file";
-  template <class = void>
-  static result<stored_place> open_directory(const url& at) {
-    ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true}));
-    return stored_place{read_only_store<file_store>(std::move(store)), store_key::root()};
-  }
-  static result<stored_place> open(const url& at, const place_use& use) {
-    if (use.write) return error{errc::unsupported, "the table of stores only reads"};
-    return open_directory(at);
-  }
+  static result<stored_place> open_directory(const url& at);
+  static result<stored_place> open(const url& at, const place_use& use);
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/read_only_store_impl.hpp>
+#endif

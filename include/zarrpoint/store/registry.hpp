@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/store/place.hpp>
-#include <zarrpoint/store/url.hpp>
+#include <zarrpoint/store/schemes.hpp>
+#include <zarrpoint/store/table.hpp>
 
 #include <array>
 #include <concepts>
@@ -15,84 +14,6 @@
 #include <type_traits>
 
 namespace zarrpoint::inline v0 {
-
-/// What opens the URLs of one scheme: a type with `name`, the scheme in lower case, and `open`.
-template <class S>
-concept store_scheme = requires(const url& at, const place_use& use) {
-  { S::name } -> std::convertible_to<std::string_view>;
-  { S::open(at, use) } -> std::same_as<result<stored_place>>;
-};
-
-/// `file://`: a directory, or a zip file if the path means one.
-struct file_scheme {
-  static constexpr std::string_view name = "file";
-  static result<stored_place> open(const url& at, const place_use& use) {
-    ZARRPOINT_TRY(path, at.path());
-    return directory_place(path, use);
-  }
-};
-
-/// `zip://`: a zip file of stored members. That of <zarrpoint/store/zip_inflate.hpp> reads deflated
-/// ones, too.
-struct zip_scheme {
-  static constexpr std::string_view name = "zip";
-  static result<stored_place> open(const url& at, const place_use& use) {
-    ZARRPOINT_TRY(path, at.path());
-    return zip_place(path, use);
-  }
-};
-
-/// One scheme of a table.
-struct store_entry {
-  std::string_view scheme;
-  result<stored_place> (*open)(const url& at, const place_use& use);
-};
-
-/// The schemes that are known at run time: a handle to the constant table of a `store_registry`.
-class store_table {
- public:
-  /// No schemes at all.
-  constexpr store_table() = default;
-  constexpr explicit store_table(std::span<const store_entry> entries) : entries_(entries) {}
-
-  constexpr std::span<const store_entry> entries() const noexcept { return entries_; }
-
-  /// What `path_or_url` names. A string without `://` is a path, and stands for `zip://` if it
-  /// names a zip file, else for `file://`. Errors: `unsupported` for a scheme that is not in the
-  /// table, and those of the scheme.
-  template <class = void>
-  result<stored_place> open(const std::string& path_or_url, const place_use& use) const {
-    const std::optional<url> parsed = url::parse(path_or_url);
-    if (!parsed) return open_path(path_or_url, use);
-    if (parsed->scheme == file_scheme::name) {
-      ZARRPOINT_TRY(path, parsed->path());
-      return open_path(path, use);
-    }
-    ZARRPOINT_TRY(entry, find(parsed->scheme));
-    return entry->open(*parsed, use);
-  }
-
- private:
-  template <class = void>
-  result<const store_entry*> find(std::string_view scheme) const {
-    for (const store_entry& entry : entries_)
-      if (entry.scheme == scheme) return &entry;
-    std::string text = "no store for " + detail::in_quotes(std::string(scheme) + "://") +
-                       "; the table of the context has";
-    for (const store_entry& entry : entries_) text.append(" ").append(entry.scheme).append("://");
-    text += " (context::stores = default_stores::with<...>::table() adds one)";
-    return error{errc::unsupported, std::move(text)};
-  }
-
-  template <class = void>
-  result<stored_place> open_path(const std::string& path, const place_use& use) const {
-    const bool is_zip = detail::is_zip_path(path);
-    ZARRPOINT_TRY(entry, find(is_zip ? zip_scheme::name : file_scheme::name));
-    return entry->open(url::of_path(entry->scheme, path), use);
-  }
-
-  std::span<const store_entry> entries_;
-};
 
 /// A set of schemes, as a type: `store_registry<file_scheme, zip_scheme>`.
 template <store_scheme... Ss>

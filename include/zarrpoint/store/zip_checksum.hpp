@@ -3,11 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/crc32.hpp>
+#include <zarrpoint/core/config.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -17,53 +15,15 @@ namespace zarrpoint::inline v0::detail {
 /// The checksum of a member whose pieces are written in any order, and what they leave out.
 class zip_checksum {
  public:
-  void add(std::uint64_t offset, bytes_view bytes) {
-    if (bytes.empty()) return;
-    std::uint64_t begin = offset;
-    piece made{offset + bytes.size(), crc32(0, bytes)};
-    const std::lock_guard lock(mutex_);
-    auto next = pieces_.lower_bound(begin);
-    if (next != pieces_.begin() && std::prev(next)->second.end >= begin) --next;
-    // Those that it overlaps or touches become one with it.
-    while (next != pieces_.end() && next->first <= made.end) {
-      const auto [other_begin, other] = *next;
-      if (other.end == begin) {
-        made.crc = crc32_combine(other.crc, made.crc, made.end - begin);
-      } else if (other_begin == made.end) {
-        made.crc = crc32_combine(made.crc, other.crc, other.end - other_begin);
-      } else {
-        overlaps_ = true;
-      }
-      begin = std::min(begin, other_begin);
-      made.end = std::max(made.end, other.end);
-      next = pieces_.erase(next);
-    }
-    pieces_.emplace_hint(next, begin, made);
-  }
+  void add(std::uint64_t offset, bytes_view bytes);
 
   /// The first range below `size` that nothing covers: empty if there is none.
-  std::pair<std::uint64_t, std::uint64_t> hole(std::uint64_t size) const {
-    const std::lock_guard lock(mutex_);
-    if (pieces_.empty()) return {0, size};
-    if (pieces_.begin()->first != 0) return {0, pieces_.begin()->first};
-    const std::uint64_t begin = pieces_.begin()->second.end;
-    const auto next = std::next(pieces_.begin());
-    return {begin, next == pieces_.end() ? size : next->first};
-  }
+  std::pair<std::uint64_t, std::uint64_t> hole(std::uint64_t size) const;
   /// Where the last piece ends.
-  std::uint64_t end() const {
-    const std::lock_guard lock(mutex_);
-    return pieces_.empty() ? 0 : pieces_.rbegin()->second.end;
-  }
+  std::uint64_t end() const;
   /// Whether a byte was written twice: then `value` means nothing, but `hole` is right.
-  bool overlaps() const {
-    const std::lock_guard lock(mutex_);
-    return overlaps_;
-  }
-  std::uint32_t value() const {
-    const std::lock_guard lock(mutex_);
-    return pieces_.empty() ? 0 : pieces_.begin()->second.crc;
-  }
+  bool overlaps() const;
+  std::uint32_t value() const;
 
  private:
   struct piece {
@@ -76,3 +36,7 @@ class zip_checksum {
 };
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip_checksum_impl.hpp>
+#endif

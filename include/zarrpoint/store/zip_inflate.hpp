@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/zip_member_blob.hpp>
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 // The records of a zip file (PKWARE APPNOTE 6.3.10, section 4.3), as bytes.
@@ -51,12 +51,8 @@ inline constexpr std::uint16_t zip_patched = 1U << 5;
 inline constexpr std::uint16_t zip_sizes_follow = 1U << 3;  ///< in a data descriptor
 inline constexpr std::uint16_t zip_utf8 = 1U << 11;
 
-/// 1980-01-01 00:00, the first date there is: the same data give the same file.
-inline constexpr std::uint32_t zip_no_date = 0x00210000;
-
 /// Extra fields: sizes of 64 bits, and bytes that only align what follows (as Android's zipalign).
 inline constexpr std::uint16_t zip_extra_zip64 = 0x0001;
-inline constexpr std::uint16_t zip_extra_padding = 0xd935;
 
 /// The room that an extra field for zip64 and an empty one for padding take in a local header.
 inline constexpr std::size_t zip_least_extra = 20 + 6;
@@ -71,15 +67,7 @@ class zip_cursor {
     const bytes_view from = bytes(sizeof(T));
     return from.size() == sizeof(T) ? load_le<T>(from.data()) : T{0};
   }
-  bytes_view bytes(std::size_t count) noexcept {
-    if (bytes_.size() < count) {
-      ok_ = false;
-      count = bytes_.size();
-    }
-    const bytes_view out = bytes_.first(count);
-    bytes_ = bytes_.subspan(count);
-    return out;
-  }
+  bytes_view bytes(std::size_t count) noexcept;
   bool ok() const noexcept { return ok_; }
   std::size_t left() const noexcept { return bytes_.size(); }
 
@@ -94,69 +82,15 @@ void append_le(std::string& out, std::type_identity_t<T> value) {
     out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
 }
 
-inline std::uint32_t zip_narrow(std::uint64_t value) noexcept {
-  return value >= zip_full32 ? zip_full32 : static_cast<std::uint32_t>(value);
-}
-
 /// From the flags to the sizes: what the two kinds of header have in common.
-inline void append_zip_common(std::string& out, const zip_member& member) {
-  append_le<std::uint16_t>(out, member.flags);
-  append_le<std::uint16_t>(out, member.method);
-  append_le<std::uint32_t>(out, zip_no_date);
-  append_le<std::uint32_t>(out, member.crc32);
-}
+void append_zip_common(std::string& out, const zip_member& member);
 
 /// A local header that takes `total` bytes, of which padding makes up what is not needed; at least
 /// `zip_local_size`, the name and `zip_least_extra`.
-inline std::string zip_local_header(const zip_member& member, std::size_t total) {
-  const bool wide = member.size >= zip_full32 || member.stored_size >= zip_full32;
-  const std::size_t extra = total - zip_local_size - member.name.size();
-  std::string out;
-  out.reserve(total);
-  append_le<std::uint32_t>(out, zip_local_mark);
-  append_le<std::uint16_t>(out, wide ? 45 : 20);
-  append_zip_common(out, member);
-  append_le<std::uint32_t>(out, wide ? zip_full32 : zip_narrow(member.stored_size));
-  append_le<std::uint32_t>(out, wide ? zip_full32 : zip_narrow(member.size));
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(member.name.size()));
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(extra));
-  out += member.name;
-  if (wide) {
-    append_le<std::uint16_t>(out, zip_extra_zip64);
-    append_le<std::uint16_t>(out, 16);
-    append_le<std::uint64_t>(out, member.size);
-    append_le<std::uint64_t>(out, member.stored_size);
-  }
-  append_le<std::uint16_t>(out, zip_extra_padding);
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(total - out.size() - 2));
-  out.resize(total, '\0');
-  return out;
-}
+std::string zip_local_header(const zip_member& member, std::size_t total);
 
 /// The entry of a member in the central directory.
-inline void append_zip_entry(std::string& out, const zip_member& member) {
-  std::string wide;
-  for (const std::uint64_t value : {member.size, member.stored_size, member.header_offset})
-    if (value >= zip_full32) append_le<std::uint64_t>(wide, value);
-  const std::uint16_t version = wide.empty() ? 20 : 45;
-  append_le<std::uint32_t>(out, zip_entry_mark);
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(0x0300U | version));  // made on Unix
-  append_le<std::uint16_t>(out, version);
-  append_zip_common(out, member);
-  append_le<std::uint32_t>(out, zip_narrow(member.stored_size));
-  append_le<std::uint32_t>(out, zip_narrow(member.size));
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(member.name.size()));
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(wide.empty() ? 0 : wide.size() + 4));
-  append_le<std::uint16_t>(out, 0);           // comment
-  append_le<std::uint32_t>(out, 0);           // disk, internal attributes
-  append_le<std::uint32_t>(out, 0x81a40000);  // a regular file, mode 0644
-  append_le<std::uint32_t>(out, zip_narrow(member.header_offset));
-  out += member.name;
-  if (wide.empty()) return;
-  append_le<std::uint16_t>(out, zip_extra_zip64);
-  append_le<std::uint16_t>(out, static_cast<std::uint16_t>(wide.size()));
-  out += wide;
-}
+void append_zip_entry(std::string& out, const zip_member& member);
 
 /// Where the central directory is.
 struct zip_directory_place {
@@ -166,33 +100,12 @@ struct zip_directory_place {
 };
 
 /// The records that end an archive; those of zip64 only where they are needed.
-inline void append_zip_end(std::string& out, const zip_directory_place& place) {
-  if (place.entries >= zip_full16 || place.size >= zip_full32 || place.offset >= zip_full32) {
-    append_le<std::uint32_t>(out, zip_end64_mark);
-    append_le<std::uint64_t>(out, zip_end64_size - 12);
-    append_le<std::uint16_t>(out, 45);
-    append_le<std::uint16_t>(out, 45);
-    append_le<std::uint64_t>(out, 0);  // both disk numbers
-    append_le<std::uint64_t>(out, place.entries);
-    append_le<std::uint64_t>(out, place.entries);
-    append_le<std::uint64_t>(out, place.size);
-    append_le<std::uint64_t>(out, place.offset);
-    append_le<std::uint32_t>(out, zip_locator_mark);
-    append_le<std::uint32_t>(out, 0);
-    append_le<std::uint64_t>(out, place.offset + place.size);
-    append_le<std::uint32_t>(out, 1);
-  }
-  const auto entries =
-      static_cast<std::uint16_t>(place.entries >= zip_full16 ? zip_full16 : place.entries);
-  append_le<std::uint32_t>(out, zip_end_mark);
-  append_le<std::uint32_t>(out, 0);  // both disk numbers
-  append_le<std::uint16_t>(out, entries);
-  append_le<std::uint16_t>(out, entries);
-  append_le<std::uint32_t>(out, zip_narrow(place.size));
-  append_le<std::uint32_t>(out, zip_narrow(place.offset));
-  append_le<std::uint16_t>(out, 0);  // comment
-}
+void append_zip_end(std::string& out, const zip_directory_place& place);
 
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip_records_impl.hpp>
+#endif

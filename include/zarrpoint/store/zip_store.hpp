@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
-#include <zarrpoint/store/listing.hpp>
-#include <zarrpoint/store/zip_directory.hpp>
 #include <zarrpoint/store/zip_member_blob.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,40 +33,17 @@ class zip_store {
   /// The archive that is the object `key` of `base`. Errors: `not_found`; `corrupt` for one that is
   /// cut short, whose members overlap, or whose names are no keys (absolute, with `..`);
   /// `unsupported` for encryption and several volumes; `resource_limit`; `io`.
-  template <class = void>
   static result<zip_store> open(const any_store& base, const store_key& key,
-                                const zip_store_options& how = {}) {
-    ZARRPOINT_TRY(file, base.open(key));
-    if (file == nullptr)
-      return error{errc::not_found, "open " + base.describe(key) + ": no such file"};
-    return open(std::move(file), how);
-  }
+                                const zip_store_options& how = {});
 
   /// The archive that `file` holds.
-  template <class = void>
-  static result<zip_store> open(std::unique_ptr<blob> file, const zip_store_options& how = {}) {
-    const std::string name = file->name();
-    auto made = guarded([&] { return read(std::move(file), how); });
-    return std::move(made).at("open " + name);
-  }
+  static result<zip_store> open(std::unique_ptr<blob> file, const zip_store_options& how = {});
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const {
-    const zip_member* member = state_->find(key.str());
-    if (member == nullptr || key.is_root()) return std::unique_ptr<blob>();
-    return open_zip_member(state_->archive, *member);
-  }
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
 
-  std::string describe(const store_key& key) const {
-    const std::string file = state_->archive->file->name();
-    return key.is_root() ? file : file + ":" + std::string(key.str());
-  }
+  std::string describe(const store_key& key) const;
 
-  result<std::vector<list_entry>> list(const store_key& prefix) const {
-    return detail::list_children(prefix, [this](std::string_view text) {
-      const auto at = state_->lower_bound(text);
-      return at == state_->members.end() ? nullptr : &at->name;
-    });
-  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
 
   const void* identity() const noexcept { return state_.get(); }
 
@@ -79,46 +52,19 @@ class zip_store {
     std::shared_ptr<const detail::zip_archive> archive;
     std::vector<zip_member> members;  ///< sorted by name
 
-    std::vector<zip_member>::const_iterator lower_bound(std::string_view name) const {
-      return std::lower_bound(members.begin(), members.end(), name,
-                              [](const zip_member& a, std::string_view b) { return a.name < b; });
-    }
-    const zip_member* find(std::string_view name) const {
-      const auto at = lower_bound(name);
-      return at != members.end() && at->name == name ? &*at : nullptr;
-    }
+    std::vector<zip_member>::const_iterator lower_bound(std::string_view name) const;
+    const zip_member* find(std::string_view name) const;
   };
 
   explicit zip_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
-  template <class = void>
-  static result<zip_store> read(std::unique_ptr<blob> file, const zip_store_options& how) {
-    ZARRPOINT_TRY(members, read_zip_directory(*file, how.directory_bytes));
-    // What archivers put there for directories is no object.
-    std::erase_if(members, [](const zip_member& member) {
-      return member.name.ends_with('/') && member.size == 0;
-    });
-    for (const zip_member& member : members) {
-      auto key = store_key::parse(member.name);
-      if (!key) return detail::zip_corrupt("member: " + key.failure().message);
-      if (key->is_root()) return detail::zip_corrupt("a member has no name");
-    }
-    // By name; of equal ones the last in the directory comes first, and stays.
-    std::vector<zip_member*> order;
-    order.reserve(members.size());
-    for (zip_member& member : members) order.push_back(&member);
-    std::sort(order.begin(), order.end(), [](const zip_member* a, const zip_member* b) {
-      return a->name != b->name ? a->name < b->name : std::greater<>()(a, b);
-    });
-    std::vector<zip_member> kept;
-    kept.reserve(members.size());
-    for (zip_member* member : order)
-      if (kept.empty() || kept.back().name != member->name) kept.push_back(std::move(*member));
-    auto archive = std::make_shared<const detail::zip_archive>(std::move(file), how.inflate);
-    return zip_store(std::make_shared<const state>(state{std::move(archive), std::move(kept)}));
-  }
+  static result<zip_store> read(std::unique_ptr<blob> file, const zip_store_options& how);
 
   std::shared_ptr<const state> state_;
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip_store_impl.hpp>
+#endif

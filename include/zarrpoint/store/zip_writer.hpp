@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/key.hpp>
 #include <zarrpoint/store/zip_builder.hpp>
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -26,67 +25,35 @@ namespace zarrpoint::inline v0 {
 class zip_writer {
  public:
   /// Begins the archive that will be the object `key` of `base`. Errors: those of `base.create`.
-  template <class = void>
-  static result<zip_writer> begin(const any_store& base, const store_key& key) {
-    ZARRPOINT_TRY(file, base.create(key));
-    return begin(std::move(file), base.describe(key));
-  }
+  static result<zip_writer> begin(const any_store& base, const store_key& key);
 
   /// Begins the archive that `file` will be; `name` is what error messages call it.
-  static zip_writer begin(std::unique_ptr<blob_writer> file, std::string name) {
-    return zip_writer(std::make_shared<detail::zip_builder>(std::move(file), std::move(name)));
-  }
+  static zip_writer begin(std::unique_ptr<blob_writer> file, std::string name);
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const {
-    auto found = archive_->find(key.str());
-    if (found == nullptr) return std::unique_ptr<blob>();
-    return std::unique_ptr<blob>(
-        std::make_unique<object>(archive_, std::move(found), describe(key)));
-  }
-  std::string describe(const store_key& key) const {
-    return key.is_root() ? archive_->name() : archive_->name() + ":" + std::string(key.str());
-  }
-  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
-    if (key.is_root())
-      return error{errc::invalid_argument,
-                   "create " + describe(key) + ": the root of a store is no object"};
-    return std::unique_ptr<blob_writer>(std::make_unique<detail::zip_member_writer>(archive_, key));
-  }
-  result<void> put(const store_key& key, bytes_view bytes) const {
-    ZARRPOINT_TRY(writer, create(key));
-    ZARRPOINT_CHECK(writer->reserve(bytes.size()));
-    ZARRPOINT_CHECK(writer->write(0, bytes));
-    return writer->finish();
-  }
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
+  result<void> put(const store_key& key, bytes_view bytes) const;
   result<bool> erase(const store_key& key) const { return archive_->erase(key); }
-  result<std::vector<list_entry>> list(const store_key& prefix) const {
-    return guarded([&] { return result<std::vector<list_entry>>(archive_->list(prefix)); });
-  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
 
   const void* identity() const noexcept { return archive_.get(); }
 
   /// Publishes the archive, with the guarantees of its store's `blob_writer::finish`. Call it once,
   /// when every writer has finished.
-  result<void> finish() const {
-    return guarded([&] { return archive_->finish(); });
-  }
+  result<void> finish() const;
 
  private:
-  explicit zip_writer(std::shared_ptr<detail::zip_builder> archive)
-      : archive_(std::move(archive)) {}
+  explicit zip_writer(std::shared_ptr<detail::zip_builder> archive);
 
   /// A member that is finished, in an archive that is not.
   class object final : public blob {
    public:
     object(std::shared_ptr<detail::zip_builder> archive,
-           std::shared_ptr<const detail::zip_builder::member> member, std::string name)
-        : archive_(std::move(archive)), member_(std::move(member)), name_(std::move(name)) {}
+           std::shared_ptr<const detail::zip_builder::member> member, std::string name);
     std::uint64_t size() const noexcept override { return member_->size; }
     using blob::read;
-    result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-      ZARRPOINT_CHECK(check_range(offset, into.size()));
-      return archive_->read(member_->extent.data + offset, into);
-    }
+    ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
     std::string name() const override { return name_; }
 
    private:
@@ -99,3 +66,7 @@ class zip_writer {
 };
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip_writer_impl.hpp>
+#endif

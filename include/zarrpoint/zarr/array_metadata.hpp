@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -12,11 +13,8 @@
 #include <zarrpoint/zarr/chunk_key.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint::inline v0 {
@@ -44,9 +42,7 @@ struct array_metadata {
   std::vector<axis_edges> edges{};
 
   /// The bytes of the fill value, or the text of one of variable length.
-  bytes_view fill_element() const noexcept {
-    return type.is_variable() ? as_bytes(fill.text()) : fill.bytes();
-  }
+  bytes_view fill_element() const noexcept;
 
   tensor_spec spec() const { return {type, shape}; }
   tensor_spec chunk_spec() const { return {type, chunk_shape}; }
@@ -56,51 +52,18 @@ struct array_metadata {
 
 /// Whether the parts fit each other, whichever document they came from: ranks, extents, sizes
 /// within 63 bits. Errors: `corrupt`, `out_of_range`.
-inline result<void> check_array_metadata(const array_metadata& array) {
-  const std::size_t rank = array.shape.rank();
-  if (!array.type.valid()) return error{errc::corrupt, "no data type"};
-  if (array.type.size() == 0 && !array.type.is_variable())
-    return error{errc::corrupt, "elements of no bytes"};
-  if (array.chunk_shape.rank() != rank)
-    return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                    " has not the rank of shape " + to_string(array.shape)};
-  for (const index_t extent : array.chunk_shape) {
-    if (extent < 1)
-      return error{errc::corrupt,
-                   "chunk shape " + to_string(array.chunk_shape) + " has an extent below 1"};
-  }
-  if (!array.edges.empty()) {
-    if (array.edges.size() != rank)
-      return error{errc::corrupt, "chunk extents for " + std::to_string(array.edges.size()) +
-                                      " axes of an array of rank " + std::to_string(rank)};
-    for (std::size_t i = 0; i < rank; ++i) {
-      ZARRPOINT_CHECK(array.edges[i].check(array.shape[i]).at("axis " + std::to_string(i)));
-      if (array.chunk_shape[i] != array.edges[i].largest())
-        return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                        " is not that of the largest chunks"};
-    }
-  }
-  const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
-  ZARRPOINT_CHECK(element_count(array.shape));
-  ZARRPOINT_CHECK(byte_count(array.chunk_shape, element_size));
-  if (array.dimension_names && array.dimension_names->size() != rank)
-    return error{errc::corrupt, std::to_string(array.dimension_names->size()) +
-                                    " dimension names for rank " + std::to_string(rank)};
-  if (array.codecs.empty()) return error{errc::corrupt, "no codecs"};
-  return {};
-}
+result<void> check_array_metadata(const array_metadata& array);
 
 namespace detail {
 
 /// A chunk extent of 0 is legal on an axis of length 0, where zarr-python writes it and there
 /// are no chunks; it becomes 1, so that nothing downstream divides by it.
-inline void mend_empty_chunks(array_metadata& array) {
-  if (array.chunk_shape.rank() != array.shape.rank()) return;
-  for (std::size_t i = 0; i < array.shape.rank(); ++i) {
-    if (array.shape[i] == 0 && array.chunk_shape[i] == 0) array.chunk_shape[i] = 1;
-  }
-}
+void mend_empty_chunks(array_metadata& array);
 
 }  // namespace detail
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/array_metadata_impl.hpp>
+#endif

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/utf8.hpp>
 
-#include <string>
 #include <string_view>
 
 namespace zarrpoint::inline v0 {
@@ -14,51 +12,23 @@ namespace zarrpoint::inline v0 {
 namespace detail {
 
 /// What no name read from a file may be: it could leave its parent or be no JSON text.
-inline result<void> check_safe_name(std::string_view name) {
-  const auto refuse = [name](std::string_view why) {
-    return error{errc::corrupt, "node name " + in_quotes(name) + " " + std::string(why)};
-  };
-  if (name.empty()) return refuse("is empty");
-  if (name.find('/') != name.npos) return refuse("contains \"/\"");
-  if (name.find_first_not_of('.') == name.npos) return refuse("consists of periods");
-  if (name.find('\0') != name.npos) return refuse("contains a NUL byte");
-  if (!is_utf8(name)) return refuse("is not UTF-8");
-  return {};
-}
+result<void> check_safe_name(std::string_view name);
 
 /// A path from a file: names divided by "/", each of them safe.
-inline result<void> check_safe_path(std::string_view path) {
-  for (;;) {
-    const auto slash = path.find('/');
-    ZARRPOINT_CHECK(check_safe_name(path.substr(0, slash)));
-    if (slash == path.npos) return {};
-    path.remove_prefix(slash + 1);
-  }
-}
+result<void> check_safe_path(std::string_view path);
 
 }  // namespace detail
 
 /// Whether a node may be created under that name (Zarr v3 core, "Node names"): not empty, no
 /// "/", not of periods alone, not beginning with "__", no name of a metadata document of Zarr v2
 /// or v3, UTF-8. Errors: `invalid_argument`.
-inline result<void> check_node_name(std::string_view name) {
-  if (auto safe = detail::check_safe_name(name); !safe)
-    return error{errc::invalid_argument, safe.failure().message};
-  const bool is_document = name == "zarr.json" || name == ".zarray" || name == ".zgroup" ||
-                           name == ".zattrs" || name == ".zmetadata";
-  if (is_document || name.starts_with("__"))
-    return error{errc::invalid_argument, "node name " + detail::in_quotes(name) + " is reserved"};
-  return {};
-}
+result<void> check_node_name(std::string_view name);
 
 /// The same for each name of a path such as `layers/0/w`.
-inline result<void> check_node_path(std::string_view path) {
-  for (;;) {
-    const auto slash = path.find('/');
-    ZARRPOINT_CHECK(check_node_name(path.substr(0, slash)));
-    if (slash == path.npos) return {};
-    path.remove_prefix(slash + 1);
-  }
-}
+result<void> check_node_path(std::string_view path);
 
 }  // namespace zarrpoint::inline v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/node_name_impl.hpp>
+#endif

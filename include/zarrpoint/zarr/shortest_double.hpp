@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/config.hpp>
+
 #include <array>
 #include <cfloat>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -21,58 +21,19 @@ struct decimal_digits {
 
   std::string_view digits() const noexcept { return {text.data(), size}; }
 
-  void drop_zeros() noexcept {
-    while (size > 1 && text[size - 1] == '0') --size;
-  }
+  void drop_zeros() noexcept;
   /// The next larger number of as many digits.
-  void increment() noexcept {
-    std::size_t i = size;
-    while (i > 0 && text[i - 1] == '9') --i;
-    size = i;
-    if (i > 0) {
-      ++text[i - 1];
-    } else {
-      text[size++] = '1';
-      ++exponent;
-    }
-  }
+  void increment() noexcept;
   /// The double nearest to it. Written without a point, which is another in some locales.
-  double read_back() const noexcept {
-    std::array<char, 40> number{};
-    std::snprintf(number.data(), number.size(), "%.*se%d", static_cast<int>(size), text.data(),
-                  exponent - static_cast<int>(size) + 1);
-    return std::strtod(number.data(), nullptr);
-  }
+  double read_back() const noexcept;
 };
-
-/// The `count` leading digits of `magnitude`, correctly rounded.
-inline decimal_digits rounded_digits(double magnitude, int count) noexcept {
-  std::array<char, 40> number{};  // d.ddde-308
-  std::snprintf(number.data(), number.size(), "%.*e", count - 1, magnitude);
-  decimal_digits out;
-  const char* at = number.data();
-  for (; *at != 'e'; ++at) {
-    if (*at >= '0' && *at <= '9') out.text[out.size++] = *at;
-  }
-  out.exponent = std::atoi(at + 1);
-  return out;
-}
 
 /// The fewest digits that read back as `magnitude`, which is finite and above 0, and of those the
 /// nearest to it: what `std::to_chars` gives, whose tables alone take 120 KiB of a small program.
-inline decimal_digits shortest_digits(double magnitude) noexcept {
-  // A normal number that has 15 digits or fewer is what its first 15 say.
-  const int first = magnitude < DBL_MIN ? 1 : DBL_DIG;
-  for (int count = first;; ++count) {
-    decimal_digits out = rounded_digits(magnitude, count);
-    if (out.read_back() != magnitude && count < DBL_DECIMAL_DIG) {
-      // Above a power of two there is twice the room as below it.
-      out.increment();
-      if (out.read_back() != magnitude) continue;
-    }
-    out.drop_zeros();
-    return out;
-  }
-}
+decimal_digits shortest_digits(double magnitude) noexcept;
 
 }  // namespace zarrpoint::inline v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/shortest_double_impl.hpp>
+#endif

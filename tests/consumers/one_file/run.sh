@@ -10,3 +10,9 @@ cp zarrpoint-build/single_include/zarrpoint.hpp third_party/zarrpoint
 g++ -std=c++20 -I third_party app.cpp -lzstd -o app
 
 ./app
+
+# Its bodies in one unit, and declarations in the others.
+printf '#define ZARRPOINT_IMPLEMENTATION\n#include <zarrpoint/zarrpoint.hpp>\n' >bodies.cpp
+g++ -std=c++20 -I third_party -c bodies.cpp
+g++ -std=c++20 -DZARRPOINT_COMPILED -I third_party app.cpp bodies.o -lzstd -o declared
+./declared

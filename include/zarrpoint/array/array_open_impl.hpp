@@ -3,6 +3,12 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/stored_node.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/zarr/json.hpp>
 #include <zarrpoint/zarr/metadata_v2.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -19,23 +25,10 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 
-/// A JSON document of a node; nothing when there is none.
-template <class Store>
-result<std::optional<node>> read_document(const Store& store, const store_key& of,
-                                          std::string_view name, const limits& limit) {
-  ZARRPOINT_TRY(key, of.child(name));
-  ZARRPOINT_TRY(text, get(store, key, limit.metadata_bytes));
-  if (!text) return std::optional<node>();
-  json_limits bounds;
-  bounds.max_bytes = limit.metadata_bytes;
-  ZARRPOINT_TRY(document, parse_json(bytes_view(*text), bounds).at(store.describe(key)));
-  return std::optional<node>(std::move(document));
-}
-
 /// The metadata of the array at `key`, of either format; `not_found` when there is none.
-template <class Store>
-result<array_metadata> read_array_metadata(const Store& store, const store_key& key,
-                                           const limits& limit) {
+ZARRPOINT_INLINE result<array_metadata> read_array_metadata(const any_store& store,
+                                                            const store_key& key,
+                                                            const limits& limit) {
   const std::string where = store.describe(key);
   ZARRPOINT_TRY(v3, read_document(store, key, "zarr.json", limit));
   if (v3) return parse_array_v3(*v3).at(where + "/zarr.json");
@@ -45,18 +38,10 @@ result<array_metadata> read_array_metadata(const Store& store, const store_key& 
   return parse_array_v2(*v2, attributes ? &*attributes : nullptr).at(where + "/.zarray");
 }
 
-/// Writes one document of a node.
-template <class Store>
-result<void> write_document(const Store& store, const store_key& of, std::string_view name,
-                            const node& document) {
-  ZARRPOINT_TRY(key, of.child(name));
-  return store.put(key, as_bytes(dump_json(document, json_style::pretty)));
-}
-
 }  // namespace detail
 
-inline result<array> array::from_metadata(any_store store, store_key key, array_metadata metadata,
-                                          const context& how) {
+ZARRPOINT_INLINE result<array> array::from_metadata(any_store store, store_key key,
+                                                    array_metadata metadata, const context& how) {
   const std::size_t fill = metadata.fill.bytes().size();
   if (fill != metadata.type.size() && !(metadata.fill.is_null() && fill == 0))
     return error{errc::invalid_argument,
@@ -69,18 +54,25 @@ inline result<array> array::from_metadata(any_store store, store_key key, array_
       std::move(store), std::move(key), std::move(metadata), *std::move(layout), how));
 }
 
-inline array array::same_at(store_key key) const {
+ZARRPOINT_INLINE array array::expecting(std::shared_ptr<const chunk_digests> digests) const {
+  array out = *this;
+  out.expected_ = std::move(digests);
+  return out;
+}
+
+ZARRPOINT_INLINE array array::same_at(store_key key) const {
   return array(std::make_shared<const detail::array_state>(state_->store, std::move(key),
                                                            state_->described));
 }
 
-inline result<array> array::open(any_store store, const store_key& key, const context& how) {
+ZARRPOINT_INLINE result<array> array::open(any_store store, const store_key& key,
+                                           const context& how) {
   ZARRPOINT_TRY(metadata, detail::read_array_metadata(store, key, how.limit));
   return from_metadata(std::move(store), key, std::move(metadata), how);
 }
 
-inline result<array> array::create(any_store store, store_key key, array_metadata metadata,
-                                   const context& how) {
+ZARRPOINT_INLINE result<array> array::create(any_store store, store_key key,
+                                             array_metadata metadata, const context& how) {
   ZARRPOINT_TRY(made, from_metadata(std::move(store), std::move(key), std::move(metadata), how));
   const detail::array_state& state = *made.state_;
   for (const std::string_view name : {"zarr.json", ".zarray"}) {
@@ -91,22 +83,23 @@ inline result<array> array::create(any_store store, store_key key, array_metadat
   }
   if (state.metadata.zarr_format == 3) {
     ZARRPOINT_TRY(document, to_v3(state.metadata));
-    ZARRPOINT_CHECK(detail::write_document(state.store, state.key, "zarr.json", document));
+    ZARRPOINT_CHECK(detail::put_node_document(state.store, state.key, "zarr.json", document));
   } else {
     ZARRPOINT_TRY(documents, to_v2(state.metadata));
     if (!documents.attributes.is_null())
       ZARRPOINT_CHECK(
-          detail::write_document(state.store, state.key, ".zattrs", documents.attributes));
-    ZARRPOINT_CHECK(detail::write_document(state.store, state.key, ".zarray", documents.document));
+          detail::put_node_document(state.store, state.key, ".zattrs", documents.attributes));
+    ZARRPOINT_CHECK(
+        detail::put_node_document(state.store, state.key, ".zarray", documents.document));
   }
   return std::move(made);
 }
 
-inline const array_metadata& array::metadata() const noexcept { return state_->metadata; }
-inline tensor_spec array::spec() const { return state_->metadata.spec(); }
-inline const any_store& array::store() const noexcept { return state_->store; }
-inline const store_key& array::key() const noexcept { return state_->key; }
-inline const context& array::default_context() const noexcept { return state_->how; }
-inline const array_layout& array::layout() const noexcept { return state_->layout; }
+ZARRPOINT_INLINE const array_metadata& array::metadata() const noexcept { return state_->metadata; }
+ZARRPOINT_INLINE tensor_spec array::spec() const { return state_->metadata.spec(); }
+ZARRPOINT_INLINE const any_store& array::store() const noexcept { return state_->store; }
+ZARRPOINT_INLINE const store_key& array::key() const noexcept { return state_->key; }
+ZARRPOINT_INLINE const context& array::default_context() const noexcept { return state_->how; }
+ZARRPOINT_INLINE const array_layout& array::layout() const noexcept { return state_->layout; }
 
 }  // namespace zarrpoint::inline v0

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/array_transfer.hpp>
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/context.hpp>
 #include <zarrpoint/array/raw_object.hpp>
 #include <zarrpoint/array/read_operation.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,13 +65,13 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
 
 }  // namespace detail
 
-inline result<std::optional<mapped_view>> array::view(const read_options& options) const {
+ZARRPOINT_INLINE result<std::optional<mapped_view>> array::view(const read_options& options) const {
   const context& how = options.how != nullptr ? *options.how : state_->how;
   return detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_);
 }
 
-inline result<std::optional<raw_object>> array::raw(const dims& object,
-                                                    const read_options& options) const {
+ZARRPOINT_INLINE result<std::optional<raw_object>> array::raw(const dims& object,
+                                                              const read_options& options) const {
   const context& how = options.how != nullptr ? *options.how : state_->how;
   return detail::at_array(detail::find_raw(*state_, object, how, with_digests(options)), *state_);
 }

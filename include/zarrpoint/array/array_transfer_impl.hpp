@@ -3,10 +3,15 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/context.hpp>
 #include <zarrpoint/array/read_operation.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/array/write_operation.hpp>
 #include <zarrpoint/exec/progress.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 
 #include <cstdint>
 #include <string>
@@ -54,8 +59,8 @@ inline std::uint64_t transfer_bytes(const array_state& of, const dims& shape) {
 
 }  // namespace detail
 
-inline result<void> array::read(const selection& part, const mutable_host_view& into,
-                                const read_options& options) const {
+ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_host_view& into,
+                                          const read_options& options) const {
   ZARRPOINT_CHECK(
       detail::at_array(detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
   const context& how = options.how != nullptr ? *options.how : state_->how;
@@ -70,7 +75,8 @@ inline result<void> array::read(const selection& part, const mutable_host_view& 
   return detail::at_array(operation.run(part, meter), *state_);
 }
 
-inline result<tensor> array::read(const selection& part, const read_options& options) const {
+ZARRPOINT_INLINE result<tensor> array::read(const selection& part,
+                                            const read_options& options) const {
   const context& how = options.how != nullptr ? *options.how : state_->how;
   ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
   const tensor_spec spec{state_->metadata.type, part.shape};
@@ -100,13 +106,13 @@ result<void> write_to(const array_state& of, const selection& part, Source& from
 
 }  // namespace detail
 
-inline result<void> array::write(const selection& part, const host_view& from,
-                                 const write_options& options) const {
+ZARRPOINT_INLINE result<void> array::write(const selection& part, const host_view& from,
+                                           const write_options& options) const {
   return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
 }
 
-inline result<void> array::write(const selection& part, element_source& from,
-                                 const write_options& options) const {
+ZARRPOINT_INLINE result<void> array::write(const selection& part, element_source& from,
+                                           const write_options& options) const {
   return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/registry.hpp>
+
+namespace zarrpoint::inline v0 {
+
+struct location_access {
+  /// Whether it was given as a path or URL, and not as a store.
+  static bool is_path(const location& where) noexcept { return !where.store_.has_value(); }
+
+  /// The checkpoint's own root as a store: what a reader needs.
+  static result<stored_place> to_read(const location& where,
+                                      const store_table& stores = detail::default_store_table()) {
+    if (where.store_) return stored_place{*where.store_, where.key_};
+    return stores.open(where.path_, {.write = false});
+  }
+
+  /// The parent as a store and the name in it: what a writer needs, since a checkpoint is built
+  /// beside its target and renamed. A zip file is a store whose root is published.
+  static result<stored_place> to_write(const location& where, bool sync = true,
+                                       const store_table& stores = detail::default_store_table()) {
+    if (where.store_) return stored_place{*where.store_, where.key_};
+    return stores.open(where.path_, {.write = true, .sync = sync});
+  }
+};
+
+}  // namespace zarrpoint::inline v0

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/handler/staging.hpp>
+#include <zarrpoint/memory/device_source.hpp>
+#include <zarrpoint/memory/kept_objects.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace zarrpoint::inline v0::detail {
+
+template <class Space>
+result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space>& view,
+                                                         const source_options& how) {
+  auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
+  return how.copy ? device_source<Space>::make_copy(view, std::move(ring))
+                  : device_source<Space>::make(view, std::move(ring));
+}
+
+}  // namespace zarrpoint::inline v0::detail

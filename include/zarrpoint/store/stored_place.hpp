@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/key.hpp>
+
+namespace zarrpoint::inline v0 {
+
+/// A store and a key in it.
+struct stored_place {
+  any_store store;
+  store_key key;
+};
+
+/// What a place is opened for.
+struct place_use {
+  bool write = false;  ///< to publish there: the place need not exist
+  bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
+};
+
+}  // namespace zarrpoint::inline v0
