@@ -25,6 +25,14 @@ namespace zarrpoint::inline v0 {
 
 namespace detail {
 
+/// The text of a document at `where`.
+ZARRPOINT_INLINE result<std::optional<node>> parse_stored_text(bytes_view text,
+                                                               const std::string& where,
+                                                               const limits& limit) {
+  ZARRPOINT_TRY(document, parse_json(text, {.max_bytes = limit.metadata_bytes}).at(where));
+  return std::optional<node>(std::move(document));
+}
+
 ZARRPOINT_INLINE result<std::optional<node>> read_document(const any_store& store,
                                                            const store_key& of,
                                                            std::string_view name,
@@ -32,10 +40,7 @@ ZARRPOINT_INLINE result<std::optional<node>> read_document(const any_store& stor
   ZARRPOINT_TRY(key, of.child(name));
   ZARRPOINT_TRY(text, get(store, key, limit.metadata_bytes));
   if (!text) return std::optional<node>();
-  ZARRPOINT_TRY(
-      document,
-      parse_json(bytes_view(*text), {.max_bytes = limit.metadata_bytes}).at(store.describe(key)));
-  return std::optional<node>(std::move(document));
+  return parse_stored_text(*text, store.describe(key), limit);
 }
 
 ZARRPOINT_INLINE result<std::optional<node>> read_node_document(const any_store& store,
@@ -45,10 +50,7 @@ ZARRPOINT_INLINE result<std::optional<node>> read_node_document(const any_store&
   ZARRPOINT_TRY(key, of.child(name));
   ZARRPOINT_TRY(text, get(store, key, limit.metadata_bytes));
   if (!text || text->empty()) return std::optional<node>();
-  ZARRPOINT_TRY(
-      document,
-      parse_json(bytes_view(*text), {.max_bytes = limit.metadata_bytes}).at(store.describe(key)));
-  return std::optional<node>(std::move(document));
+  return parse_stored_text(*text, store.describe(key), limit);
 }
 
 ZARRPOINT_INLINE result<std::optional<stored_node>> read_stored_node(const any_store& store,

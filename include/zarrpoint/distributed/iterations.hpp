@@ -30,9 +30,9 @@ std::optional<index_t> parse_iteration_name(std::string_view name);
 /// Where in a folder the checkpoint of an iteration is. Errors: `invalid_argument`.
 result<location> iteration_at(const location& folder, index_t iteration);
 
-/// The iterations of which a folder has checkpoints, from the first to the last; anything else
-/// there in it does not matter, and a folder that does not exist has none. Errors: `unsupported`
-/// for stores that cannot list, `io`.
+/// The iterations whose checkpoints a folder has, from the first to the last. Anything else in it
+/// does not matter, and a folder that does not exist has none. Errors: `unsupported` for stores
+/// that cannot list, `io`.
 result<std::vector<index_t>> list_iterations(const location& folder,
                                              const context& how = default_context());
 

@@ -85,7 +85,7 @@ ZARRPOINT_INLINE std::vector<box> flat_boxes(const dims& shape, const flat_range
   if (rank == 0) return {box{}};
   const dims strides = row_major_strides(shape, 1);
   while (at < stop) {
-    // Along the outermost axis of which a whole step begins here and fits.
+    // The outermost axis along which a whole step begins here and fits.
     std::size_t axis = 0;
     while (at % strides[axis] != 0 || strides[axis] > stop - at) ++axis;
     box part{dims(rank, 0), shape};
