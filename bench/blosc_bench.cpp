@@ -6,7 +6,7 @@
 // processor time, which a loaded machine disturbs less than that of the clock.
 // Usage: blosc_bench [MEGABYTES [ROUNDS]]
 
-#include <zarrpoint/codec/blosc.hpp>
+#include <zarrpoint/codec/blosc/blosc.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 
 #include "harness.hpp"

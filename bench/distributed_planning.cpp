@@ -7,12 +7,12 @@
 // the least of several rounds; bytes; and how both grow.
 // Usage: distributed_planning [ROUNDS [SHARDS]]   (SHARDS: of the largest case, 2^20)
 
-#include <zarrpoint/distributed/distribute.hpp>
-#include <zarrpoint/distributed/intersect.hpp>
-#include <zarrpoint/distributed/plan_save.hpp>
-#include <zarrpoint/distributed/save_plan.hpp>
-#include <zarrpoint/distributed/validate_sharding.hpp>
-#include <zarrpoint/distributed/wire.hpp>
+#include <zarrpoint/distributed/plan/distribute.hpp>
+#include <zarrpoint/distributed/plan/intersect.hpp>
+#include <zarrpoint/distributed/plan/plan_save.hpp>
+#include <zarrpoint/distributed/plan/save_plan.hpp>
+#include <zarrpoint/distributed/plan/validate_sharding.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 
 #include <sys/resource.h>
 
@@ -180,8 +180,9 @@ void run(figures& out, const messages& gathered) {
           }
         }));
   zp::save_plan plan;
-  least(out.plan, seconds_of([&] { plan = require(plan_save(table, main_shards(table))); }));
-  least(out.spread, seconds_of([&] { require(distribute(table)); }));
+  least(out.plan,
+        seconds_of([&] { plan = require(detail::plan_save(table, main_shards(table))); }));
+  least(out.spread, seconds_of([&] { require(detail::distribute(table)); }));
   out.scattered = 0;
   least(out.scatter, seconds_of([&] {
           for (const zp::save_plan& part :
@@ -190,10 +191,10 @@ void run(figures& out, const messages& gathered) {
         }));
 
   const zp::planned_tensor& first = plan.tensors.front();
-  zp::box_list cells(first.grid.shape.rank());
+  zp::detail::box_list cells(first.grid.shape.rank());
   for (const zp::planned_cell& cell : plan.cells_of(first)) cells.add(first.grid.cell(cell.index));
-  zp::box_list all(cells.rank());
-  zp::box_list one(cells.rank());
+  zp::detail::box_list all(cells.rank());
+  zp::detail::box_list one(cells.rank());
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (table.form(i).key != first.key) continue;
     all.add(table.global_box(i));
@@ -201,8 +202,8 @@ void run(figures& out, const messages& gathered) {
   }
   std::size_t pairs = 0;
   const auto count = [&](std::uint32_t, std::uint32_t) { return ++pairs != 0; };
-  least(out.meet_all, seconds_of([&] { for_each_overlap(cells, all, count); }));
-  least(out.meet_one, seconds_of([&] { for_each_overlap(cells, one, count); }));
+  least(out.meet_all, seconds_of([&] { detail::for_each_overlap(cells, all, count); }));
+  least(out.meet_one, seconds_of([&] { detail::for_each_overlap(cells, one, count); }));
   if (pairs < all.size()) std::exit(1);
 }
 

@@ -6,11 +6,11 @@
 // threads. bench/gpu.sh builds and runs it; docs/benchmarks.md has what was measured.
 // Usage: gpu_bench DIRECTORY [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE]]]]]
 
-#include <zarrpoint/array/device_read.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/array/device/device_read.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda.hpp>
-#include <zarrpoint/cuda/stream.hpp>
+#include <zarrpoint/cuda/runtime/stream.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/cufile.hpp>
 

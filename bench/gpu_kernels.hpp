@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/kernel_table.hpp>
+#include <zarrpoint/cuda/kernels/kernel_table.hpp>
 
 namespace bench {
 

@@ -7,7 +7,7 @@
 //
 //   speech_detector [data folder] [checkpoint]
 
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "speech_detector/network.hpp"

@@ -5,8 +5,8 @@
 
     single_header.py FOLDER [FORWARDING_FOLDER]
 
-FOLDER gets zarrpoint.hpp, which holds all that needs nothing but nlohmann_json and zstd, and beside
-it one file for each header that the umbrella leaves out since it needs more or is rarely wanted
+FOLDER gets zarrpoint.hpp, which holds all that needs nothing but zstd, and beside
+it one file for each door that the umbrella leaves out since it needs more or is rarely wanted
 (zarrpoint_gzip.hpp, zarrpoint_safetensors.hpp ...); each includes zarrpoint.hpp.
 
 In each file the declarations come first, then, where ZARRPOINT_BODIES says so, the bodies.
@@ -29,6 +29,7 @@ LICENCE = (
 )
 
 BODY = "_impl.hpp"
+OLD_PATH = "// An old path"  # of a header that only leads to another
 OWN = re.compile(r"#include <zarrpoint/([^>]+)>")
 FOREIGN = re.compile(r"#include <([^>]+)>")
 ANY_FOREIGN = re.compile(r"^\s*#\s*include\s*<(?!zarrpoint/)([^>]+)>", re.MULTILINE)
@@ -105,26 +106,11 @@ def bundle(headers):
 
 
 def optional_files(headers, included):
-    """File name -> roots, for the headers outside of zarrpoint.hpp: a file for each opt-in layer,
-    for each header that no other of them includes, that several files need, or that needs another
-    library."""
-    folders = tuple(whole.removesuffix(".hpp") + "/" for whole in optional_layers(headers))
-    in_layer = {name for name in headers if name.startswith(folders)}
-    left = {name: [to for part in (name, *headers[name].bodies) for to in headers[part].own
-                   if to not in included and to != name]
-            for name in sorted(headers)
-            if name not in included and name not in in_layer and not name.endswith(BODY)}  # fmt: skip
-    includers = {name: [other for other in left if name in left[other]] for name in left}
-    files = {}
-    for name in left:
-        if name not in OPTIONAL_LAYERS and len(includers[name]) == 1 and all(
-                map(STANDARD.fullmatch, all_needs(headers, [name, *headers[name].bodies]))):
-            continue
-        file = f"zarrpoint_{Path(name).stem}.hpp"
-        if file in files:
-            raise SystemExit(f"{files[file]} and {name} would both be {file}")
-        files[file] = name
-    return files
+    """[(file name, its root)], for the doors outside of zarrpoint.hpp: those that bring least stand
+    first, and one that brings another's headers includes its file."""
+    doors = [name for name in headers if "/" not in name and name not in included]
+    size = {door: len(sum(with_bodies(headers, [door], set(included)), [])) for door in doors}
+    return [(f"zarrpoint_{Path(door).stem}.hpp", door) for door in sorted(doors, key=lambda d: (size[d], d))]
 
 
 def banners(headers, names):
@@ -151,32 +137,48 @@ def file_text(headers, names, bodies, file, before):
     return "\n\n".join([*parts, f"#endif  // {guard}\n"])
 
 
+def all_headers():
+    """{name: header}, and {old path: the header that it leads to}."""
+    headers, old = {}, {}
+    for path in sorted(BASE.rglob("*.hpp")):
+        name, text = path.relative_to(BASE).as_posix(), path.read_text(encoding="utf-8")
+        if OLD_PATH in text:
+            old[name] = OWN.findall(text)[0]
+        else:
+            headers[name] = Header(name)
+    return headers, old
+
+
 def single_files():
     """File name -> (its text, the headers that stand in it)."""
-    names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
-    headers = {name: Header(name) for name in names}
+    headers, old = all_headers()
     bundle(headers)
     names, bodies = with_bodies(headers, [UMBRELLA], set())
     # What a layer has beside the umbrella belongs to it, unless it needs another library, itself or
-    # through what it includes.
+    # through what it includes; and so does a door to nothing else.
     known = all_needs(headers, [*names, *bodies])
     beside = []
     for name in headers:
-        if name.split("/")[0] in LAYERS and not name.endswith(BODY):
-            needs = all_needs(headers, sum(with_bodies(headers, [name], set()), []))
-            if all(need in known or STANDARD.fullmatch(need) for need in needs):
-                beside.append(name)
+        if name.endswith(BODY) or not ("/" not in name or name.split("/")[0] in LAYERS):
+            continue
+        brings = sum(with_bodies(headers, [name], set()), [])
+        needs = all_needs(headers, brings)
+        own = all(to.split("/")[0] in LAYERS or "/" not in to for to in brings) and name not in OPTIONAL_LAYERS
+        if own and all(need in known or STANDARD.fullmatch(need) for need in needs):
+            beside.append(name)
     names, bodies = with_bodies(headers, [UMBRELLA, *beside], set())
     included = {*names, *bodies}
     files = {UMBRELLA: (file_text(headers, names, bodies, UMBRELLA, []), [*names, *bodies])}
 
-    roots = optional_files(headers, included)
-    for file, root in roots.items():
-        others = {other: name for name, other in roots.items() if other != root}
-        names, bodies = with_bodies(headers, [root], included | set(others))
-        before = {others[to] for name in [*names, *bodies] for to in headers[name].own if to in others}
+    home = {}  # header -> the file beside zarrpoint.hpp in which it stands
+    for file, root in optional_files(headers, included):
+        names, bodies = with_bodies(headers, [root], included | set(home))
+        before = {home[to] for name in [*names, *bodies] for to in headers[name].own if to in home}
         text = file_text(headers, names, bodies, file, [UMBRELLA, *sorted(before)])
         files[file] = (text, [*names, *bodies])
+        home |= dict.fromkeys([*names, *bodies], file)
+    for file, (_, names) in files.items():
+        names += [path for path, to in old.items() if to in names]
     return files
 
 

@@ -5,7 +5,7 @@
 // The Silero voice activity detector, for a whole recording at a time: is somebody speaking in
 // these 32 ms? The text is the same for the host and for a GPU: `Tensor` says which.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint.hpp>
 
 #include "layers.hpp"
 #include "tensors.hpp"

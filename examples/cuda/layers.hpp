@@ -6,7 +6,7 @@
 // in a loop, on a GPU in as many threads. Tensors of activations are [window, channel, time],
 // dense.
 
-#include <zarrpoint/cuda/device_space.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/memory/memory_space.hpp>
 
 #include <cuda_runtime_api.h>

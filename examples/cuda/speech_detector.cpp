@@ -7,9 +7,9 @@
 //
 //   speech_detector [data folder] [checkpoint]
 
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/cuda/stream.hpp>
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/cuda/runtime/stream.hpp>
+#include <zarrpoint/safetensors.hpp>
 
 #include "../speech_detector/wave.hpp"
 #include "detector.hpp"

@@ -5,10 +5,10 @@
 //
 //   docs_arrays [folder for the arrays]
 
-#include <zarrpoint/array/chunk_boxes.hpp>
-#include <zarrpoint/array/compact.hpp>
-#include <zarrpoint/array/indexed_array.hpp>
-#include <zarrpoint/array/resize.hpp>
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/array.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <cstddef>

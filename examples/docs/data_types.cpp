@@ -3,8 +3,8 @@
 
 // The programs of docs/data_types.md. Each returns whether it gave what the page promises.
 
-#include <zarrpoint/core/record.hpp>
-#include <zarrpoint/core/small_int.hpp>
+#include <zarrpoint/core/types/record.hpp>
+#include <zarrpoint/core/types/small_int.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <array>

@@ -7,7 +7,7 @@
 //   docs_devices [folder for the checkpoints]
 
 #include <zarrpoint/cuda.hpp>
-#include <zarrpoint/interop/cufile.hpp>
+#include <zarrpoint/cufile.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 //   docs_distributed [folder for the checkpoints]
 
 #include <zarrpoint/distributed.hpp>
-#include <zarrpoint/interop/megatron_strategies.hpp>
+#include <zarrpoint/megatron.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <algorithm>

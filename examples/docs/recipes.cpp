@@ -6,7 +6,7 @@
 //
 //   docs_recipes [folder for the checkpoints]
 
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <algorithm>

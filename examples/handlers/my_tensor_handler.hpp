@@ -6,7 +6,7 @@
 // Replace `my::tensor` by your type and answer the six questions below; nothing else is needed.
 // (For a type of your own the same struct may stand inside it, named `zarrpoint_handler`.)
 
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -86,7 +86,7 @@ struct zarrpoint::type_handler<my::tensor> {
   }
 
   // Optional: the dtype, since the C++ type decides it. Also possible: `rank`, `is_view`,
-  // `is_flat`, `aliases`; see <zarrpoint/handler/concepts.hpp>.
+  // `is_flat`, `aliases`; see <zarrpoint/handlers.hpp>.
   static constexpr dtype type = dtype_kind::float32;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/state.hpp>
+#include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <cstdint>

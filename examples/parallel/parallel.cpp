@@ -7,10 +7,10 @@
 //   parallel restore CHECKPOINT STEP       all restore, cut in another way than it was saved
 //   parallel look CHECKPOINT STEP          one process, without MPI, reads it all
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/interop/mpi.hpp>
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/mpi.hpp>
 
 #include "killed_saver.hpp"
 #include "model.hpp"

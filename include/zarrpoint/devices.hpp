@@ -3,11 +3,12 @@
 #pragma once
 
 // Tensors on devices: what saves and loads elements of any `device_space`
-// (memory/device_space.hpp). <zarrpoint/cuda.hpp> includes it. A program with a memory space of its
-// own includes it, too, where the library is compiled; header-only, <zarrpoint/zarrpoint.hpp>
-// brings all of it.
+// (memory/device/device_space.hpp). <zarrpoint/cuda.hpp> includes it. A program with a memory space
+// of its own includes it, too, where the library is compiled; header-only,
+// <zarrpoint/zarrpoint.hpp> brings all of it.
 
-#include <zarrpoint/checkpoint/device_batch.hpp>
-#include <zarrpoint/checkpoint/device_read_leaf.hpp>
+#include <zarrpoint/array/device/device_crc32c.hpp>
+#include <zarrpoint/checkpoint/load/device_batch.hpp>
+#include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/handler/device_leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>

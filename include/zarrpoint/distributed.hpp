@@ -5,15 +5,17 @@
 // One checkpoint of many processes; see docs/distributed.md. Apart from zarrpoint.hpp, so that
 // programs of one process do not compile it.
 
-#include <zarrpoint/distributed/async_saves.hpp>
-#include <zarrpoint/distributed/dcp_view.hpp>
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/distributed/iterations.hpp>
-#include <zarrpoint/distributed/narrow.hpp>
-#include <zarrpoint/distributed/optimizer_state.hpp>
-#include <zarrpoint/distributed/rank_mesh.hpp>
-#include <zarrpoint/distributed/split_factory.hpp>
-#include <zarrpoint/distributed/state_diff.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
+#include <zarrpoint/distributed/communicate/rank_mesh.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/load/iterations.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/shard/dcp_view.hpp>
+#include <zarrpoint/distributed/shard/narrow.hpp>
+#include <zarrpoint/distributed/shard/shard_geometry.hpp>
+#include <zarrpoint/distributed/state/optimizer_state.hpp>
+#include <zarrpoint/distributed/state/split_factory.hpp>
+#include <zarrpoint/distributed/state/state_diff.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>

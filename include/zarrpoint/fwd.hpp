@@ -4,12 +4,13 @@
 
 // Declares the customisation points, so that a header with types of its own can be made storable
 // without including the library. The other points are concepts and variable templates, which
-// cannot be declared ahead: `dtype_of` (core/dtype.hpp), `memory_space` (memory/memory_space.hpp).
+// cannot be declared ahead: `dtype_of` (core/types/dtype.hpp), `memory_space`
+// (memory/memory_space.hpp).
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
-/// Specialise it to make `T` storable; see handler/type_handler.hpp for what it must hold. A type
-/// of your own may have a nested `zarrpoint_handler` instead.
+/// Specialise it to make `T` storable; see handler/types/type_handler.hpp for what it must hold. A
+/// type of your own may have a nested `zarrpoint_handler` instead.
 template <class T>
 struct type_handler;
 
@@ -27,4 +28,4 @@ struct host_space;
 class memory_resource;
 class leaf;
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

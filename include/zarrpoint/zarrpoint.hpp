@@ -3,23 +3,23 @@
 #pragma once
 
 // Layers 0 to 5 of the library; includes only. What needs a library or a device of its own stands
-// apart: <zarrpoint/codec/gzip.hpp>, <zarrpoint/store/zip_inflate.hpp>,
-// <zarrpoint/interop/safetensors.hpp>.
+// behind a door of its own: <zarrpoint/gzip.hpp>, <zarrpoint/zip_inflate.hpp>,
+// <zarrpoint/safetensors.hpp>, and so on (docs/names.md).
 
 #include <zarrpoint/array/group.hpp>
-#include <zarrpoint/array/migrate.hpp>
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load_all.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/core/complex.hpp>
-#include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/array/hierarchy/migrate.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_all.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/core/types/complex.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/cache_store.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/registry.hpp>

@@ -6,9 +6,7 @@
 
 #include <type_traits>
 
-namespace array_class_test {
-
-namespace {
+namespace array_class_test { namespace {
 
 using namespace zarrpoint;
 
@@ -21,6 +19,4 @@ TEST_CASE("an array is a value that can be copied, and is never empty") {
   CHECK(nothing.memory.bytes().empty());
 }
 
-}  // namespace
-
-}  // namespace array_class_test
+}}  // namespace array_class_test

@@ -12,9 +12,7 @@
 
 #include <string>
 
-namespace array_open_test {
-
-namespace {
+namespace array_open_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -119,6 +117,4 @@ TEST_CASE("a fill value of another type is refused") {
   CHECK(mentions(failure, "fill value"));
 }
 
-}  // namespace
-
-}  // namespace array_open_test
+}}  // namespace array_open_test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/array_state.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -11,9 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace array_state_test {
-
-namespace {
+namespace array_state_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -62,6 +60,4 @@ TEST_CASE("the digest of stored bytes is their crc32c, or the one they end with"
   CHECK(detail::payload_digest(checked.layout.chain(), as_bytes("abc")) == crc32c(as_bytes("abc")));
 }
 
-}  // namespace
-
-}  // namespace array_state_test
+}}  // namespace array_state_test

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/chunk_digests.hpp>
-#include <zarrpoint/array/coalescing_blob.hpp>
-#include <zarrpoint/array/device_read.hpp>
-#include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/core/record.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/device/device_read.hpp>
+#include <zarrpoint/array/read/coalescing_blob.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/interop/dlpack_export.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/interop/dlpack/dlpack_export.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/chunk_edges.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
-#include <zarrpoint/zarr/typestr.hpp>
+#include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -28,9 +28,7 @@
 #include <string>
 #include <vector>
 
-namespace array_test {
-
-namespace {
+namespace array_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -333,6 +331,4 @@ TEST_CASE("an array is a handle") {
   CHECK(second.read(box{{1}, {2}}).value().data<std::int32_t>()[1] == 3);
 }
 
-}  // namespace
-
-}  // namespace array_test
+}}  // namespace array_test

@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace array_transfer_test {
-
-namespace {
+namespace array_transfer_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -122,6 +120,4 @@ TEST_CASE("selections of nothing touch nothing") {
   CHECK(store->opens == 0);
 }
 
-}  // namespace
-
-}  // namespace array_transfer_test
+}}  // namespace array_transfer_test

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/chunk_digests.hpp>
-#include <zarrpoint/array/shard_index.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
@@ -15,9 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace array_view_test {
-
-namespace {
+namespace array_view_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -152,6 +150,4 @@ TEST_CASE("a mapped view is verified when digests are given") {
   CHECK_FALSE(from.w.view(read_options{.expected = &from.digests}));
 }
 
-}  // namespace
-
-}  // namespace array_view_test
+}}  // namespace array_view_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/axis_index.hpp>
+#include <zarrpoint/array/grid/axis_index.hpp>
 
 #include <doctest/doctest.h>
 

@@ -11,9 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace chunk_boxes_test {
-
-namespace {
+namespace chunk_boxes_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -54,6 +52,4 @@ TEST_CASE("chunks, shards and inner chunks cover an array, each element once") {
   CHECK(chunk_boxes(array_of(raw_metadata(dtype_kind::int8, {0, 3}, {2, 2}))).empty());
 }
 
-}  // namespace
-
-}  // namespace chunk_boxes_test
+}}  // namespace chunk_boxes_test

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
 
 #include <doctest/doctest.h>
 
-namespace chunk_digests_test {
-
-namespace {
+namespace chunk_digests_test { namespace {
 
 using namespace zarrpoint;
 
@@ -29,6 +27,4 @@ TEST_CASE("digests are found by key and sorted") {
   CHECK(same == digests);
 }
 
-}  // namespace
-
-}  // namespace chunk_digests_test
+}}  // namespace chunk_digests_test

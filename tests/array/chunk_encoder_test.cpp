@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/chunk_encoder.hpp>
+#include <zarrpoint/array/write/chunk_encoder.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -9,9 +9,7 @@
 
 #include <vector>
 
-namespace chunk_encoder_test {
-
-namespace {
+namespace chunk_encoder_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -85,6 +83,4 @@ TEST_CASE("an inner chunk that a write does not touch and that was not there sta
   CHECK_FALSE(f.encode(box{{2}, {2}}, view_of(data, {2}), 1).value().absent);
 }
 
-}  // namespace
-
-}  // namespace chunk_encoder_test
+}}  // namespace chunk_encoder_test

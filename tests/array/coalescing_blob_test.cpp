@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/coalescing_blob.hpp>
+#include <zarrpoint/array/read/coalescing_blob.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -10,9 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace coalescing_blob_test {
-
-namespace {
+namespace coalescing_blob_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -76,6 +74,4 @@ TEST_CASE("an array of many small inner chunks takes few reads") {
   CHECK(store->reads == 2);  // the index, and all 256 inner chunks
 }
 
-}  // namespace
-
-}  // namespace coalescing_blob_test
+}}  // namespace coalescing_blob_test

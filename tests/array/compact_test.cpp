@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/compact.hpp>
-#include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/array/shard_index.hpp>
-#include <zarrpoint/array/sharding_codec.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/array_cases.hpp"
@@ -13,9 +13,7 @@
 #include <cstring>
 #include <vector>
 
-namespace compact_test {
-
-namespace {
+namespace compact_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -72,6 +70,4 @@ TEST_CASE("shards lose their gaps and nothing else") {
   CHECK(compact(array::from_metadata(store, key_of("b"), metadata).value()).value().shards == 0);
 }
 
-}  // namespace
-
-}  // namespace compact_test
+}}  // namespace compact_test

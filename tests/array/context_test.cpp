@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 
 #include <doctest/doctest.h>
 
-namespace context_test {
-
-namespace {
+namespace context_test { namespace {
 
 using namespace zarrpoint;
 
@@ -26,6 +24,4 @@ TEST_CASE("a context names its memory resource") {
   CHECK(&resource_of(how) == &budget);
 }
 
-}  // namespace
-
-}  // namespace context_test
+}}  // namespace context_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/device_crc32c.hpp>
+#include <zarrpoint/array/device/device_crc32c.hpp>
 
 #include "support/strided_device.hpp"
 
@@ -8,9 +8,7 @@
 
 #include <vector>
 
-namespace device_crc32c_test {
-
-namespace {
+namespace device_crc32c_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -64,6 +62,4 @@ TEST_CASE("device_crc32c: faults are errors") {
   CHECK(device_crc32c(foreign).failure().code == errc::invalid_argument);
 }
 
-}  // namespace
-
-}  // namespace device_crc32c_test
+}}  // namespace device_crc32c_test

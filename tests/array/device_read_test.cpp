@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/chunk_digests.hpp>
-#include <zarrpoint/array/device_read.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/shuffle_codec.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/device/device_read.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/core/utf8.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/load_directory.hpp"

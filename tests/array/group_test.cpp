@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/group.hpp>
-#include <zarrpoint/array/store_tree.hpp>
-#include <zarrpoint/store/file_store.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/array/hierarchy/store_tree.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/hierarchy_cases.hpp"
 #include "support/recording_store.hpp"

@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace indexed_array_test {
-
-namespace {
+namespace indexed_array_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -215,6 +213,4 @@ TEST_CASE("strings, casts and mistakes") {
   CHECK(all.transposed({0, 1, 3}).failure().code == errc::invalid_argument);
 }
 
-}  // namespace
-
-}  // namespace indexed_array_test
+}}  // namespace indexed_array_test

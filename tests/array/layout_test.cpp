@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/layout.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
 
 #include "support/array_cases.hpp"
 
@@ -8,9 +8,7 @@
 
 #include <string>
 
-namespace layout_test {
-
-namespace {
+namespace layout_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -150,6 +148,4 @@ TEST_CASE("chunks of 0 on an axis of length 0 do no harm") {
   CHECK(layout.grid().inner_shape == dims{1, 3});
 }
 
-}  // namespace
-
-}  // namespace layout_test
+}}  // namespace layout_test

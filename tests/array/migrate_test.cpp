@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/migrate.hpp>
+#include <zarrpoint/array/hierarchy/migrate.hpp>
 
 #include "support/hierarchy_cases.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/object_table.hpp>
+#include <zarrpoint/array/read/object_table.hpp>
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace object_table_test {
-
-namespace {
+namespace object_table_test { namespace {
 
 using namespace zarrpoint;
 
@@ -75,6 +73,4 @@ TEST_CASE("many workers share one object") {
   CHECK(lasts == 1);
 }
 
-}  // namespace
-
-}  // namespace object_table_test
+}}  // namespace object_table_test

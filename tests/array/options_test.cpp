@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/options.hpp>
+#include <zarrpoint/array/base/options.hpp>
 
 #include <doctest/doctest.h>
 
-namespace options_test {
-
-namespace {
+namespace options_test { namespace {
 
 using namespace zarrpoint;
 
@@ -18,6 +16,4 @@ TEST_CASE("by default an array is what the specification says it is") {
   CHECK(write_options{}.collected == nullptr);
 }
 
-}  // namespace
-
-}  // namespace options_test
+}}  // namespace options_test

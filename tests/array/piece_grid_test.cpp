@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/piece_grid.hpp>
+#include <zarrpoint/array/grid/piece_grid.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/plan.hpp>
+#include <zarrpoint/array/grid/plan.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace plan_test {
-
-namespace {
+namespace plan_test { namespace {
 
 using namespace zarrpoint;
 
@@ -208,6 +206,4 @@ TEST_CASE("extents next to 2^63 do not overflow") {
   }
 }
 
-}  // namespace
-
-}  // namespace plan_test
+}}  // namespace plan_test

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/raw_object.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/raw_rows.hpp>
+#include <zarrpoint/array/grid/raw_rows.hpp>
 
 #include "support/random_layout.hpp"
 
@@ -8,9 +8,7 @@
 
 #include <vector>
 
-namespace raw_rows_test {
-
-namespace {
+namespace raw_rows_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -83,6 +81,4 @@ TEST_CASE("runs bring every element to its place, as a walk over the elements do
   CHECK(used > 300);
 }
 
-}  // namespace
-
-}  // namespace raw_rows_test
+}}  // namespace raw_rows_test

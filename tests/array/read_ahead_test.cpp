@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/read_ahead.hpp>
+#include <zarrpoint/array/write/read_ahead.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace read_ahead_test {
-
-namespace {
+namespace read_ahead_test { namespace {
 
 using namespace zarrpoint;
 using detail::item_run;
@@ -122,6 +120,4 @@ TEST_CASE("read_ahead: parts whose items were all given up are not begun") {
   CHECK(parts.order == std::vector<std::size_t>{6});
 }
 
-}  // namespace
-
-}  // namespace read_ahead_test
+}}  // namespace read_ahead_test

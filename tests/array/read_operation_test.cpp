@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/read_operation.hpp>
+#include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace read_operation_test {
-
-namespace {
+namespace read_operation_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -311,6 +309,4 @@ TEST_CASE("a small budget makes readers wait for each other, not fail") {
   }
 }
 
-}  // namespace
-
-}  // namespace read_operation_test
+}}  // namespace read_operation_test

@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace rectilinear_test {
-
-namespace {
+namespace rectilinear_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -85,6 +83,4 @@ TEST_CASE("nothing of an array without elements takes no time, whatever its othe
   CHECK(none.read().value().size() == 0);
 }
 
-}  // namespace
-
-}  // namespace rectilinear_test
+}}  // namespace rectilinear_test

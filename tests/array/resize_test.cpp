@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace resize_test {
-
-namespace {
+namespace resize_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -128,6 +126,4 @@ TEST_CASE("a rectilinear axis of length 0 grows by chunks of its last extent") {
   CHECK_FALSE(array::create(store, key_of("b"), metadata));
 }
 
-}  // namespace
-
-}  // namespace resize_test
+}}  // namespace resize_test

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 
 #include <doctest/doctest.h>
 
 #include <utility>
 
-namespace scratch_pool_test {
-
-namespace {
+namespace scratch_pool_test { namespace {
 
 using namespace zarrpoint;
 
@@ -120,6 +118,4 @@ TEST_CASE("operations share the scratch memory of a context that has some") {
   CHECK(shared.scratch->limiter().limit() == own.limit.bytes_in_flight);
 }
 
-}  // namespace
-
-}  // namespace scratch_pool_test
+}}  // namespace scratch_pool_test

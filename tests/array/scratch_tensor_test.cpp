@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/scratch_tensor.hpp>
+#include <zarrpoint/array/base/scratch_tensor.hpp>
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 
-namespace scratch_tensor_test {
-
-namespace {
+namespace scratch_tensor_test { namespace {
 
 using namespace zarrpoint;
 
@@ -46,6 +44,4 @@ TEST_CASE("a shape that no memory holds is an error") {
   CHECK(large.failure().code == errc::resource_limit);
 }
 
-}  // namespace
-
-}  // namespace scratch_tensor_test
+}}  // namespace scratch_tensor_test

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
-#include <zarrpoint/array/shard_index_cache.hpp>
+#include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/shard_index.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace shard_index_test {
-
-namespace {
+namespace shard_index_test { namespace {
 
 using namespace zarrpoint;
 
@@ -119,6 +117,4 @@ TEST_CASE("an index keeps to the memory it may take") {
   CHECK(unsorted.failure().code == errc::resource_limit);
 }
 
-}  // namespace
-
-}  // namespace shard_index_test
+}}  // namespace shard_index_test

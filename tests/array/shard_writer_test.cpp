@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/shard_writer.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/array/write/shard_writer.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -13,9 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace shard_writer_test {
-
-namespace {
+namespace shard_writer_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -108,6 +106,4 @@ TEST_CASE("those behind a failure are let go, those before it are not") {
   CHECK(before);
 }
 
-}  // namespace
-
-}  // namespace shard_writer_test
+}}  // namespace shard_writer_test

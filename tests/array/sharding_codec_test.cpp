@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/sharding_codec.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/array/shard/sharding_codec.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/array_cases.hpp"
@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace sharding_codec_test {
-
-namespace {
+namespace sharding_codec_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -170,6 +168,4 @@ TEST_CASE("an inner chunk that fails is named, as deep as it lies") {
   CHECK(message.find("inner chunk [1, 0]") != std::string::npos);
 }
 
-}  // namespace
-
-}  // namespace sharding_codec_test
+}}  // namespace sharding_codec_test

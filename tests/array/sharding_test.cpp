@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-namespace sharding_test {
-
-namespace {
+namespace sharding_test { namespace {
 
 using namespace zarrpoint;
 
@@ -80,6 +78,4 @@ TEST_CASE("configurations that break the specification are refused, naming the m
   CHECK(message(with("surprise", 1)).find("surprise") != std::string::npos);
 }
 
-}  // namespace
-
-}  // namespace sharding_test
+}}  // namespace sharding_test

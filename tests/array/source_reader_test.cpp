@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/source_reader.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/memory/device_source.hpp>
+#include <zarrpoint/memory/device/device_source.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace source_reader_test {
-
-namespace {
+namespace source_reader_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -287,6 +285,4 @@ TEST_CASE("rectilinear arrays take their chunks from a device, too") {
   }
 }
 
-}  // namespace
-
-}  // namespace source_reader_test
+}}  // namespace source_reader_test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/store_tree.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/array/hierarchy/store_tree.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 
 #include "support/hierarchy_cases.hpp"
 #include "support/temp_directory.hpp"
@@ -34,21 +34,21 @@ TEST_CASE("store_tree: copied, between stores of every kind, and erased") {
         put_text(source, name, name);
       const std::string large(9'000'000, 'l');
       put_text(source, "src/large", large);
-      copy_tree({source, key_of("src")}, {target, key_of("dst/copy")}).value();
+      detail::copy_tree({source, key_of("src")}, {target, key_of("dst/copy")}).value();
       CHECK(text_of(target, "dst/copy/zarr.json") == "src/zarr.json");
       CHECK(text_of(target, "dst/copy/c/0/1") == "src/c/0/1");
       CHECK(text_of(target, "dst/copy/deep/x/zarr.json") == "src/deep/x/zarr.json");
       CHECK(get(target, key_of("dst/copy/large"), large.size()).value()->size() == large.size());
       CHECK(text_of(source, "src/c/0/1") == "src/c/0/1");
-      const auto again = copy_tree({source, key_of("src")}, {target, key_of("dst/copy")});
+      const auto again = detail::copy_tree({source, key_of("src")}, {target, key_of("dst/copy")});
       REQUIRE_FALSE(again);
       CHECK(again.failure().code == errc::already_exists);
-      CHECK(copy_tree({source, key_of("nothing")}, {target, key_of("z")}).failure().code ==
+      CHECK(detail::copy_tree({source, key_of("nothing")}, {target, key_of("z")}).failure().code ==
             errc::not_found);
-      CHECK(erase_tree(target, key_of("dst/copy")).value());
-      CHECK_FALSE(erase_tree(target, key_of("dst/copy")).value());
+      CHECK(detail::erase_tree(target, key_of("dst/copy")).value());
+      CHECK_FALSE(detail::erase_tree(target, key_of("dst/copy")).value());
       CHECK(text_of(target, "dst/copy/c/0/1") == "(missing)");
-      CHECK(erase_tree(source, key_of("src")).value());
+      CHECK(detail::erase_tree(source, key_of("src")).value());
     }
   }
 }
@@ -58,13 +58,13 @@ TEST_CASE("store_tree: renamed, where the store cannot by copying") {
     put_text(store, "a/zarr.json", "1");
     put_text(store, "a/b/c", "2");
     put_text(store, "full/x", "3");
-    rename_tree(store, key_of("a"), key_of("moved/here")).value();
+    detail::rename_tree(store, key_of("a"), key_of("moved/here")).value();
     CHECK(text_of(store, "moved/here/b/c") == "2");
     CHECK(text_of(store, "a/b/c") == "(missing)");
-    CHECK(rename_tree(store, key_of("moved"), key_of("full")).failure().code ==
+    CHECK(detail::rename_tree(store, key_of("moved"), key_of("full")).failure().code ==
           errc::already_exists);
-    CHECK(rename_tree(store, key_of("gone"), key_of("z")).failure().code == errc::not_found);
-    CHECK(rename_tree(store, key_of("moved"), key_of("moved/in")).failure().code ==
+    CHECK(detail::rename_tree(store, key_of("gone"), key_of("z")).failure().code == errc::not_found);
+    CHECK(detail::rename_tree(store, key_of("moved"), key_of("moved/in")).failure().code ==
           errc::invalid_argument);
     CHECK(text_of(store, "moved/here/b/c") == "2");
   }
@@ -79,11 +79,11 @@ TEST_CASE("store_tree: of a store that cannot list or write, unsupported") {
     std::string describe(const store_key& key) const { return of.describe(key); }
   };
   const any_store reader = only_reads{memory};
-  CHECK(copy_tree({reader, key_of("a")}, {memory, key_of("c")}).failure().code ==
+  CHECK(detail::copy_tree({reader, key_of("a")}, {memory, key_of("c")}).failure().code ==
         errc::unsupported);
-  CHECK(copy_tree({memory, key_of("a")}, {reader, key_of("c")}).failure().code ==
+  CHECK(detail::copy_tree({memory, key_of("a")}, {reader, key_of("c")}).failure().code ==
         errc::unsupported);
-  CHECK(erase_tree(reader, key_of("a")).failure().code == errc::unsupported);
+  CHECK(detail::erase_tree(reader, key_of("a")).failure().code == errc::unsupported);
 }
 
 }  // namespace store_tree_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/stored_node.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/hierarchy_cases.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/window_store.hpp>
+#include <zarrpoint/array/read/window_store.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
@@ -11,9 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace window_store_test {
-
-namespace {
+namespace window_store_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -68,6 +66,4 @@ TEST_CASE("of a shard within a shard only what is wanted is read, however deep")
   CHECK(wide[4] == 34 * 64 + 2 + 1);
 }
 
-}  // namespace
-
-}  // namespace window_store_test
+}}  // namespace window_store_test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/write_operation.hpp>
+#include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/crc32c_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
@@ -20,9 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace write_operation_test {
-
-namespace {
+namespace write_operation_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -380,6 +378,4 @@ TEST_CASE("inner chunks begin at multiples of the alignment, unless they are sma
   CHECK(std::any_of(packed.begin(), packed.end(), [](std::uint64_t at) { return at % 64 != 0; }));
 }
 
-}  // namespace
-
-}  // namespace write_operation_test
+}}  // namespace write_operation_test

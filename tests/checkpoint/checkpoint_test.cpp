@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/commit_document.hpp>
-#include <zarrpoint/checkpoint/contents.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/core/float_types.hpp>
-#include <zarrpoint/core/record.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
+#include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "../support/executors.hpp"
 #include "../support/temp_directory.hpp"

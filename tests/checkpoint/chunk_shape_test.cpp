@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/chunk_shape.hpp>
+#include <zarrpoint/checkpoint/save/chunk_shape.hpp>
 
 #include <doctest/doctest.h>
 
@@ -31,19 +31,19 @@ bool is_contiguous(const dims& shape, const dims& chunk) {
 }  // namespace
 
 TEST_CASE("contiguous chunks cut the leading axis first") {
-  CHECK(contiguous_chunk_shape(f32({1024, 1024})) == dims{256, 1024});
-  CHECK(contiguous_chunk_shape(f32({1000, 1000})) == dims{262, 1000});
-  CHECK(contiguous_chunk_shape(f32({10, 10})) == dims{10, 10});
-  CHECK(contiguous_chunk_shape(f32({})) == dims{});
-  CHECK(contiguous_chunk_shape(f32({0, 3})) == dims{1, 3});
-  CHECK(contiguous_chunk_shape(f32({1 << 22})) == dims{1 << 18});
-  CHECK(contiguous_chunk_shape(f32({1, 1 << 22})) == dims{1, 1 << 18});
+  CHECK(detail::contiguous_chunk_shape(f32({1024, 1024})) == dims{256, 1024});
+  CHECK(detail::contiguous_chunk_shape(f32({1000, 1000})) == dims{262, 1000});
+  CHECK(detail::contiguous_chunk_shape(f32({10, 10})) == dims{10, 10});
+  CHECK(detail::contiguous_chunk_shape(f32({})) == dims{});
+  CHECK(detail::contiguous_chunk_shape(f32({0, 3})) == dims{1, 3});
+  CHECK(detail::contiguous_chunk_shape(f32({1 << 22})) == dims{1 << 18});
+  CHECK(detail::contiguous_chunk_shape(f32({1, 1 << 22})) == dims{1, 1 << 18});
 }
 
 TEST_CASE("a later axis is cut into equal parts, or not at all") {
-  CHECK(contiguous_chunk_shape(f32({4, 1 << 20})) == dims{1, 1 << 18});
+  CHECK(detail::contiguous_chunk_shape(f32({4, 1 << 20})) == dims{1, 1 << 18});
   // 1,000,003 is prime: rows of 4 MB stay whole rather than become chunks of one element.
-  CHECK(contiguous_chunk_shape(f32({4, 1000003})) == dims{1, 1000003});
+  CHECK(detail::contiguous_chunk_shape(f32({4, 1000003})) == dims{1, 1000003});
 }
 
 TEST_CASE("contiguous chunks are contiguous, whatever the shape") {
@@ -53,7 +53,7 @@ TEST_CASE("contiguous chunks are contiguous, whatever the shape") {
     const std::size_t rank = random() % 5;
     for (std::size_t i = 0; i < rank; ++i) shape.push_back(static_cast<index_t>(1 + random() % 40));
     const std::uint64_t target = 1 + random() % 5000;
-    const dims chunk = contiguous_chunk_shape(f32(shape), target);
+    const dims chunk = detail::contiguous_chunk_shape(f32(shape), target);
     CAPTURE(to_string(shape));
     CAPTURE(to_string(chunk));
     CAPTURE(target);
@@ -64,9 +64,9 @@ TEST_CASE("contiguous chunks are contiguous, whatever the shape") {
 }
 
 TEST_CASE("the greedy rule gives Orbax's golden values") {
-  CHECK(greedy_chunk_shape(f32({1024, 1024}), {1024, 1024}, 65536).value() == dims{128, 128});
-  CHECK(greedy_chunk_shape(f32({8, 1000, 64}), {4, 1000, 64}, 100000).value() == dims{1, 250, 64});
-  CHECK(greedy_chunk_shape(f32({7, 7}), {7, 7}, 48).value() == dims{1, 7});
+  CHECK(detail::greedy_chunk_shape(f32({1024, 1024}), {1024, 1024}, 65536).value() == dims{128, 128});
+  CHECK(detail::greedy_chunk_shape(f32({8, 1000, 64}), {4, 1000, 64}, 100000).value() == dims{1, 250, 64});
+  CHECK(detail::greedy_chunk_shape(f32({7, 7}), {7, 7}, 48).value() == dims{1, 7});
 }
 
 TEST_CASE("the greedy rule divides the write shape and meets the target where it can") {
@@ -80,18 +80,18 @@ TEST_CASE("the greedy rule divides the write shape and meets the target where it
       write.push_back(extent);
     }
     const std::uint64_t target = 4 + random() % 4000;
-    const dims chunk = greedy_chunk_shape(f32(global), write, target).value();
+    const dims chunk = detail::greedy_chunk_shape(f32(global), write, target).value();
     for (std::size_t i = 0; i < write.rank(); ++i) CHECK(write[i] % chunk[i] == 0);
     CHECK(byte_count(chunk, 4).value() <= target);
   }
 }
 
 TEST_CASE("a target below one element is refused") {
-  const auto refused = greedy_chunk_shape(f32({4}), {4}, 3);
+  const auto refused = detail::greedy_chunk_shape(f32({4}), {4}, 3);
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::invalid_argument);
   CHECK(refused.failure().message.find("below one element of 4 bytes") != std::string::npos);
-  CHECK_FALSE(greedy_chunk_shape(f32({4}), {4, 1}, 64));
+  CHECK_FALSE(detail::greedy_chunk_shape(f32({4}), {4, 1}, 64));
 }
 
 }  // namespace chunk_shape_test

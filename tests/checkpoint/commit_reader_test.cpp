@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/commit_reader.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/checkpoint/document/commit_reader.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 
@@ -60,7 +60,7 @@ TEST_CASE("what is saved is read as the other way reads it") {
   CHECK(read.commit.id == wanted.id);
   REQUIRE(read.commit.leaves.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    const stored_leaf& leaf = read.commit.leaves[i];
+    const detail::stored_leaf& leaf = read.commit.leaves[i];
     CHECK(leaf_record{leaf.name, leaf.typestr, leaf.document->content(), leaf.objects} ==
           wanted.leaves[i]);
     CHECK(leaf.zarr_format == 3);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/contents.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>
@@ -24,18 +24,18 @@ const std::string group_v2 = R"({"zarr_format":2})";
 
 using documents = std::vector<std::pair<std::string, std::string>>;
 
-result<checkpoint_contents> contents(const documents& files) {
+result<detail::checkpoint_contents> contents(const documents& files) {
   const memory_store store;
   for (const auto& [key, text] : files)
     store.put(store_key::parse(key).value(), as_bytes(text)).value();
-  return read_contents(store, {});
+  return detail::read_contents(store, {});
 }
 
 std::vector<std::string> names(const documents& files) {
   const auto found = contents(files);
   REQUIRE_MESSAGE(found, (found ? "" : to_string(found.failure())));
   std::vector<std::string> out;
-  for (const stored_leaf& leaf : found->leaves) out.push_back(leaf.name);
+  for (const detail::stored_leaf& leaf : found->leaves) out.push_back(leaf.name);
   return out;
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("a commit document is found however the file is written, and where it 
     return contents({{"zarr.json", dump_json(root, style)}}).value();
   };
   for (const json_style style : {json_style::compact, json_style::pretty}) {
-    const checkpoint_contents found = opened(style);
+    const detail::checkpoint_contents found = opened(style);
     CHECK(found.id == "x");
     CHECK(found.attributes == node(node::object{{"mine", 1}}));
     REQUIRE(found.leaves.size() == 2);
@@ -172,7 +172,7 @@ TEST_CASE("a commit document is found however the file is written, and where it 
   // In an array it is an attribute like any other.
   node whole = parse_json(as_bytes(array_v3)).value();
   whole.set("attributes", *root.find("attributes"));
-  const checkpoint_contents single = contents({{"zarr.json", dump_json(whole)}}).value();
+  const detail::checkpoint_contents single = contents({{"zarr.json", dump_json(whole)}}).value();
   CHECK_FALSE(single.is_ours());
   REQUIRE(single.leaves.size() == 1);
   CHECK(single.leaves[0].document->content() == whole);

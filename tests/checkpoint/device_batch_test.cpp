@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/device_batch.hpp>
-#include <zarrpoint/checkpoint/load_target.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/shuffle_codec.hpp>
+#include <zarrpoint/checkpoint/load/device_batch.hpp>
+#include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/fake_device.hpp"

@@ -3,7 +3,7 @@
 
 // The programs of docs/guide.md; tests/tools/check_links.py compares the two.
 
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "../support/temp_directory.hpp"

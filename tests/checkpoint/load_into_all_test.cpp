@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/scratch_pool.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/mapped_tensor.hpp>
+#include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/plan_layout.hpp>
+#include <zarrpoint/checkpoint/save/plan_layout.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ dims inner_shape(const array_metadata& metadata) {
 }
 
 std::string refusal(const save_options& options, const tensor_spec& spec = matrix) {
-  const auto plan = plan_layout("w", spec, options);
+  const auto plan = detail::plan_layout("w", spec, options);
   REQUIRE_FALSE(plan);
   CHECK(plan.failure().code == errc::invalid_argument);
   return plan.failure().message;
@@ -28,7 +28,7 @@ std::string refusal(const save_options& options, const tensor_spec& spec = matri
 }  // namespace
 
 TEST_CASE("by default a leaf is one shard of contiguous raw inner chunks") {
-  const array_metadata metadata = plan_layout("w", matrix, {}).value().metadata;
+  const array_metadata metadata = detail::plan_layout("w", matrix, {}).value().metadata;
   CHECK(metadata.chunk_shape == dims{1024, 1024});
   CHECK(inner_shape(metadata) == dims{256, 1024});
   CHECK(metadata.zarr_format == 3);
@@ -37,7 +37,7 @@ TEST_CASE("by default a leaf is one shard of contiguous raw inner chunks") {
 TEST_CASE("a leaf of one inner chunk has no shard") {
   for (const dims& shape : {dims{}, dims{3}, dims{0, 5}, dims{100, 100}}) {
     const array_metadata metadata =
-        plan_layout("w", {dtype_kind::float32, shape}, {}).value().metadata;
+        detail::plan_layout("w", {dtype_kind::float32, shape}, {}).value().metadata;
     REQUIRE(metadata.codecs.size() == 1);
     CHECK(metadata.codecs[0].name == "bytes");
     for (std::size_t i = 0; i < shape.rank(); ++i) CHECK(metadata.chunk_shape[i] >= 1);
@@ -46,7 +46,7 @@ TEST_CASE("a leaf of one inner chunk has no shard") {
 
 TEST_CASE("the shard is whole inner chunks, past the edge if need be") {
   const array_metadata metadata =
-      plan_layout("w", {dtype_kind::float32, {1000, 1000}}, {}).value().metadata;
+      detail::plan_layout("w", {dtype_kind::float32, {1000, 1000}}, {}).value().metadata;
   CHECK(inner_shape(metadata) == dims{262, 1000});
   CHECK(metadata.chunk_shape == dims{1048, 1000});
 }
@@ -56,7 +56,7 @@ TEST_CASE("rules apply by name, and the last one that sets a thing wins") {
                                        {.glob = "*/w", .chunk_shape = dims{128, 1024}},
                                        {.glob = "a/*", .codecs = zstd_codecs(9)}}};
   const auto chain = [&](std::string_view name) {
-    const array_metadata metadata = plan_layout(name, matrix, options).value().metadata;
+    const array_metadata metadata = detail::plan_layout(name, matrix, options).value().metadata;
     return sharding_config::from_configuration(metadata.codecs[0].configuration).value();
   };
   CHECK(chain("b/x").codecs == zstd_codecs(3));
@@ -69,7 +69,7 @@ TEST_CASE("rules apply by name, and the last one that sets a thing wins") {
 TEST_CASE("blosc is told the size of elements, which readers want to know") {
   const auto type_size = [](const tensor_spec& spec, int format, std::vector<codec_spec> codecs) {
     const save_options options{.zarr_format = format, .rules = {{.codecs = std::move(codecs)}}};
-    const auto chain = plan_layout("w", spec, options).value().metadata.codecs;
+    const auto chain = detail::plan_layout("w", spec, options).value().metadata.codecs;
     REQUIRE(chain[1].name == "blosc");
     return *chain[1].configuration.find("typesize");
   };
@@ -85,21 +85,21 @@ TEST_CASE("blosc is told the size of elements, which readers want to know") {
 
 TEST_CASE("shards and chunks of the caller") {
   save_options options{.rules = {{.chunk_shape = dims{64, 64}, .shard_shape = dims{256, 512}}}};
-  const array_metadata metadata = plan_layout("w", matrix, options).value().metadata;
+  const array_metadata metadata = detail::plan_layout("w", matrix, options).value().metadata;
   CHECK(metadata.chunk_shape == dims{256, 512});
   CHECK(inner_shape(metadata) == dims{64, 64});
 
   options.rules = {{.shard_shape = dims{300, 1024}}};
-  const array_metadata divided = plan_layout("w", matrix, options).value().metadata;
+  const array_metadata divided = detail::plan_layout("w", matrix, options).value().metadata;
   CHECK(divided.chunk_shape == dims{300, 1024});
   CHECK(300 % inner_shape(divided)[0] == 0);
 }
 
 TEST_CASE("chunk_byte_size picks the chunk, and is ignored beside a chunk shape, with a warning") {
   save_options options{.rules = {{.chunk_byte_size = 65536}}};
-  CHECK(inner_shape(plan_layout("w", matrix, options).value().metadata) == dims{128, 128});
+  CHECK(inner_shape(detail::plan_layout("w", matrix, options).value().metadata) == dims{128, 128});
   options.rules.push_back({.chunk_shape = dims{512, 512}});
-  const planned_layout plan = plan_layout("w", matrix, options).value();
+  const detail::planned_layout plan = detail::plan_layout("w", matrix, options).value();
   CHECK(inner_shape(plan.metadata) == dims{512, 512});
   REQUIRE(plan.warnings.size() == 1);
   CHECK(plan.warnings[0] == "chunk_byte_size is ignored: chunk_shape is given");
@@ -123,12 +123,12 @@ TEST_CASE("options that make no sense are refused with the reason") {
           std::string::npos);
   }
   const index_t huge = index_t{1} << 62;
-  CHECK_FALSE(plan_layout("w", matrix, {.rules = {{.chunk_shape = dims{huge, 16}}}}));
+  CHECK_FALSE(detail::plan_layout("w", matrix, {.rules = {{.chunk_shape = dims{huge, 16}}}}));
 }
 
 TEST_CASE("Zarr v2 cuts what is larger than 64 MiB into equal runs") {
   const auto chunk_of = [](const dims& shape) {
-    return plan_layout("w", {dtype_kind::float32, shape}, {.zarr_format = 2})
+    return detail::plan_layout("w", {dtype_kind::float32, shape}, {.zarr_format = 2})
         .value()
         .metadata.chunk_shape;
   };
@@ -141,7 +141,7 @@ TEST_CASE("Zarr v2 cuts what is larger than 64 MiB into equal runs") {
 }
 
 TEST_CASE("Zarr v2 has one chunk a leaf") {
-  const array_metadata metadata = plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
+  const array_metadata metadata = detail::plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
   CHECK(metadata.zarr_format == 2);
   CHECK(metadata.chunk_shape == dims{1024, 1024});
   CHECK(metadata.keys.key({0, 0}) == "0.0");

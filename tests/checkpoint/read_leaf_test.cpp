@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/device_read_leaf.hpp>
-#include <zarrpoint/checkpoint/read_leaf.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
+#include <zarrpoint/checkpoint/load/read_leaf.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/fake_device.hpp"

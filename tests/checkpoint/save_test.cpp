@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/checkpoint/save_target.hpp>
-#include <zarrpoint/checkpoint/write_leaf.hpp>
-#include <zarrpoint/core/complex.hpp>
-#include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/core/types/complex.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

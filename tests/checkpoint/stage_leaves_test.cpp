@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/checkpoint/stage_leaves.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/memory/staging_ring.hpp>
-#include <zarrpoint/memory/stream_guard.hpp>
+#include <zarrpoint/memory/device/staging_ring.hpp>
+#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/executors.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/stored_leaf.hpp>
+#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
@@ -21,7 +21,7 @@ TEST_CASE("arrays of one document share what was made of it, and have their own 
                                 .type = dtype_kind::int32,
                                 .chunk_shape = {3},
                                 .codecs = {{"bytes", node::object{{"endian", "little"}}}}};
-  const stored_document document(to_v3(metadata).value());
+  const detail::stored_document document(to_v3(metadata).value());
   int opened = 0;
   const auto open = [&](const store_key& key) -> result<array> {
     ++opened;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/write_metadata.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,13 +3,13 @@
 
 // Checkpoints in a single file, ours and other people's.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 #include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "../support/array_cases.hpp"
 #include "../support/temp_directory.hpp"

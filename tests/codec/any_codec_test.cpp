@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/any_codec.hpp>
+#include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/crc32c_codec.hpp>
 #include <zarrpoint/codec/transpose.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/blosc.hpp>
-#include <zarrpoint/codec/blosc_encode.hpp>
+#include <zarrpoint/codec/blosc/blosc.hpp>
+#include <zarrpoint/codec/blosc/blosc_encode.hpp>
 
 #include "support/lz_stream_cases.hpp"
 

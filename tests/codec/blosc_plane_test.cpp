@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/blosc_plane.hpp>
+#include <zarrpoint/codec/blosc/blosc_plane.hpp>
 
 #include "support/codec_conformance.hpp"
 

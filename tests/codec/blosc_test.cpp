@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/blosc.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/blosc/blosc.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include "support/lz_stream_cases.hpp"
 
@@ -150,7 +150,8 @@ TEST_CASE("blosc: among the default codecs; zlib inside names the header to incl
   const auto status = blosc_codec{}.decode(stored, to, scratch);
   REQUIRE_FALSE(status);
   CHECK(status.failure().code == zp::errc::unsupported);
-  CHECK(status.failure().message.find("<zarrpoint/codec/blosc_zlib.hpp>") != std::string::npos);
+  CHECK(status.failure().message.find("<zarrpoint/blosc_zlib.hpp>") !=
+        std::string::npos);
 }
 
 }  // namespace blosc_test

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/blosc/blosc_zlib.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include "support/lz_stream_cases.hpp"
 
@@ -61,7 +61,8 @@ TEST_CASE("blosc_zlib: writes what blosc_codec does not") {
   const auto refused = plain.encode(values, out, scratch);
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == zp::errc::unsupported);
-  CHECK(refused.failure().message.find("<zarrpoint/codec/blosc_zlib.hpp>") != std::string::npos);
+  CHECK(refused.failure().message.find("<zarrpoint/blosc_zlib.hpp>") !=
+        std::string::npos);
 }
 
 }  // namespace blosc_zlib_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/categorize.hpp>
+#include <zarrpoint/codec/numcodecs/categorize.hpp>
 
 #include "support/strings.hpp"
 

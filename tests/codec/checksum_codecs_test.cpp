@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/checksum_codecs.hpp>
+#include <zarrpoint/codec/numcodecs/checksum_codecs.hpp>
 
 #include "support/codec_bytes.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/concepts.hpp>
 #include <zarrpoint/codec/crc32c_codec.hpp>
 #include <zarrpoint/codec/gzip.hpp>
 #include <zarrpoint/codec/transpose.hpp>

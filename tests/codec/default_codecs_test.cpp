@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include <doctest/doctest.h>
 
@@ -31,7 +31,7 @@ TEST_CASE("default_codecs: gzip is not one of them, and the error names its head
     REQUIRE_FALSE(made);
     CHECK(made.failure().code == zp::errc::unsupported);
     CHECK(made.failure().message.find(name) != std::string::npos);
-    CHECK(made.failure().message.find("<zarrpoint/codec/gzip.hpp>") != std::string::npos);
+    CHECK(made.failure().message.find("<zarrpoint/gzip.hpp>") != std::string::npos);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/huffman_weights.hpp>
+#include <zarrpoint/codec/blosc/huffman_weights.hpp>
 
 #include "support/lz_stream_cases.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/known_codecs.hpp>
+#include <zarrpoint/codec/base/known_codecs.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include <doctest/doctest.h>
 
@@ -24,13 +24,13 @@ std::string message_of(const char* name) {
 
 TEST_CASE("known codecs: an opt-in codec's error says what to include") {
   CHECK(message_of("numcodecs.bz2") ==
-        "unknown codec \"numcodecs.bz2\" (include <zarrpoint/codec/bz2.hpp> and use "
+        "unknown codec \"numcodecs.bz2\" (include <zarrpoint/bz2.hpp> and use "
         "default_codecs::with<bz2_codec>)");
   CHECK(message_of("gzip") ==
-        "unknown codec \"gzip\" (include <zarrpoint/codec/gzip.hpp> and use "
+        "unknown codec \"gzip\" (include <zarrpoint/gzip.hpp> and use "
         "default_codecs::with<gzip_codec, zlib_codec>)");
   CHECK(message_of("numcodecs.lz4") ==
-        "unknown codec \"numcodecs.lz4\" (include <zarrpoint/codec/numcodecs.hpp> and use "
+        "unknown codec \"numcodecs.lz4\" (include <zarrpoint/codecs.hpp> and use "
         "numcodecs_codecs)");
   for (const auto& one : zp::detail::opt_in_codecs) {
     const std::string name = "numcodecs." + std::string(one.name);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/lzma_filters.hpp>
+#include <zarrpoint/codec/kit/lzma_filters.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/msgpack2.hpp>
+#include <zarrpoint/codec/numcodecs/msgpack2.hpp>
 
 #include "support/strings.hpp"
 

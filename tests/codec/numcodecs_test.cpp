@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs.hpp>
+#include <zarrpoint/codec/lists/numcodecs.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ TEST_CASE("numcodecs_codecs: what an error says is there is there") {
     CAPTURE(one.name);
     const std::string name = "numcodecs." + std::string(one.name);
     const bool is_found = table.find(name) != nullptr || table.find(one.name) != nullptr;
-    CHECK(is_found == (one.header == "codec/numcodecs.hpp"));
+    CHECK(is_found == (one.header == "codecs.hpp"));
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/chain.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/registry.hpp>
-#include <zarrpoint/codec/table.hpp>
+#include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/codec/base/registry.hpp>
+#include <zarrpoint/codec/base/table.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include "support/codec_conformance.hpp"
 #include "support/xor_codec.hpp"  // a user's codec: one file

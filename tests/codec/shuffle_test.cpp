@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/shuffle.hpp>
+#include <zarrpoint/codec/kit/shuffle.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/default_codecs.hpp>
-#include <zarrpoint/codec/source.hpp>
+#include <zarrpoint/codec/base/source.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/vlen_array.hpp>
+#include <zarrpoint/codec/numcodecs/vlen_array.hpp>
 
 #include "support/strings.hpp"
 

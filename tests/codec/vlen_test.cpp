@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/vlen.hpp>
+#include <zarrpoint/codec/kit/vlen.hpp>
 #include <zarrpoint/codec/vlen_bytes.hpp>
 
 #include <doctest/doctest.h>

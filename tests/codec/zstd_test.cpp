@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 
 #include "support/codec_conformance.hpp"

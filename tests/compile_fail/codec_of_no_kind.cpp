@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: a codec models array_to_array_codec, array_to_bytes_codec or
-#include <zarrpoint/codec/registry.hpp>
+#include <zarrpoint/codec/base/registry.hpp>
 
 struct half_codec {
   static constexpr std::string_view name = "half";

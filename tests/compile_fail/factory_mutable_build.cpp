@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: the build function of a sharded_factory is called, const, with a
-#include <zarrpoint/distributed/sharded_factory.hpp>
+#include <zarrpoint/distributed/state/sharded_factory.hpp>
 
 zarrpoint::sharded_factory test() {
 #if defined(ZP_OK)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: this type can be saved but not made
-#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 
 #include <span>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: std::vector<bool> packs its bits
-#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 
 #include <array>
 #include <vector>

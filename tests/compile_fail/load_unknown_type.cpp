@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: this type cannot be loaded. Three ways out
 // EXPECT: (1) specialise zarrpoint::type_handler<T>
-#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 
 #include <vector>
 

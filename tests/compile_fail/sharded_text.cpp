@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: the local value of a sharded tensor must be a tensor
-#include <zarrpoint/distributed/sharded.hpp>
-#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: split_factory<Axis> of a tensor that has no such axis
-#include <zarrpoint/distributed/split_factory.hpp>
+#include <zarrpoint/distributed/state/split_factory.hpp>
 
 using zarrpoint::sharded;
 

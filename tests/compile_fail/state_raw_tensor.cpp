@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: a state holds bools, numbers, text, state::map, state::list
-#include <zarrpoint/distributed/state.hpp>
+#include <zarrpoint/distributed/state/state.hpp>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: two strategies of a list have the same action, backend and version
-#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
 
 namespace zp = zarrpoint;
 

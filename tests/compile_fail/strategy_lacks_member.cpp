@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: a strategy lacks a member of its action
-#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
 
 namespace zp = zarrpoint;
 

@@ -13,11 +13,11 @@
 // Every answer is {"ok": true, ...} or {"ok": false, "code": "corrupt", "message": "..."}.
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/codec/all_codecs.hpp>
+#include <zarrpoint/codec/lists/all_codecs.hpp>
 #include <zarrpoint/core/base64.hpp>
-#include <zarrpoint/store/file_store.hpp>
-#include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -69,11 +69,11 @@ zp::result<zp::selection> selection_of(const zp::node& job, const zp::dims& shap
 zp::node data_of(const zp::tensor& of) {
   if (!of.type().is_variable()) {
     const auto* first = static_cast<const std::byte*>(of.view().data);
-    return zp::to_base64(zp::bytes_view(first, of.size() * of.type().size()));
+    return zp::detail::to_base64(zp::bytes_view(first, of.size() * of.type().size()));
   }
   zp::node::array out;
   for (const std::string& one : of.data<std::string>())
-    out.emplace_back(zp::to_base64(zp::as_bytes(one)));
+    out.emplace_back(zp::detail::to_base64(zp::as_bytes(one)));
   return out;
 }
 
@@ -82,7 +82,7 @@ zp::result<void> fill(zp::tensor& to, const zp::node* data) {
   if (!to.type().is_variable()) {
     if (data->if_string() == nullptr) return misuse("data");
     const std::string& text = *data->if_string();
-    const auto bytes = zp::from_base64(text);
+    const auto bytes = zp::detail::from_base64(text);
     if (!bytes || bytes->size() != to.size() * to.type().size()) return misuse("size of the data");
     if (!bytes->empty()) std::memcpy(to.mutable_view().data, bytes->data(), bytes->size());
     return {};
@@ -92,7 +92,7 @@ zp::result<void> fill(zp::tensor& to, const zp::node* data) {
   if (list == nullptr || list->size() != elements.size()) return misuse("size of the data");
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::string* text = (*list)[i].if_string();
-    const auto bytes = text == nullptr ? std::nullopt : zp::from_base64(*text);
+    const auto bytes = text == nullptr ? std::nullopt : zp::detail::from_base64(*text);
     if (!bytes) return misuse("data");
     elements[i] = *bytes;
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/float8_e8m0fnu.hpp>
+#include <zarrpoint/core/types/float8_e8m0fnu.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/cast.cuh>
+#include <zarrpoint/cuda/kernels/cast.cuh>
 #include <zarrpoint/memory/cast.hpp>
 
 #include <doctest/doctest.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/current_device.hpp>
-#include <zarrpoint/cuda/device_of.hpp>
+#include <zarrpoint/cuda/runtime/current_device.hpp>
+#include <zarrpoint/cuda/runtime/device_of.hpp>
 
 #include <cuda_runtime_api.h>
 

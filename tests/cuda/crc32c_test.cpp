@@ -4,8 +4,8 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/codec/crc32c.hpp>
-#include <zarrpoint/cuda/crc32c.cuh>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/cuda/kernels/crc32c.cuh>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/device_space.hpp>
-#include <zarrpoint/cuda/stream.hpp>
-#include <zarrpoint/memory/stream_guard.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/cuda/runtime/stream.hpp>
+#include <zarrpoint/memory/device/stream_guard.hpp>
 
 #include "cuda/fixture.hpp"
 

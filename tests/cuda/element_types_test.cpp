@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/float8_e8m0fnu.hpp>
-#include <zarrpoint/core/float_types.hpp>
+#include <zarrpoint/core/types/float8_e8m0fnu.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/cuda/element_types.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/error.hpp>
+#include <zarrpoint/cuda/runtime/error.hpp>
 
 #include "cuda/fixture.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/event.hpp>
-#include <zarrpoint/cuda/event_pool.hpp>
-#include <zarrpoint/cuda/stream.hpp>
+#include <zarrpoint/cuda/runtime/event.hpp>
+#include <zarrpoint/cuda/runtime/event_pool.hpp>
+#include <zarrpoint/cuda/runtime/stream.hpp>
 
 #include "cuda/fixture.hpp"
 

@@ -4,10 +4,10 @@
 // What only a real device can show: every kernel against the host, and save and load with them.
 // Ends with 77 where there is no device.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/cuda.hpp>
 #include <zarrpoint/cuda/element_types.hpp>
 #include <zarrpoint/memory/cast.hpp>

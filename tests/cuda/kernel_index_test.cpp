@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/kernel_index.hpp>
+#include <zarrpoint/cuda/kernels/kernel_index.hpp>
 
 #include <doctest/doctest.h>
 

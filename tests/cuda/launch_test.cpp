@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/launch.cuh>
+#include <zarrpoint/cuda/kernels/launch.cuh>
 
 #include <doctest/doctest.h>
 

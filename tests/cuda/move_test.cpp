@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/move.cuh>
+#include <zarrpoint/cuda/kernels/move.cuh>
 
 #include "support/random_rounds.hpp"
 

@@ -3,9 +3,9 @@
 
 // Compiled only, by cuda/run.sh: an extension module's arrays of CUDA need these two headers.
 
-#include <zarrpoint/interop/cuda_array_interface.hpp>
+#include <zarrpoint/interop/dlpack/cuda_array_interface.hpp>
 //
-#include <zarrpoint/interop/dlpack_cuda.hpp>
+#include <zarrpoint/interop/dlpack/dlpack_cuda.hpp>
 
 using zarrpoint::cuda::device_space;
 namespace dl = zarrpoint::dlpack;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda.hpp>
-#include <zarrpoint/cuda/reserve.hpp>
+#include <zarrpoint/cuda/runtime/reserve.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda/rmm.hpp>
-#include <zarrpoint/cuda/stream.hpp>
+#include <zarrpoint/cuda/runtime/stream.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "cuda/container_stand_ins.hpp"

@@ -3,10 +3,10 @@
 
 // Device tensors through the public save and load, on the fake runtime.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load_all.hpp>
-#include <zarrpoint/checkpoint/load_into_all.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_all.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/memory/tensor.hpp>

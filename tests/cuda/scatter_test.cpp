@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/scatter.cuh>
+#include <zarrpoint/cuda/kernels/scatter.cuh>
 
 #include "support/random_rounds.hpp"
 

@@ -18,7 +18,7 @@
 #undef __grid_constant__
 #define __grid_constant__
 
-#include <zarrpoint/cuda/kernel_index.hpp>
+#include <zarrpoint/cuda/kernels/kernel_index.hpp>
 
 #include "support/random_layout.hpp"
 
@@ -134,7 +134,7 @@ void run_together(std::uint32_t blocks, Run run) {
 }  // namespace zarrpoint_test
 
 // For these arguments better matches than those of the runtime.
-namespace zarrpoint::inline v0::cuda::detail {
+namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* shape, void (*kernel)(Parameters...),
@@ -174,4 +174,4 @@ inline cudaError_t cudaGetLastError() {
   return std::exchange(zarrpoint_test::simulated.remembered, cudaSuccess);
 }
 
-}  // namespace zarrpoint::inline v0::cuda::detail
+}}}  // namespace zarrpoint::v0::cuda::detail

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/cuda/span.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include "cuda/fixture.hpp"
 

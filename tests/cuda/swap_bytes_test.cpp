@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/swap_bytes.cuh>
+#include <zarrpoint/cuda/kernels/swap_bytes.cuh>
 
 #include <doctest/doctest.h>
 

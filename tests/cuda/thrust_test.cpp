@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda/thrust.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -4,7 +4,7 @@
 // The handlers of cuda/thrust.hpp with Thrust itself. Ends with 77 where there is no device.
 
 #include <zarrpoint/cuda/thrust.hpp>
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <thrust/device_vector.h>
 #include <thrust/host_vector.h>

@@ -4,7 +4,7 @@
 #include "cuda/simulated_kernels.hpp"
 // clang-format on
 
-#include <zarrpoint/cuda/unshuffle.cuh>
+#include <zarrpoint/cuda/kernels/unshuffle.cuh>
 
 #include <doctest/doctest.h>
 

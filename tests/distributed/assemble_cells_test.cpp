@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/assemble_cells.hpp>
-#include <zarrpoint/distributed/same_bits.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/save/assemble_cells.hpp>
+#include <zarrpoint/distributed/shard/same_bits.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/commit_document.hpp>
-#include <zarrpoint/distributed/async_saves.hpp>
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "../support/executors.hpp"
 #include "../support/temp_directory.hpp"

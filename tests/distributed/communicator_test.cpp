@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/collectives.hpp>
-#include <zarrpoint/distributed/communicator.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/async_saves.hpp>
-#include <zarrpoint/distributed/device_shards.hpp>
-#include <zarrpoint/distributed/split_factory.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/distributed/shard/device_shards.hpp>
+#include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/interop/megatron_strategies.hpp>
+#include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/fake_device.hpp"

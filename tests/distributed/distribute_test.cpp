@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/distribute.hpp>
-#include <zarrpoint/distributed/plan_save.hpp>
+#include <zarrpoint/distributed/plan/distribute.hpp>
+#include <zarrpoint/distributed/plan/plan_save.hpp>
 
 #include "support/random_sharding.hpp"
 
@@ -37,9 +37,10 @@ void add_whole(shard_table& table, const std::string& key, index_t size, const h
 }
 
 /// Who was given the shards of each key, by offset; of one group only where it is said.
-ranks_of_keys assigned(const shard_table& table, const distribution& how = {}, int group = -1) {
+ranks_of_keys assigned(const shard_table& table, const detail::distribution& how = {},
+                       int group = -1) {
   ranks_of_keys out;
-  for (const std::uint32_t i : distribute(table, how).value()) {
+  for (const std::uint32_t i : detail::distribute(table, how).value()) {
     const int rank = table.rank(i);
     if (group == -1 || how.group_of[static_cast<std::size_t>(rank)] == group)
       out[table.form(i).key].push_back(rank);
@@ -255,7 +256,7 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
     }
     const std::vector<gathered_shard> held = spread(random, shards, ranks);
     const shard_table table = make_shard_table(held).value();
-    distribution how;
+    detail::distribution how;
     for (int rank = 0; rank < ranks; ++rank)
       how.group_of.push_back(static_cast<int>(pick(random, 0, 2)));
     how.from_other_groups = pick(random, 0, 1) == 0;
@@ -298,7 +299,7 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
         expected[{group, id}] = best.second;
       }
     }
-    const std::vector<std::uint32_t> chosen = distribute(table, how).value();
+    const std::vector<std::uint32_t> chosen = detail::distribute(table, how).value();
     std::map<std::pair<int, identity>, int> got;
     for (const std::uint32_t i : chosen)
       REQUIRE(got.emplace(std::pair(how.group_of[static_cast<std::size_t>(table.rank(i))],
@@ -308,8 +309,8 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
     REQUIRE(got == expected);
     if (how.from_other_groups) continue;
     // What is chosen tiles the tensors as the main replicas do: other writers, the same cells.
-    const save_plan plan = plan_save(table, chosen).value();
-    const save_plan mains = plan_save(table, main_shards(table)).value();
+    const save_plan plan = detail::plan_save(table, chosen).value();
+    const save_plan mains = detail::plan_save(table, main_shards(table)).value();
     REQUIRE(plan.cells.size() == mains.cells.size());
     for (std::size_t i = 0; i < plan.cells.size(); ++i)
       REQUIRE(plan.cells[i].index == mains.cells[i].index);
@@ -318,8 +319,8 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
 
 TEST_CASE("a process without a group is refused; nothing is distributed over nobody") {
   const shard_table table = eight_processes();
-  CHECK(distribute(table, {{0, 0}}).failure().code == errc::invalid_argument);
-  CHECK(distribute(shard_table{}).value().empty());
+  CHECK(detail::distribute(table, {{0, 0}}).failure().code == errc::invalid_argument);
+  CHECK(detail::distribute(shard_table{}).value().empty());
 }
 
 }  // namespace distribute_test

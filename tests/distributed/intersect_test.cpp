@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/intersect.hpp>
+#include <zarrpoint/distributed/plan/intersect.hpp>
 
 #include <doctest/doctest.h>
 
@@ -15,11 +15,11 @@ namespace {
 using namespace zarrpoint;
 
 /// All with all.
-std::vector<overlap> naive(const std::vector<box>& stored, const std::vector<box>& wanted) {
-  std::vector<overlap> out;
+std::vector<detail::overlap> naive(const std::vector<box>& stored, const std::vector<box>& wanted) {
+  std::vector<detail::overlap> out;
   for (std::uint32_t w = 0; w < wanted.size(); ++w) {
     for (std::uint32_t s = 0; s < stored.size(); ++s) {
-      overlap one{s, w, {}};
+      detail::overlap one{s, w, {}};
       for (std::size_t axis = 0; axis < stored[s].rank(); ++axis) {
         const index_t from = std::max(stored[s].offset[axis], wanted[w].offset[axis]);
         const index_t to = std::min(stored[s].offset[axis] + stored[s].shape[axis],
@@ -73,21 +73,21 @@ TEST_CASE("boxes of all kinds meet as comparing all with all says") {
     };
     const std::vector<box> stored = boxes(round % 40 == 0 ? 400 : 60);
     const std::vector<box> wanted = boxes(round % 40 == 0 ? 400 : 60);
-    REQUIRE(intersect(stored, wanted) == naive(stored, wanted));
-    REQUIRE(intersect(stored, stored) == naive(stored, stored));
+    REQUIRE(detail::intersect(stored, wanted) == naive(stored, wanted));
+    REQUIRE(detail::intersect(stored, stored) == naive(stored, stored));
   }
 }
 
 TEST_CASE("grids of other cells, prepended axes and far corners") {
   const std::vector<box> quarters = grid({8, 40, 40}, {1, 10, 40});
   const std::vector<box> others = grid({8, 40, 40}, {3, 7, 11});
-  CHECK(intersect(quarters, others) == naive(quarters, others));
-  CHECK(intersect(others, quarters) == naive(others, quarters));
+  CHECK(detail::intersect(quarters, others) == naive(quarters, others));
+  CHECK(detail::intersect(others, quarters) == naive(others, quarters));
   const std::vector<box> far{{{INT64_MAX - 3}, {3}}, {{0}, {INT64_MAX}}};
-  CHECK(intersect(far, far) == naive(far, far));
-  CHECK(intersect(std::vector<box>{}, far).empty());
+  CHECK(detail::intersect(far, far) == naive(far, far));
+  CHECK(detail::intersect(std::vector<box>{}, far).empty());
   const std::vector<box> scalars(3);
-  CHECK(intersect(scalars, scalars).size() == 9);
+  CHECK(detail::intersect(scalars, scalars).size() == 9);
 }
 
 TEST_CASE("FLT-2: the stored cells that each process of another mesh needs; golden row 34") {
@@ -101,7 +101,7 @@ TEST_CASE("FLT-2: the stored cells that each process of another mesh needs; gold
   };
   const auto needed = [&](const std::vector<box>& stored, const box& wanted) {
     std::set<std::vector<index_t>> out;
-    for (const overlap& one : intersect(stored, std::vector<box>{wanted})) {
+    for (const detail::overlap& one : detail::intersect(stored, std::vector<box>{wanted})) {
       const dims& at = stored[one.stored].offset;
       out.insert(std::vector<index_t>(at.begin(), at.end()));
     }
@@ -129,19 +129,19 @@ TEST_CASE("few comparisons: boxes that cross each other nowhere, or everywhere b
   // 20,000 columns and 20,000 rows of which none meets another: all with all would be 4e8 pairs,
   // and each axis alone says that all of them meet.
   constexpr index_t n = 20000;
-  box_list rows(3);
-  box_list columns(3);
+  detail::box_list rows(3);
+  detail::box_list columns(3);
   for (index_t i = 0; i < n; ++i) {
     rows.add({{2 * i, 0, 0}, {1, n, n}});
     columns.add({{2 * i + 1, 0, 0}, {1, n, n}});
   }
-  CHECK(intersect(rows, columns).empty());
-  CHECK(intersect(rows, rows).size() == n);
+  CHECK(detail::intersect(rows, columns).empty());
+  CHECK(detail::intersect(rows, rows).size() == n);
   // One pair is enough for who asks for one.
-  box_list same(2);
+  detail::box_list same(2);
   for (index_t i = 0; i < n; ++i) same.add({{0, 0}, {5, 5}});
   std::size_t found = 0;
-  for_each_overlap(same, same, [&](std::uint32_t, std::uint32_t) { return ++found < 10; });
+  detail::for_each_overlap(same, same, [&](std::uint32_t, std::uint32_t) { return ++found < 10; });
   CHECK(found == 10);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/iterations.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/distributed/load/iterations.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"
@@ -41,7 +42,7 @@ TEST_CASE("LOC-3: saved, loaded, removed, one after the other") {
     CAPTURE(folder.name());
     CHECK(list_iterations(folder)->empty());
     CHECK_FALSE(remove_iteration(folder, 1).value());
-    if (location_access::is_path(folder)) {
+    if (detail::location_access::is_path(folder)) {
       // The folder is the program's to make.
       CHECK(save(iteration_at(folder, 1).value(), state{{"x", 1}}, group_of({})).failure().code ==
             errc::not_found);

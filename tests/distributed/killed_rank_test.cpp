@@ -4,9 +4,9 @@
 // Processes that are killed in a save, at each of its steps, or in a load: what was saved before
 // stays, and the others know who is gone.
 
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/store/publish_directory.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
 
 #include "../support/fork_world.hpp"
 #include "../support/temp_directory.hpp"

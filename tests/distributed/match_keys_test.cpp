@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/match_keys.hpp>
-#include <zarrpoint/distributed/state_diff.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/distributed/load/match_keys.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/same_bits.hpp>
-#include <zarrpoint/distributed/split_factory.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/shard/same_bits.hpp>
+#include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

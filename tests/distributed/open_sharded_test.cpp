@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/distributed/open_sharded.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/distributed/load/open_sharded.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/optimizer_state.hpp>
-#include <zarrpoint/distributed/rank_mesh.hpp>
-#include <zarrpoint/distributed/split_factory.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/distributed/communicate/rank_mesh.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/state/optimizer_state.hpp>
+#include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

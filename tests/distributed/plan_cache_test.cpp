@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
 
 #include "support/temp_directory.hpp"
 

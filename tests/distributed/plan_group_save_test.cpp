@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/plan_group_save.hpp>
-#include <zarrpoint/distributed/state_node.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
 
 #include <doctest/doctest.h>
 

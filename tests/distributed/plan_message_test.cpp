@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/plan_layout.hpp>
-#include <zarrpoint/distributed/plan_group_save.hpp>
-#include <zarrpoint/distributed/plan_message.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
+#include <zarrpoint/checkpoint/save/plan_layout.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
 
 #include <doctest/doctest.h>
 
@@ -32,8 +33,8 @@ std::vector<message> two_parts() {
   const auto plan = planner.plan(states, node()).value();
   std::vector<planned_array> arrays;
   for (const planned_tensor& tensor : plan.plan.tensors) {
-    const auto layout = plan_layout(tensor.key, {tensor.type, tensor.grid.shape},
-                                    {.rules = {{.shard_shape = tensor.grid.cell_shape}}})
+    const auto layout = detail::plan_layout(tensor.key, {tensor.type, tensor.grid.shape},
+                                            {.rules = {{.shard_shape = tensor.grid.cell_shape}}})
                             .value();
     arrays.push_back({tensor, layout.metadata, detail::array_document(layout.metadata).value()});
   }

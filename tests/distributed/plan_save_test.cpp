@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/plan_save.hpp>
+#include <zarrpoint/distributed/plan/plan_save.hpp>
 
 #include "support/random_sharding.hpp"
 
@@ -20,7 +20,7 @@ using namespace test_support;
 
 save_plan plan_of(const std::vector<gathered_shard>& shards) {
   const shard_table table = make_shard_table(shards).value();
-  return plan_save(table, main_shards(table)).value();
+  return detail::plan_save(table, main_shards(table)).value();
 }
 
 bool within(const box& inner, const box& outer) {
@@ -146,7 +146,7 @@ TEST_CASE("no two processes write one object, and every element is in one: rando
       shards.insert(shards.end(), some.begin(), some.end());
     }
     const shard_table table = make_shard_table(spread(random, shards, ranks)).value();
-    const save_plan plan = plan_save(table, main_shards(table)).value();
+    const save_plan plan = detail::plan_save(table, main_shards(table)).value();
     REQUIRE(plan.tensors.size() == 3);
     for (const planned_tensor& tensor : plan.tensors) {
       REQUIRE(tensor.grid.check());
@@ -200,7 +200,7 @@ TEST_CASE("no two processes write one object, however wrong the shards are") {
                                     : pick(random, -4, 4);
     }
     const shard_table table = make_shard_table(spread(random, shards, 5)).value();
-    const auto plan = plan_save(table, main_shards(table), {.max_cells = 10000});
+    const auto plan = detail::plan_save(table, main_shards(table), {.max_cells = 10000});
     if (!plan) {
       ++refused;
       CHECK(!plan.failure().message.empty());
@@ -231,7 +231,7 @@ TEST_CASE("flat pieces that leave a hole, overlap or leave the shard are not ass
       shards.back().shard.range = range;
     }
     const shard_table table = make_shard_table(shards).value();
-    const auto plan = plan_save(table, main_shards(table));
+    const auto plan = detail::plan_save(table, main_shards(table));
     REQUIRE_FALSE(plan);
     CHECK(plan.failure().message.find("shard [0:6]") != std::string::npos);
   }
@@ -243,11 +243,11 @@ TEST_CASE("uneven shards that make too many cells are refused before any is made
     shards.push_back(
         {0, irregular("w", {4000003, 4000003}, {{i * 2000 + i % 3, i * 1999}, {1, 1}})});
   const shard_table table = make_shard_table(shards).value();
-  const auto plan = plan_save(table, main_shards(table), {.max_cells = 1000000});
+  const auto plan = detail::plan_save(table, main_shards(table), {.max_cells = 1000000});
   REQUIRE_FALSE(plan);
   CHECK(plan.failure().code == errc::resource_limit);
   CHECK(plan.failure().message.find("\"w\"") != std::string::npos);
-  CHECK(plan_save(table, std::vector<std::uint32_t>{2000}).failure().code ==
+  CHECK(detail::plan_save(table, std::vector<std::uint32_t>{2000}).failure().code ==
         errc::invalid_argument);
 }
 

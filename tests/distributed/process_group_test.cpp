@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/process_group.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <doctest/doctest.h>
 

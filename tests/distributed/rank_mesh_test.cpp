@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/rank_mesh.hpp>
+#include <zarrpoint/distributed/communicate/rank_mesh.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/open_sharded.hpp>
-#include <zarrpoint/distributed/rank_mesh.hpp>
-#include <zarrpoint/distributed/read_once.hpp>
+#include <zarrpoint/distributed/communicate/rank_mesh.hpp>
+#include <zarrpoint/distributed/load/open_sharded.hpp>
+#include <zarrpoint/distributed/load/read_once.hpp>
 #include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

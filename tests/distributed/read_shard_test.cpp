@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/read_shard.hpp>
+#include <zarrpoint/distributed/strategy/read_shard.hpp>
 
 #include "../support/shard_values.hpp"
 

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/shard_table.hpp>
+#include <zarrpoint/distributed/plan/shard_table.hpp>
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-namespace shard_table_test {
-
-namespace {
+namespace shard_table_test { namespace {
 
 using namespace zarrpoint;
 
@@ -95,6 +93,4 @@ TEST_CASE("shapes that differ in rank, numbers of another form and no process ar
   CHECK(table.size() == 1);
 }
 
-}  // namespace
-
-}  // namespace shard_table_test
+}}  // namespace shard_table_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/sharded_factory.hpp>
+#include <zarrpoint/distributed/state/sharded_factory.hpp>
 
 #include <doctest/doctest.h>
 

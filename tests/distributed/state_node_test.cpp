@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/state_diff.hpp>
-#include <zarrpoint/distributed/state_node.hpp>
-#include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/distributed/state/state_diff.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 

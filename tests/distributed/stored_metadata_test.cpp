@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/group.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

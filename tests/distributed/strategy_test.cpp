@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/strategy.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/distribute.hpp>
-#include <zarrpoint/distributed/plan_save.hpp>
-#include <zarrpoint/distributed/validate_sharding.hpp>
-#include <zarrpoint/distributed/wire.hpp>
+#include <zarrpoint/distributed/plan/distribute.hpp>
+#include <zarrpoint/distributed/plan/plan_save.hpp>
+#include <zarrpoint/distributed/plan/validate_sharding.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 
 #include "support/random_sharding.hpp"
 
@@ -268,10 +268,10 @@ TEST_CASE("what processes lie in their messages does no harm; what passes can be
     shard_table table;
     if (!decode_shards(message, 0, table)) continue;
     const auto status = validate_sharding(table);
-    const auto chosen = distribute(table, {});
+    const auto chosen = detail::distribute(table, {});
     REQUIRE(chosen);
-    const auto plan = plan_save(table, main_shards(table), {.max_cells = 100000});
-    const auto other = plan_save(table, *chosen, {.max_cells = 100000});
+    const auto plan = detail::plan_save(table, main_shards(table), {.max_cells = 100000});
+    const auto other = detail::plan_save(table, *chosen, {.max_cells = 100000});
     if (status) {
       ++passed;
       REQUIRE((plan || plan.failure().code == errc::resource_limit));

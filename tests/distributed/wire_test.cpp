@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/wire.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,9 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace wire_test {
-
-namespace {
+namespace wire_test { namespace {
 
 using namespace zarrpoint;
 
@@ -186,6 +184,4 @@ TEST_CASE("messages that are cut, damaged or lie are refused or read as somethin
   CHECK(refused > 1000);
 }
 
-}  // namespace
-
-}  // namespace wire_test
+}}  // namespace wire_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/write_shards.hpp>
+#include <zarrpoint/distributed/strategy/write_shards.hpp>
 
 #include "../support/executors.hpp"
 #include "../support/shard_values.hpp"

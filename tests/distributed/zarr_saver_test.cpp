@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/distributed/zarr_saver.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

@@ -4,12 +4,12 @@
 // A whole hierarchy in a memory store. The input is a list of objects: a byte for the length of the
 // key, the key, two bytes (little-endian) for the length of the object, the object.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/commit_document.hpp>
-#include <zarrpoint/checkpoint/load_all.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_all.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "fuzz.hpp"
 

@@ -3,7 +3,7 @@
 
 // Every codec's decoder. What is decoded is encoded, decoded again, and the same.
 
-#include <zarrpoint/codec/chain.hpp>
+#include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"

@@ -6,7 +6,7 @@
 // library must give a value or an error, within its limits, and what it accepts must be consistent.
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/codec/all_codecs.hpp>
+#include <zarrpoint/codec/lists/all_codecs.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 // Consolidated metadata of both formats, and our commit document, whose seal is made right so that
 // what lies behind it is reached.
 
-#include <zarrpoint/checkpoint/contents.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "fuzz.hpp"
 
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     store.put(key("zarr.json"), text).value();
   }
-  const auto contents = zp::read_contents(store, bounded());
+  const auto contents = zp::detail::read_contents(store, bounded());
   if (!contents) return 0;
   for (std::size_t i = 0; i < contents->leaves.size(); ++i) {
     const std::string& name = contents->leaves[i].name;

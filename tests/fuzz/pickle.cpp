@@ -3,9 +3,9 @@
 
 // A pickle of any bytes, or a file of torch.save, as the first byte says.
 
-#include <zarrpoint/interop/pickle_convert.hpp>
-#include <zarrpoint/interop/pickle_writer.hpp>
-#include <zarrpoint/interop/torch_file.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"

@@ -3,7 +3,7 @@
 
 // A safetensors file of any bytes.
 
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"

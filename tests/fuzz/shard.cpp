@@ -4,7 +4,7 @@
 // A shard of any bytes: its index, at either end, and what it points to.
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 
 #include "fuzz.hpp"
 

@@ -3,9 +3,9 @@
 
 // A zip file of any bytes: what opens is within the file, and comes back when it is written anew.
 
+#include <zarrpoint/store/zip/zip_store.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
-#include <zarrpoint/store/zip_store.hpp>
-#include <zarrpoint/store/zip_writer.hpp>
 
 #include "fuzz.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/handler/concepts.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/handler/blob.hpp>
 #include <zarrpoint/handler/registry.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 
 #include <doctest/doctest.h>
 

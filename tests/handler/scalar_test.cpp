@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/complex.hpp>
-#include <zarrpoint/core/float_types.hpp>
-#include <zarrpoint/core/visit.hpp>
-#include <zarrpoint/handler/scalar.hpp>
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/core/types/complex.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
+#include <zarrpoint/core/types/visit.hpp>
+#include <zarrpoint/handler/types/scalar.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <doctest/doctest.h>
 

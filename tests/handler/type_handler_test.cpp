@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include "../examples/handlers/my_tensor_handler.hpp"
 

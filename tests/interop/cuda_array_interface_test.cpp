@@ -3,7 +3,7 @@
 
 // The extension module `zarrpoint_cuda_array`, which py/cuda_array_check.py tries.
 
-#include <zarrpoint/interop/cuda_array_interface.hpp>
+#include <zarrpoint/interop/cuda_array_interface.hpp>  // an old path
 
 #include "interop/python_device.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/cufile.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -20,9 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace cufile_test {
-
-namespace {
+namespace cufile_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -429,6 +427,4 @@ TEST_CASE("without libcufile, or with another library of its name") {
   }
 }
 
-}  // namespace
-
-}  // namespace cufile_test
+}}  // namespace cufile_test

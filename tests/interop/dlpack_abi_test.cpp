@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/dlpack_abi.hpp>
+#include <zarrpoint/interop/dlpack/dlpack_abi.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,9 +3,9 @@
 
 // The extension module `zarrpoint_dlpack`, which py/dlpack_check.py tries with NumPy and PyTorch.
 
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/interop/dlpack_python.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/interop/dlpack_python.hpp>  // an old path
 
 #include "interop/python_device.hpp"
 

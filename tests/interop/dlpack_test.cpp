@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/checkpoint.hpp>
-#include <zarrpoint/checkpoint/save.hpp>
-#include <zarrpoint/interop/dlpack.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/interop/dlpack/dlpack.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>

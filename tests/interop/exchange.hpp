@@ -6,8 +6,8 @@
 
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/zarr/json.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <fstream>
 #include <iterator>

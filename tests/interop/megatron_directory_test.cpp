@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/interop/megatron_directory.hpp>
-#include <zarrpoint/interop/pickle_convert.hpp>
-#include <zarrpoint/interop/torch_writer.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/interop/megatron/megatron_directory.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/temp_directory.hpp"
 

@@ -4,10 +4,10 @@
 // megatron_exchange write FOLDER RANKS: saves the state of py/megatron_check.py in the layout of
 // Megatron-Core, by so many threads. megatron_exchange read FOLDER RANKS: loads it, cut another
 // way, and compares every element.
-#include <zarrpoint/distributed/group_load.hpp>
-#include <zarrpoint/distributed/group_save.hpp>
-#include <zarrpoint/distributed/thread_communicator.hpp>
-#include <zarrpoint/interop/megatron_strategies.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/temp_directory.hpp"

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/async_saves.hpp>
-#include <zarrpoint/distributed/stored_metadata.hpp>
-#include <zarrpoint/interop/megatron_strategies.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/shard_values.hpp"
 #include "support/temp_directory.hpp"

@@ -13,7 +13,7 @@
 //
 // In all but the first two each rank prints the error that it has, and ends without MPI_Finalize.
 
-#include <zarrpoint/distributed/collectives.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/interop/mpi.hpp>
 
 #include <chrono>

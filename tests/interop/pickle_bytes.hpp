@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/interop/pickle.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 
 #include <random>
 #include <string>

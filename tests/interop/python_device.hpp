@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/interop/dlpack.hpp>
+#include <zarrpoint/interop/dlpack/dlpack.hpp>
 
 #include "support/fake_device.hpp"
 

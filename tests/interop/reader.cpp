@@ -4,10 +4,10 @@
 // reader FOLDER: reads every array, group and safetensors file that the folder's index.json lists,
 // and compares every bit. Exit status 1 if anything differs.
 
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/default_codecs.hpp>
+#include <zarrpoint/codec/blosc/blosc_zlib.hpp>
 #include <zarrpoint/codec/gzip.hpp>
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "exchange.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/safetensors_header.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 
 #include <doctest/doctest.h>
 

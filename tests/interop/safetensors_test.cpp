@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

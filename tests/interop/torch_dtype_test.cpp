@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/torch_dtype.hpp>
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/pickle_writer.hpp>
-#include <zarrpoint/interop/torch_tensor.hpp>
+#include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/interop/torch/torch_tensor.hpp>
 
 #include "pickle_bytes.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/float_types.hpp>
-#include <zarrpoint/interop/pickle_convert.hpp>
-#include <zarrpoint/interop/torch_dtype.hpp>
-#include <zarrpoint/interop/torch_file.hpp>
-#include <zarrpoint/interop/torch_writer.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>

@@ -4,8 +4,8 @@
 // writer FOLDER: saves checkpoints of every dtype, several shapes and layouts, and a safetensors
 // file, and says in index.json what they must contain.
 
-#include <zarrpoint/core/visit.hpp>
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/core/types/visit.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "exchange.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/device_buffer.hpp>
+#include <zarrpoint/memory/device/device_buffer.hpp>
 
 #include "support/fake_device.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/memory/device_delivery.hpp>
+#include <zarrpoint/memory/device/device_delivery.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include "support/fake_device.hpp"

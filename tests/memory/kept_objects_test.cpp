@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/kept_objects.hpp>
+#include <zarrpoint/memory/device/kept_objects.hpp>
 
 #include <doctest/doctest.h>
 

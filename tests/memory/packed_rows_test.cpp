@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/packed_rows.hpp>
+#include <zarrpoint/memory/device/packed_rows.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/staging_ring.hpp>
+#include <zarrpoint/memory/device/staging_ring.hpp>
 
 #include "support/fake_device.hpp"
 

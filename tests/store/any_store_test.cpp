@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/cache_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/store/zip_writer.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/toy_store.hpp"

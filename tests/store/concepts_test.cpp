@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/concepts.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
 
 #include "support/toy_store.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/direct_writes.hpp>
+#include <zarrpoint/store/file/direct_writes.hpp>
 
 #include "support/open_files.hpp"
 #include "support/small_disk.hpp"

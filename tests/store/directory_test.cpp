@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/directory.hpp>
+#include <zarrpoint/store/file/directory.hpp>
 
 #include "support/child_process.hpp"
 #include "support/open_files.hpp"

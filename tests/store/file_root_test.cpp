@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file_root.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
 
 #include "support/child_process.hpp"
 #include "support/temp_directory.hpp"

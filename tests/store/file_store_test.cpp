@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/directory.hpp>
-#include <zarrpoint/store/file_options.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/directory.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 
 #include "support/child_process.hpp"
 #include "support/open_files.hpp"

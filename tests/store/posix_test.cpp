@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/key.hpp>
-#include <zarrpoint/store/posix.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 
 #include "support/child_process.hpp"
 #include "support/open_files.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file_store.hpp>
-#include <zarrpoint/store/publish_directory.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
 
 #include "support/child_process.hpp"
 #include "support/open_files.hpp"

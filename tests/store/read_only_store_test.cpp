@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/read_only_store.hpp>
 #include <zarrpoint/store/registry.hpp>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/store/zip_builder.hpp>
-#include <zarrpoint/store/zip_store.hpp>
+#include <zarrpoint/store/zip/zip_builder.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 
 #include "support/store_conformance.hpp"
 

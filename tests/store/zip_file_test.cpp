@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/store/zip_file.hpp>
+#include <zarrpoint/store/zip/zip_file.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/temp_directory.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
-#include <zarrpoint/store/zip_store.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/zip_bytes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/zip_member_blob.hpp>
+#include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/zip_bytes.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file_store.hpp>
-#include <zarrpoint/store/zip_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/temp_directory.hpp"
@@ -89,7 +89,7 @@ TEST_CASE("zip_store: a method without a decoder is named, with the header") {
   const auto deflated = store.open(test::key("a"));
   REQUIRE_FALSE(deflated);
   CHECK(deflated.failure().code == errc::unsupported);
-  CHECK(deflated.failure().message.find("zarrpoint/store/zip_inflate.hpp") != std::string::npos);
+  CHECK(deflated.failure().message.find("zarrpoint/zip_inflate.hpp") != std::string::npos);
   const auto other = store.open(test::key("b"));
   REQUIRE_FALSE(other);
   CHECK(other.failure().code == errc::unsupported);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/store/zip_store.hpp>
-#include <zarrpoint/store/zip_writer.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
 
 #include "support/store_conformance.hpp"
 #include "support/temp_directory.hpp"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/raw_rows.hpp>
-#include <zarrpoint/array/sharding.hpp>
+#include <zarrpoint/array/grid/raw_rows.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 

@@ -5,9 +5,9 @@
 // What every codec must do, as one call in a doctest case: `codec_conformance(my_codec{})`. Runs
 // best under the address sanitizer. Codecs that lose precision are not for it.
 
+#include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/chain.hpp>
-#include <zarrpoint/codec/registry.hpp>
 #include <zarrpoint/codec/vlen_bytes.hpp>
 #include <zarrpoint/codec/vlen_utf8.hpp>
 
@@ -262,8 +262,8 @@ void check_payload(const C& codec, const std::vector<std::byte>& payload) {
 
 }  // namespace conformance
 
-/// Holds `codec` to everything that `zarrpoint/codec/concepts.hpp` says of its kind: round trips of
-/// every dtype and layout, exact sizes, damaged input, budgets.
+/// Holds `codec` to everything that `zarrpoint/codec/base/concepts.hpp` says of its kind: round
+/// trips of every dtype and layout, exact sizes, damaged input, budgets.
 template <class C>
 void codec_conformance(const C& codec,
                        const std::vector<zp::tensor_spec>& specs = conformance_specs()) {

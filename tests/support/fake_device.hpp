@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/devices.hpp>
 
 #include "support/fake_device_class.hpp"

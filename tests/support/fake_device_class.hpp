@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include "support/fake_kernels.hpp"
 #include "support/fake_memory.hpp"

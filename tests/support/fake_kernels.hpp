@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 // Array -> array codecs against what a peer made of the same elements.
 
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/codec_bytes.hpp"
 

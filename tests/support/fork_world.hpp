@@ -5,7 +5,7 @@
 // Real processes as a group, without MPI: forked children and a socket between each two of them.
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/distributed/communicator.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
 
 #include <poll.h>
 

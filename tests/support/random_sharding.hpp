@@ -4,8 +4,8 @@
 
 // Random ways to spread tensors over processes, for the tests of what plans with them.
 
-#include <zarrpoint/distributed/save_plan.hpp>
-#include <zarrpoint/distributed/shard_table.hpp>
+#include <zarrpoint/distributed/plan/save_plan.hpp>
+#include <zarrpoint/distributed/plan/shard_table.hpp>
 
 #include <algorithm>
 #include <random>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/concepts.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
 
 #include <algorithm>
 #include <atomic>

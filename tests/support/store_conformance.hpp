@@ -6,8 +6,8 @@
 // `test::store_conformance([] { return my_store(...); })` in a test case; each call of the factory
 // gives an empty store.
 
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <doctest/doctest.h>
 

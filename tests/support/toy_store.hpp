@@ -5,7 +5,7 @@
 // What a user writes to add a store: one file with one type that has the members of
 // `writable_store`. No registration; it becomes an `any_store` by itself.
 
-#include <zarrpoint/store/concepts.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
 
 #include <algorithm>
 #include <map>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -4,10 +4,10 @@
 
 // Zip archives in memory, sound and broken ones.
 
-#include <zarrpoint/core/crc32.hpp>
-#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/store/zip_records.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
 
 #include <cstring>
 #include <memory>

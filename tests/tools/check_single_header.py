@@ -93,7 +93,8 @@ def content_errors(folder):
     for text in ours.values():
         seen += BANNER.findall(text.decode())
     base = ROOT / "include" / "zarrpoint"
-    expected = sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp"))
+    expected = sorted(path.relative_to(base).as_posix() for path in base.rglob("*.hpp")
+                      if "// An old path" not in path.read_text(encoding="utf-8"))  # fmt: skip
     if sorted(seen) != expected:
         errors.append(f"not once each: {sorted(set(expected) ^ set(seen)) or 'some are twice'}")
     return errors
@@ -112,6 +113,9 @@ def dependency_errors(build):
 GOOD_TREE = {
     "zarrpoint.hpp": "#pragma once\n#include <zarrpoint/version.hpp>\n",
     "version.hpp": "#pragma once\n#define ZARRPOINT_VERSION_MAJOR 7\n",
+    "a.hpp": "#pragma once\n#include <zarrpoint/interop/a.hpp>\n",
+    "b.hpp": "#pragma once\n#include <zarrpoint/interop/b.hpp>\n",
+    "interop/old.hpp": "#pragma once\n// An old path\n#include <zarrpoint/interop/b.hpp>\n",
     "interop/a.hpp": "#pragma once\n#include <zarrpoint/interop/both.hpp>\n\nint a;\n",
     "interop/b.hpp": "#pragma once\n#include <zarrpoint/interop/both.hpp>\n#include <map>\nint b;\n",
     "interop/both.hpp": "#pragma once\n#include <zarrpoint/version.hpp>\nint both;\n",
@@ -145,12 +149,12 @@ def self_test():
     if len(found) != 2 or not all(line.startswith(want) for line, want in zip(found, expected)):
         errors.append(f"self-test: expected {expected}, got {found}")
 
-    files = files_of(GOOD_TREE)  # two optional headers share a third: it stands apart, once
-    names = ["zarrpoint.hpp", *(f"zarrpoint_{name}.hpp" for name in ("a", "b", "both"))]
+    files = files_of(GOOD_TREE)  # two doors lead to one header: it stands in the first one's file
+    names = ["zarrpoint.hpp", *(f"zarrpoint_{name}.hpp" for name in ("a", "b"))]
     shares = ["int both" in files.get(name, "") for name in names]
-    if sorted(files) != names or shares != [False, False, False, True]:
+    if sorted(files) != names or shares != [False, True, False]:
         errors.append(f"self-test: made {sorted(files)}, of which {shares} hold the shared header")
-    elif '"zarrpoint_both.hpp"\n#include <map>\n' not in files["zarrpoint_b.hpp"]:
+    elif '"zarrpoint_a.hpp"\n#include <map>\n' not in files["zarrpoint_b.hpp"]:
         errors.append("self-test: zarrpoint_b.hpp does not include what it needs")
     for title, text in REFUSED.items():
         try:

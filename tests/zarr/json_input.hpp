@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <functional>
 #include <string>

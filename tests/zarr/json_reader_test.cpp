@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/zarr/json_reader.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json_reader.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// That it reads what the parser with the errors reads is shown in json_test.cpp, which has both.
+// That it reads what nlohmann/json reads is shown in tests/interop/nlohmann_test.cpp.
 
 namespace json_reader_test {
 
@@ -55,10 +55,9 @@ TEST_CASE("plain documents are read") {
   CHECK(read(" { \"a\" :\n[ 1 ,\t2 ]\r} ") == R"({"a":[1,2]})");
 }
 
-TEST_CASE("what is wrong or rare is left to the other parser") {
+TEST_CASE("what is wrong is refused") {
   for (const char* text : {"",
                            " ",
-                           R"("\/")",
                            "{",
                            "[",
                            "\"",
@@ -82,13 +81,9 @@ TEST_CASE("what is wrong or rare is left to the other parser") {
                            "\"\t\"",
                            "\"\\x\"",
                            "\"\\",
-                           "\"\\u0041\"",
-                           "NaN",
-                           "[-Infinity]",
                            "1e999",
                            "\"\xff\"",
                            "\"\xc3\"",
-                           "\xef\xbb\xbf{}",
                            "18446744073709551616",
                            "-9223372036854775809",
                            "{\"a\":1,\"a\":2}",
@@ -133,7 +128,7 @@ TEST_CASE("who reads a member keeps to the limits of the document") {
   std::string text = "a";
   CHECK(reader.read_uint64(number));
   CHECK(number == 12);
-  CHECK(reader.read_string(text));
+  CHECK(reader.read_plain_string(text));
   CHECK(text == "ax");
   CHECK(reader.rest() == "[1]");
   CHECK_FALSE(reader.descend(3));
@@ -145,6 +140,8 @@ TEST_CASE("who reads a member keeps to the limits of the document") {
   CHECK(reader.read_value(value));
   CHECK(reader.values_left() == 1);
   CHECK(reader.count_values(1));
+  for (const char* odd : {R"("\/")", R"("\u0041")"})
+    CHECK_FALSE(detail::json_reader(odd, {}).read_plain_string(text));
   for (const char* odd : {"", "-1", "01", "x", "18446744073709551616"})
     CHECK_FALSE(detail::json_reader(odd, {}).read_uint64(number));
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/fill_number.hpp>
-#include <zarrpoint/zarr/metadata_v2.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include "json_input.hpp"
 

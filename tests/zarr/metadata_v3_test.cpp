@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/data_type.hpp>
-#include <zarrpoint/zarr/metadata_v2.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include "json_input.hpp"
 

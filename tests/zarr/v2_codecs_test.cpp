@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/codec_specs.hpp>
-#include <zarrpoint/zarr/v2_codecs.hpp>
+#include <zarrpoint/zarr/v2/v2_codecs.hpp>
 
 #include "json_input.hpp"
 

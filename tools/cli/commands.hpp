@@ -4,7 +4,7 @@
 
 // The commands: one file each, which takes its arguments and tells its exit status.
 
-#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/error.hpp>
 
 #include "exit_status.hpp"

@@ -3,7 +3,7 @@
 
 // `zarrpoint convert`: the same arrays in another format.
 
-#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/glob.hpp>
 
 #include "commands.hpp"

@@ -3,9 +3,9 @@
 
 // To safetensors and npz: single files, written under a temporary name and renamed.
 
-#include <zarrpoint/interop/safetensors_header.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/store/zip_writer.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
 
 #include "conversion.hpp"
 #include "files.hpp"

@@ -5,10 +5,10 @@
 // comes: a file is a device, whose memory the host cannot touch, and whose arrays come from it in
 // copies.
 
-#include <zarrpoint/checkpoint/save.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/devices.hpp>
 #include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/device_space.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include "conversion.hpp"
 #include "row_blocks.hpp"

@@ -3,7 +3,7 @@
 
 // `zarrpoint diff`: what differs between two sets of arrays, whatever their formats.
 
-#include <zarrpoint/core/visit.hpp>
+#include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
 #include "commands.hpp"

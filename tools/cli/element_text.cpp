@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "element_text.hpp"
 
-#include <zarrpoint/core/record.hpp>
+#include <zarrpoint/core/types/record.hpp>
+#include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/core/utf8.hpp>
-#include <zarrpoint/core/visit.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "text.hpp"
 

@@ -4,7 +4,7 @@
 
 // Elements as text.
 
-#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files.hpp"
 
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 
 #include <sys/stat.h>
 

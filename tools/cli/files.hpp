@@ -5,7 +5,7 @@
 // Single files by the library's file store.
 
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -3,9 +3,9 @@
 
 // The command `zarrpoint`: parses the command line and calls one of the commands.
 
-#include <zarrpoint/array/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/default_context.hpp>
-#include <zarrpoint/codec/all_codecs.hpp>
+#include <zarrpoint/codec/lists/all_codecs.hpp>
 #include <zarrpoint/version.hpp>
 
 #include "commands.hpp"

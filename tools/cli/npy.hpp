@@ -6,7 +6,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 #include "output.hpp"
 
 #include <zarrpoint/core/utf8.hpp>
-#include <zarrpoint/zarr/json_writer.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "terminal.hpp"
 #include "text.hpp"

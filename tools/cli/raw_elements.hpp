@@ -8,7 +8,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-#include <zarrpoint/store/blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -4,12 +4,12 @@
 
 // Whatever holds named arrays, seen in one way.
 
-#include <zarrpoint/array/context.hpp>
-#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 
 // npy files, and the zip archives of them that numpy.savez makes.
 
-#include <zarrpoint/core/crc32.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
-#include <zarrpoint/store/zip_store.hpp>
 
 #include "files.hpp"
 #include "npy.hpp"

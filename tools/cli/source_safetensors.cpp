@@ -3,8 +3,8 @@
 
 // A safetensors file, and the index that Hugging Face writes beside several.
 
-#include <zarrpoint/interop/safetensors.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "files.hpp"
 #include "raw_elements.hpp"

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source_zarr.hpp"
 
-#include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/array/sharding.hpp>
-#include <zarrpoint/array/stored_node.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "text.hpp"
 
@@ -28,7 +28,7 @@ bool is_metadata_document(std::string_view name) {
 }
 
 /// The name of the dtype as the document has it, be it one that is not known.
-std::string stored_type(const zp::stored_leaf& leaf) {
+std::string stored_type(const zp::detail::stored_leaf& leaf) {
   const zp::node* type =
       leaf.document->content().find(leaf.zarr_format == 2 ? "dtype" : "data_type");
   if (type == nullptr) return {};
@@ -39,7 +39,7 @@ std::string stored_type(const zp::stored_leaf& leaf) {
 }
 
 /// What a document says although its array cannot be opened.
-void describe_unparsed(const zp::stored_leaf& leaf, entry& to) {
+void describe_unparsed(const zp::detail::stored_leaf& leaf, entry& to) {
   const zp::node* codecs = leaf.document->content().find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return;
   for (const zp::node& codec : *codecs->if_array()) {
@@ -69,13 +69,13 @@ void describe(const zp::array_metadata& metadata, entry& to) {
 
 }  // namespace
 
-zarr_source::zarr_source(zp::any_store store, zp::checkpoint_contents contents,
+zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
                          const zp::context& how)
     : store_(std::move(store)), contents_(std::move(contents)) {
   attributes_ = contents_.attributes;
   id_ = contents_.id;
   bool any_v2 = false;
-  for (const zp::stored_leaf& leaf : contents_.leaves) {
+  for (const zp::detail::stored_leaf& leaf : contents_.leaves) {
     any_v2 = any_v2 || leaf.zarr_format == 2;
     add(leaf, how);
   }
@@ -87,7 +87,7 @@ zarr_source::zarr_source(zp::any_store store, zp::checkpoint_contents contents,
                                  : " hierarchy");
 }
 
-void zarr_source::add(const zp::stored_leaf& leaf, const zp::context& how) {
+void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& how) {
   entry made;
   made.name = leaf.name;
   made.typestr = leaf.typestr;
@@ -139,7 +139,7 @@ zp::result<std::optional<zp::host_view>> zarr_source::lend(std::size_t index) co
 }
 
 zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
-  const zp::stored_leaf& leaf = contents_.leaves[index];
+  const zp::detail::stored_leaf& leaf = contents_.leaves[index];
   std::uint64_t total = 0;
   if (contents_.is_ours()) {
     for (const auto& [key, object] : leaf.objects.objects()) total += object.size;
@@ -197,7 +197,7 @@ zp::result<zp::any_store> open_root(const std::string& path) {
 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(store, open_root(path));
-  ZARRPOINT_TRY(contents, zp::read_contents(store, how));
+  ZARRPOINT_TRY(contents, zp::detail::read_contents(store, how));
   return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
 }
 
@@ -209,7 +209,7 @@ class lenient_walk {
   lenient_walk(const zp::any_store& store, const zp::context& how, std::vector<finding>& faults)
       : store_(store), how_(how), faults_(faults) {}
 
-  zp::result<zp::checkpoint_contents> run() {
+  zp::result<zp::detail::checkpoint_contents> run() {
     constexpr std::size_t most = 100'000;
     std::vector<std::string> open{""};
     for (std::size_t seen = 0; !open.empty(); ++seen) {
@@ -256,14 +256,14 @@ class lenient_walk {
       if (kind == nullptr || kind->if_string() == nullptr || *kind->if_string() != "array")
         return false;
       out_.leaves.push_back(
-          {at, {}, std::make_shared<const zp::stored_document>(*std::move(v3)), 3, {}, {}});
+          {at, {}, std::make_shared<const zp::detail::stored_document>(*std::move(v3)), 3, {}, {}});
       return true;
     }
     if (auto v2 = document(at, ".zarray")) {
       auto attributes = document(at, ".zattrs");
       out_.leaves.push_back({at,
                              {},
-                             std::make_shared<const zp::stored_document>(*std::move(v2)),
+                             std::make_shared<const zp::detail::stored_document>(*std::move(v2)),
                              2,
                              {},
                              attributes ? *attributes : zp::node()});
@@ -275,7 +275,7 @@ class lenient_walk {
   const zp::any_store& store_;
   const zp::context& how_;
   std::vector<finding>& faults_;
-  zp::checkpoint_contents out_;
+  zp::detail::checkpoint_contents out_;
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/contents.hpp>
-#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 
 #include "source.hpp"
 
@@ -17,7 +17,8 @@ namespace cli {
 /// A Zarr hierarchy or a single array.
 class zarr_source final : public source {
  public:
-  zarr_source(zp::any_store store, zp::checkpoint_contents contents, const zp::context& how);
+  zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
+              const zp::context& how);
 
   zp::result<void> read(std::size_t index, const zp::selection& part,
                         const zp::mutable_host_view& into) const override;
@@ -26,17 +27,17 @@ class zarr_source final : public source {
   void verify(verification& to) const override;
 
   const zp::any_store& store() const { return store_; }
-  const zp::checkpoint_contents& contents() const { return contents_; }
+  const zp::detail::checkpoint_contents& contents() const { return contents_; }
   /// Null when it cannot be read.
   const zp::array* array_at(std::size_t index) const {
     return arrays_[index] ? &*arrays_[index] : nullptr;
   }
 
  private:
-  void add(const zp::stored_leaf& leaf, const zp::context& how);
+  void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
 
   zp::any_store store_;
-  zp::checkpoint_contents contents_;
+  zp::detail::checkpoint_contents contents_;
   std::vector<std::optional<zp::array>> arrays_;
   mutable std::vector<std::optional<zp::mapped_view>> lent_;
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "statistics.hpp"
 
-#include <zarrpoint/core/visit.hpp>
+#include <zarrpoint/core/types/visit.hpp>
 
 #include "element_text.hpp"
 #include "row_blocks.hpp"

@@ -3,7 +3,7 @@
 
 // `zarrpoint stats`: numbers about numbers, and a histogram.
 
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "commands.hpp"
 #include "output.hpp"

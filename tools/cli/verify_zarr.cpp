@@ -4,10 +4,10 @@
 // Every object of every array, chunk by chunk where something is wrong, so that each fault has a
 // name.
 
-#include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/array/stored_node.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/zarr/json.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include "row_blocks.hpp"
 #include "source_zarr.hpp"
@@ -188,7 +188,7 @@ class array_verifier {
   const zarr_source& from_;
   const entry& entry_;
   const zp::array& array_;
-  const zp::stored_leaf& leaf_;
+  const zp::detail::stored_leaf& leaf_;
   verification& to_;
   bool whole_object_failed_ = false;
   std::set<std::string> told_;
@@ -201,7 +201,7 @@ class document_verifier {
 
   void run() {
     std::set<std::string> groups;
-    for (const zp::stored_leaf& leaf : from_.contents().leaves) {
+    for (const zp::detail::stored_leaf& leaf : from_.contents().leaves) {
       compare(leaf, leaf.zarr_format == 2 ? ".zarray" : "zarr.json");
       for (std::size_t at = leaf.name.find('/'); at != leaf.name.npos;
            at = leaf.name.find('/', at + 1))
@@ -239,7 +239,7 @@ class document_verifier {
     if (!parsed) add(group, name, to_string(parsed.failure()));
   }
 
-  void compare(const zp::stored_leaf& leaf, std::string_view name) {
+  void compare(const zp::detail::stored_leaf& leaf, std::string_view name) {
     const auto there = document(leaf.name, name);
     if (!there) {
       add(leaf.name, name, "corrupt: the document of the array is missing");
@@ -256,7 +256,7 @@ class document_verifier {
     if (documents == nullptr || documents->if_object() == nullptr) return;
     std::map<std::string_view, const zp::node*> by_path;
     for (const auto& [path, said] : *documents->if_object()) by_path.emplace(path, &said);
-    for (const zp::stored_leaf& leaf : from_.contents().leaves) {
+    for (const zp::detail::stored_leaf& leaf : from_.contents().leaves) {
       const auto said = by_path.find(is_v2_ ? leaf.name + "/.zarray" : leaf.name);
       if (said == by_path.end() || *said->second != leaf.document->content())
         add("", is_v2_ ? ".zmetadata" : "zarr.json",

@@ -250,7 +250,7 @@ def add_member(pages, member, namespace):
 def write(pages, output):
     output.mkdir(parents=True, exist_ok=True)
     lines = ["# API", "", "Namespace `zarrpoint`. `#include <zarrpoint/zarrpoint.hpp>` has all of it but "
-             "`codec/gzip.hpp` and `interop/safetensors.hpp`. The headers of each layer:", ""]  # fmt: skip
+             "what has a [door of its own](../names.md). The headers of each layer:", ""]  # fmt: skip
     count = 0
     for layer, page in pages.items():
         assert page.headers, f"no public name in {layer}: did Doxygen understand it?"

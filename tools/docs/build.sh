@@ -21,6 +21,7 @@ fi
 rm -rf build/docs build/site
 mkdir -p build/docs
 doxygen tools/docs/Doxyfile
+"$python" tools/docs/names.py build/docs/api --check
 "$python" tools/docs/assemble.py build/docs/pages
 "$python" tools/docs/api_pages.py build/docs/api build/docs/pages/api
 # The banner of mkdocs-material about a later MkDocs, which is not pinned here, is no warning.

@@ -9,7 +9,7 @@
 #include <zarrpoint/zarr/array_metadata.hpp>  // IWYU pragma: export
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/array_open_impl.hpp>
-#include <zarrpoint/array/array_transfer_impl.hpp>
-#include <zarrpoint/array/array_view_impl.hpp>
+#include <zarrpoint/array/impl/array_open_impl.hpp>
+#include <zarrpoint/array/impl/array_transfer_impl.hpp>
+#include <zarrpoint/array/impl/array_view_impl.hpp>
 #endif

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/context.hpp>
-#include <zarrpoint/array/options.hpp>
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/options.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/blob.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 class array_layout;
 class chunk_digests;
@@ -144,8 +144,8 @@ class array {
   std::shared_ptr<const chunk_digests> expected_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/array_class_impl.hpp>
+#include <zarrpoint/array/impl/array_class_impl.hpp>
 #endif

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/array_state.hpp>
-#include <zarrpoint/array/chunk_digests.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 
@@ -12,7 +12,7 @@
 #include <iterator>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The chunks that an array is cut into, for work on an array larger than memory.
 enum class chunk_level : std::uint8_t {
@@ -64,8 +64,8 @@ class chunk_boxes {
   std::size_t size_ = 1;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/chunk_boxes_impl.hpp>
+#include <zarrpoint/array/impl/chunk_boxes_impl.hpp>
 #endif

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What `compact` did.
 struct compaction {
@@ -24,8 +24,8 @@ struct compaction {
 /// naming the shard.
 result<compaction> compact(const array& of);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/compact_impl.hpp>
+#include <zarrpoint/array/impl/compact_impl.hpp>
 #endif

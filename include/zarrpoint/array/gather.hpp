@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/array_state.hpp>
-#include <zarrpoint/array/axis_index.hpp>
+#include <zarrpoint/array/grid/axis_index.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -14,7 +14,7 @@
 
 // Scattered elements of an array, chunk by chunk: each chunk that holds some of them is decoded
 // once, whatever their order.
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A selected coordinate of an axis, and which of the selected ones it is.
 struct picked_coordinate {
@@ -84,8 +84,8 @@ result<void> gather(const array& of, const std::vector<axis_index>& indices,
 result<void> scatter(const array& to, const std::vector<axis_index>& indices, const host_view& from,
                      const write_options& options);
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/gather_impl.hpp>
+#include <zarrpoint/array/impl/gather_impl.hpp>
 #endif

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/context.hpp>
-#include <zarrpoint/array/node_walk.hpp>
-#include <zarrpoint/array/stored_node.hpp>
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/hierarchy/node_walk.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/group_metadata.hpp>
 
 #include <memory>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// How a group is created.
 struct group_options {
@@ -135,8 +135,8 @@ class group {
   nodes consolidated_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/group_impl.hpp>
+#include <zarrpoint/array/impl/group_impl.hpp>
 #endif

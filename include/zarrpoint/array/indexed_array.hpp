@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/axis_index.hpp>
 #include <zarrpoint/array/gather.hpp>
+#include <zarrpoint/array/grid/axis_index.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Some of an array's elements, in an order of one's own: what NumPy calls slicing with any step,
 /// orthogonal ("outer") selection by lists and masks, and transposition. Nothing is read until
@@ -114,8 +114,8 @@ result<void> read_points(const array& of, std::span<const dims> points,
 result<tensor> read_masked(const array& of, const host_view& mask,
                            const read_options& options = {});
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/indexed_array_impl.hpp>
+#include <zarrpoint/array/impl/indexed_array_impl.hpp>
 #endif

@@ -2,40 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/context.hpp>
-#include <zarrpoint/array/node_walk.hpp>
-#include <zarrpoint/array/stored_node.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
-
-#include <string>
-#include <vector>
-
-namespace zarrpoint::inline v0 {
-
-/// How a hierarchy goes from Zarr v2 to v3.
-struct migrate_options {
-  bool dry_run = false;    ///< finds out what could not be told in v3, and writes nothing
-  bool remove_v2 = false;  ///< erases the documents of v2 when those of v3 are all there
-};
-
-/// The `zarr.json` that says what the documents of a v2 node say. The chunks of an array stay where
-/// they are, with the key encoding `v2`; a fill value that is null becomes zero, as which every
-/// reader reads it. Errors: `unsupported` for what v3 cannot say, naming it; `corrupt`.
-result<node> to_v3_document(const stored_node& of);
-
-/// Writes a `zarr.json` for the node at `key` and each one beneath, which then are of both formats;
-/// readers of either find theirs. Chunks are not touched. Nothing is written unless all of it can
-/// be told in v3; the document of `key` itself comes last. Returns the paths, relative to `key`.
-/// Errors: `not_found`, `already_exists` when a `zarr.json` is there, `unsupported` naming the
-/// node and what v3 cannot say, `corrupt`, `io`.
-result<std::vector<std::string>> migrate_to_v3(const any_store& store, const store_key& key,
-                                               const migrate_options& options = {},
-                                               const context& how = {});
-
-}  // namespace zarrpoint::inline v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/migrate_impl.hpp>
-#endif
+// An old path, which goes with the next version: include <zarrpoint/array.hpp>.
+#include <zarrpoint/array/hierarchy/migrate.hpp>

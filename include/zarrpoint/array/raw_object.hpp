@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/array_state.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <optional>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The elements of an inner chunk, without their place in the object; none beyond the edge.
 raw_run run_of(const array_state& of, const dims& object, const dims& inner);
@@ -17,8 +17,8 @@ raw_run run_of(const array_state& of, const dims& object, const dims& inner);
 result<std::optional<raw_object>> find_raw(const array_state& of, const dims& object,
                                            const context& how, const read_options& options);
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/raw_object_impl.hpp>
+#include <zarrpoint/array/impl/raw_object_impl.hpp>
 #endif

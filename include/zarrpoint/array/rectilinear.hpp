@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_state.hpp>
-#include <zarrpoint/array/options.hpp>
-#include <zarrpoint/array/read_operation.hpp>
-#include <zarrpoint/array/write_operation.hpp>
+#include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/read_operation.hpp>
+#include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -17,7 +17,7 @@
 #include <mutex>
 #include <vector>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The part of a selection that lies in one chunk of an axis.
 struct edge_part {
@@ -108,8 +108,8 @@ class rectilinear_array {
   std::map<std::vector<index_t>, array_layout> layouts_;
 };
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/rectilinear_impl.hpp>
+#include <zarrpoint/array/impl/rectilinear_impl.hpp>
 #endif

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -29,8 +29,8 @@ result<array> resize(const array& of, const dims& shape);
 result<array> append(const array& of, std::size_t axis, const host_view& more,
                      const write_options& options = {});
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/resize_impl.hpp>
+#include <zarrpoint/array/impl/resize_impl.hpp>
 #endif

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/config.hpp>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 const context& default_context();
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/default_context_impl.hpp>
+#include <zarrpoint/checkpoint/impl/default_context_impl.hpp>
 #endif

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <concepts>
 #include <optional>
@@ -12,7 +12,11 @@
 #include <string_view>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+struct location_access;
+}  // namespace detail
 
 /// Where a checkpoint is: a path in the file system (a directory, or a file whose name ends with
 /// ".zip"), a URL of a scheme that the context's table of stores has, or a key of any store.
@@ -30,11 +34,11 @@ class location {
   std::string name() const { return store_ ? store_->describe(key_) : path_; }
 
  private:
-  friend struct location_access;
+  friend struct detail::location_access;
 
   std::string path_;
   std::optional<any_store> store_;
   store_key key_ = store_key::root();
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

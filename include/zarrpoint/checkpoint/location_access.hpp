@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 struct location_access {
   /// Whether it was given as a path or URL, and not as a store.
@@ -29,4 +29,4 @@ struct location_access {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}}  // namespace zarrpoint::v0::detail

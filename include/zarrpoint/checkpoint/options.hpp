@@ -3,12 +3,12 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/glob.hpp>
-#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
-#include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A chain of codecs for numbers, as `leaf_rule::codecs` takes it. `raw` stores the elements as
 /// they lie in memory, so that a tensor can be mapped.
@@ -98,8 +98,8 @@ const T* last_set(const std::vector<Rule>& rules, std::string_view name,
 
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/options_impl.hpp>
+#include <zarrpoint/checkpoint/impl/options_impl.hpp>
 #endif

@@ -2,18 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Opt in: include this header and link zlib, bzip2 and liblzma (-lz -lbz2 -llzma).
-
-#include <zarrpoint/codec/blosc_zlib.hpp>
-#include <zarrpoint/codec/bz2.hpp>
-#include <zarrpoint/codec/gzip.hpp>
-#include <zarrpoint/codec/lzma.hpp>
-#include <zarrpoint/codec/numcodecs.hpp>
-
-namespace zarrpoint::inline v0 {
-
-/// Every codec of the library.
-using all_codecs =
-    numcodecs_codecs::with<gzip_codec, zlib_codec, bz2_codec, lzma_codec, blosc_zlib_codec>;
-
-}  // namespace zarrpoint::inline v0
+// An old path, which goes with the next version: include <zarrpoint/all_codecs.hpp>.
+#include <zarrpoint/codec/lists/all_codecs.hpp>

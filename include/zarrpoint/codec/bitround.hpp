@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/filter.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <array>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `bitround` of the registry, and `numcodecs.bitround`: floats keep `keepbits` bits of
 /// their mantissa, rounded to nearest, ties to even, which may carry into the exponent; complex
@@ -38,8 +38,8 @@ struct bitround_codec {
   void round(const mutable_host_view& to, const host_view& from) const;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/bitround_impl.hpp>
+#include <zarrpoint/codec/impl/bitround_impl.hpp>
 #endif

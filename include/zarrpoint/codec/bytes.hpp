@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/record.hpp>
+#include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/memory/loop_nest.hpp>
 
 #include <array>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -87,8 +87,8 @@ std::string_view name_of(endian order);
 
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/bytes_impl.hpp>
+#include <zarrpoint/codec/impl/bytes_impl.hpp>
 #endif

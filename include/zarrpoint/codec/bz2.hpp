@@ -4,9 +4,9 @@
 
 // Opt in: include this header, link bzip2 (-lbz2), and use `default_codecs::with<bz2_codec>`.
 
-#include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/stream_library.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/stream_library.hpp>
 
 #include <bzlib.h>
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ struct bz2_codec {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/filter.hpp>
-#include <zarrpoint/codec/real_cast.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
+#include <zarrpoint/codec/kit/real_cast.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `cast_value` of the registry: integers and floats as numbers of another type, and back
 /// by the same rules. A number is looked up in the scalar map first; else it is rounded as told,
@@ -53,8 +53,8 @@ struct cast_value_codec {
                    const scalar_map& known, errc code) const;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/cast_value_impl.hpp>
+#include <zarrpoint/codec/impl/cast_value_impl.hpp>
 #endif

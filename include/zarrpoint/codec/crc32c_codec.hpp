@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/crc32c.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `crc32c`: the bytes, then their CRC-32C as a little-endian uint32 (Zarr v3 codecs,
 /// "crc32c"). It has no configuration.
@@ -30,8 +30,8 @@ struct crc32c_codec {
   static std::string hex(std::uint32_t value);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/crc32c_codec_impl.hpp>
+#include <zarrpoint/codec/impl/crc32c_codec_impl.hpp>
 #endif

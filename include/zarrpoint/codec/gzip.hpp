@@ -4,9 +4,9 @@
 
 // Opt in: include this header, link zlib, and use `default_codecs::with<gzip_codec, zlib_codec>`.
 
-#include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/stream_library.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/stream_library.hpp>
 
 #include <zlib.h>
 
@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -194,4 +194,4 @@ struct zlib_codec : detail::deflate_codec<zlib_codec, detail::deflate_framing::z
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -4,10 +4,10 @@
 
 // Opt in: include this header, link liblzma (-llzma), and use `default_codecs::with<lzma_codec>`.
 
-#include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/lzma_filters.hpp>
-#include <zarrpoint/codec/stream_library.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/lzma_filters.hpp>
+#include <zarrpoint/codec/kit/stream_library.hpp>
 
 #include <lzma.h>
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -211,4 +211,4 @@ struct lzma_codec {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/filter.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `packbits` of the registry: the bits `first_bit` to `last_bit` of every number, or of
 /// both parts of a complex one, one after another, the lowest bit first; optionally a byte before
@@ -66,8 +66,8 @@ struct packbits_codec {
   static void store(std::byte* to, std::size_t size, std::uint64_t bits);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/packbits_impl.hpp>
+#include <zarrpoint/codec/impl/packbits_impl.hpp>
 #endif

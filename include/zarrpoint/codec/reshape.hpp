@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `reshape` of the registry: the same elements, in C order, in an array of another
 /// shape. Each extent is a number, the product of those of some input axes, or one -1 for what is
@@ -55,8 +55,8 @@ struct reshape_codec {
                     codec_workspace& scratch) const;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/reshape_impl.hpp>
+#include <zarrpoint/codec/impl/reshape_impl.hpp>
 #endif

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/filter.hpp>
-#include <zarrpoint/codec/real_number.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
+#include <zarrpoint/codec/kit/real_number.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `scale_offset` of the registry: `(x - offset) * scale`, and back `x / scale + offset`,
 /// in the arithmetic of the array's type. Each step of floats is rounded; a number that the type
@@ -55,8 +55,8 @@ struct scale_offset_codec {
   static error not_held(const detail::real_format& format, bool forward);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/scale_offset_impl.hpp>
+#include <zarrpoint/codec/impl/scale_offset_impl.hpp>
 #endif

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `transpose`: axis i of the encoded array is axis `order[i]` of the decoded one (Zarr
 /// v3 codecs, "transpose"). Moves no data: the next codec sees the same memory with other strides.
@@ -35,8 +35,8 @@ struct transpose_codec {
   static error not_a_permutation();
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/transpose_impl.hpp>
+#include <zarrpoint/codec/impl/transpose_impl.hpp>
 #endif

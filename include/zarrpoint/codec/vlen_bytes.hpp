@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/vlen.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/vlen.hpp>
 
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `vlen-bytes` of elements of type `bytes`: as `vlen-utf8`, for any bytes
 /// (zarr-extensions, "vlen-bytes"; numcodecs).
@@ -25,4 +25,4 @@ struct vlen_bytes_codec : detail::vlen_codec<vlen_bytes_codec> {
   static const char* check(std::string_view) { return nullptr; }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/configuration.hpp>
-#include <zarrpoint/codec/vlen.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/vlen.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `vlen-utf8` of strings: a uint32 number of elements, then for each its uint32 number
 /// of bytes and its bytes; integers little-endian (zarr-extensions, "vlen-utf8"; numcodecs). Text
@@ -23,8 +23,8 @@ struct vlen_utf8_codec : detail::vlen_codec<vlen_utf8_codec> {
   static const char* check(std::string_view text);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/vlen_utf8_impl.hpp>
+#include <zarrpoint/codec/impl/vlen_utf8_impl.hpp>
 #endif

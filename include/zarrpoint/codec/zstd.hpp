@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/concepts.hpp>
-#include <zarrpoint/codec/library_memory.hpp>
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/kit/library_memory.hpp>
 #include <zarrpoint/core/config.hpp>
 
 // Contexts that allocate from a memory resource are in the static section of the interface.
@@ -21,7 +21,7 @@
 #include <optional>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The codec `zstd`: Zstandard frames (RFC 8878; zarr-extensions, "zstd"). Writes one frame with
 /// its content size; reads any number of frames, skippable ones too, and nothing else after them.
@@ -74,8 +74,8 @@ struct zstd_decoder : zstd_codec {
   result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/zstd_impl.hpp>
+#include <zarrpoint/codec/impl/zstd_impl.hpp>
 #endif

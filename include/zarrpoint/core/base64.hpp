@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The characters that `bytes` bytes take.
 constexpr std::size_t base64_size(std::size_t bytes) noexcept { return (bytes + 2) / 3 * 4; }
@@ -37,8 +37,8 @@ std::string to_base64(bytes_view from);
 /// The bytes of base64 text, as a string; nothing when it is none.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace zarrpoint::inline v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/base64_impl.hpp>
+#include <zarrpoint/core/impl/base64_impl.hpp>
 #endif

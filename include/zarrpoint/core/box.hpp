@@ -5,7 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// An axis-aligned part of an array: `offset` and `shape`, of one rank.
 struct box {
@@ -42,8 +42,8 @@ struct selection {
   error outside(const dims& bounds) const;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/box_impl.hpp>
+#include <zarrpoint/core/impl/box_impl.hpp>
 #endif

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Borrowed bytes.
 using bytes_view = std::span<const std::byte>;
@@ -30,9 +30,11 @@ inline std::string_view as_text(bytes_view bytes) noexcept {
 /// The order of the bytes of a multi-byte element in storage.
 enum class endian : std::uint8_t { little, big };
 
+/// That of this machine.
 inline constexpr endian native_endian =
     std::endian::native == std::endian::little ? endian::little : endian::big;
 
+/// Its bytes in the other order.
 template <std::unsigned_integral T>
 constexpr T byteswap(T value) noexcept {
   if constexpr (sizeof(T) == 1) {
@@ -53,10 +55,11 @@ T load_le(const std::byte* from) noexcept {
   std::memcpy(&value, from, sizeof value);
   return native_endian == endian::little ? value : byteswap(value);
 }
+/// Writes `sizeof(T)` bytes, the lowest first, aligned or not.
 template <std::unsigned_integral T>
 void store_le(std::byte* to, std::type_identity_t<T> value) noexcept {
   if (native_endian != endian::little) value = byteswap(value);
   std::memcpy(to, &value, sizeof value);
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

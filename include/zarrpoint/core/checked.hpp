@@ -7,7 +7,7 @@
 #include <concepts>
 #include <limits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// `a + b`, or `out_of_range`. Every size that comes from a file goes through these.
 template <std::integral T>
@@ -39,4 +39,4 @@ result<T> checked_round_up(T value, std::type_identity_t<T> step) {
   return checked_mul(ceil_div(value, step), step);
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -2,17 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/dtype.hpp>
-
-#include <complex>
-
-namespace zarrpoint::inline v0 {
-
-// A header of its own: <complex> is expensive, and most checkpoints have none.
-
-template <>
-inline constexpr dtype dtype_of<std::complex<float>> = dtype_kind::complex64;
-template <>
-inline constexpr dtype dtype_of<std::complex<double>> = dtype_kind::complex128;
-
-}  // namespace zarrpoint::inline v0
+// An old path, which goes with the next version: include <zarrpoint/types.hpp>.
+#include <zarrpoint/core/types/complex.hpp>

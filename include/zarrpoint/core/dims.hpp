@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// An extent, a coordinate or a stride. Signed, as strides are; extents read from files are
 /// checked to lie in [0, 2^63).
@@ -90,8 +90,8 @@ result<std::size_t> byte_count(const dims& shape, std::size_t element_size);
 /// Byte strides of a dense row-major array. The shape must have passed `byte_count`.
 dims row_major_strides(const dims& shape, std::size_t element_size);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/dims_impl.hpp>
+#include <zarrpoint/core/impl/dims_impl.hpp>
 #endif

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What kind of thing went wrong; stable, so that programs may branch on it.
 enum class errc : std::uint8_t {
@@ -63,8 +63,8 @@ struct [[nodiscard]] error {
 /// `"corrupt: zstd: frame truncated"`.
 std::string to_string(const error& failure);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/error_impl.hpp>
+#include <zarrpoint/core/impl/error_impl.hpp>
 #endif

@@ -11,11 +11,11 @@
 #include <variant>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A value as JSON knows them: what attributes and codec configurations are. Integers are exact
 /// over the whole of int64 and uint64, doubles may be NaN or infinite, and objects keep the order
-/// of their members. It knows no text: `zarr/json.hpp` reads and writes it.
+/// of their members. It knows no text: `zarr/json/json.hpp` reads and writes it.
 class node {
  public:
   struct member;
@@ -102,8 +102,8 @@ struct node::member {
   friend bool operator==(const member&, const member&) = default;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/node_impl.hpp>
+#include <zarrpoint/core/impl/node_impl.hpp>
 #endif

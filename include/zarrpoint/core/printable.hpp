@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Text from a file, fit for an error message: control characters and bytes that are not UTF-8
 /// become `?`, and what goes beyond `max_bytes` becomes `...`.
@@ -17,8 +17,8 @@ std::string printable(std::string_view text, std::size_t max_bytes);
 /// A name from a file in quotation marks, for an error message.
 std::string in_quotes(std::string_view name);
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/printable_impl.hpp>
+#include <zarrpoint/core/impl/printable_impl.hpp>
 #endif

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What `result::value()` throws on failure.
 class exception : public std::exception {
@@ -247,4 +247,4 @@ class
       return std::move(zarrpoint_status).failure();                            \
   } while (false)
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The length of the well-formed UTF-8 sequence at the start of `text` (1 to 4), or 0 when there
 /// is none. Overlong forms, surrogates and code points above U+10FFFF are not well formed
@@ -62,8 +62,8 @@ constexpr std::optional<char32_t> take_code_point(std::string_view& text) noexce
 /// U+10FFFF.
 bool append_code_point(std::string& text, char32_t code_point);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/utf8_impl.hpp>
+#include <zarrpoint/core/impl/utf8_impl.hpp>
 #endif

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/device_space.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 
 #include <cstddef>
 #include <utility>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// Bytes of a device, given back in the order of the stream that they were made on. Move-only.
 class buffer {
@@ -45,4 +45,4 @@ class buffer {
   std::size_t size_ = 0;
 };
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

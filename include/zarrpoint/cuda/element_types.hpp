@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The small floats of CUDA as element types: they are those of core/float_types.hpp, bit for bit.
+// The small floats of CUDA as element types: they are those of core/types/float_types.hpp, bit for
+// bit.
 
-#include <zarrpoint/core/dtype.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -15,7 +16,7 @@
 #include <cuda_fp6.h>
 #endif
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 template <>
 inline constexpr dtype dtype_of<__half> = dtype_kind::float16;
@@ -36,4 +37,4 @@ template <>
 inline constexpr dtype dtype_of<__nv_fp4_e2m1> = dtype_kind::float4_e2m1fn;
 #endif
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/cast.cuh>
-#include <zarrpoint/cuda/crc32c.cuh>
-#include <zarrpoint/cuda/kernel_table.hpp>
-#include <zarrpoint/cuda/move.cuh>
-#include <zarrpoint/cuda/scatter.cuh>
-#include <zarrpoint/cuda/swap_bytes.cuh>
-#include <zarrpoint/cuda/unshuffle.cuh>
+#include <zarrpoint/cuda/kernels/cast.cuh>
+#include <zarrpoint/cuda/kernels/crc32c.cuh>
+#include <zarrpoint/cuda/kernels/kernel_table.hpp>
+#include <zarrpoint/cuda/kernels/move.cuh>
+#include <zarrpoint/cuda/kernels/scatter.cuh>
+#include <zarrpoint/cuda/kernels/swap_bytes.cuh>
+#include <zarrpoint/cuda/kernels/unshuffle.cuh>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// The kernels, for `device_space`. One unit of the program, compiled by
 /// `nvcc -std=c++20 --expt-relaxed-constexpr`, includes this header and hands the address to the
@@ -23,4 +23,4 @@ const kernel_table& kernels() noexcept {
   return table;
 }
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

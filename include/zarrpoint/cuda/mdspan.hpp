@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/device_space.hpp>
-#include <zarrpoint/handler/mdspan.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/handler/types/mdspan.hpp>
 
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// An mdspan over addresses of a device. Made by `on_device`.
 template <mdspan_like M>
@@ -54,4 +54,4 @@ struct device_mdspan<M>::zarrpoint_handler {
   }
 };
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

@@ -4,10 +4,10 @@
 
 // The containers of RMM, known by their members: no header of RMM is included here.
 
-#include <zarrpoint/cuda/current_device.hpp>
-#include <zarrpoint/cuda/device_of.hpp>
-#include <zarrpoint/cuda/device_space.hpp>
-#include <zarrpoint/handler/concepts.hpp>
+#include <zarrpoint/cuda/runtime/current_device.hpp>
+#include <zarrpoint/cuda/runtime/device_of.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace cuda {
 
@@ -101,4 +101,4 @@ struct type_handler<V> {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

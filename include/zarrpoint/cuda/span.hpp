@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/device_space.hpp>
-#include <zarrpoint/handler/concepts.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// Elements on a device that others own: an array of rank 1; as a target it takes any shape of as
 /// many elements.
@@ -52,4 +52,4 @@ struct device_span<T>::zarrpoint_handler {
   }
 };
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

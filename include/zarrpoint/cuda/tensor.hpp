@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// A dense, row-major tensor of `T` on a device, made, written and given back in the order of its
 /// space's stream. Move-only; one made by default has the shape {0} and no device's memory.
@@ -93,4 +93,4 @@ struct tensor<T>::zarrpoint_handler {
   }
 };
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <zarrpoint/cuda/buffer.hpp>
-#include <zarrpoint/handler/concepts.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 
 #include <utility>
 
-namespace zarrpoint::inline v0::cuda {
+namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// A dense, row-major tensor on a device, of a dtype known only at run time. It is made, written
 /// and given back in the order of its space's stream. Move-only; one made by default holds none.
@@ -121,4 +121,4 @@ struct tensor_any::zarrpoint_handler {
   }
 };
 
-}  // namespace zarrpoint::inline v0::cuda
+}}}  // namespace zarrpoint::v0::cuda

@@ -4,16 +4,16 @@
 
 // The vectors of Thrust, known by their members: no header of Thrust is included here.
 
-#include <zarrpoint/cuda/current_device.hpp>
-#include <zarrpoint/cuda/device_of.hpp>
-#include <zarrpoint/cuda/device_space.hpp>
-#include <zarrpoint/handler/concepts.hpp>
+#include <zarrpoint/cuda/runtime/current_device.hpp>
+#include <zarrpoint/cuda/runtime/device_of.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <optional>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace cuda {
 
@@ -75,4 +75,4 @@ struct type_handler<V> {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

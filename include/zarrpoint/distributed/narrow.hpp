@@ -2,43 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/distributed/shard_metadata.hpp>
-
-#include <optional>
-
-namespace zarrpoint::inline v0 {
-
-/// Elements `[start, start + length)` along `axis` of a shard; the prepended axes do not count.
-struct axis_range {
-  std::size_t axis = 0;
-  index_t start = 0;
-  index_t length = 0;
-};
-
-/// A shard made narrower, and which part of the old local tensor it holds (of rank 1 where the
-/// shard has a flat range).
-struct narrowed {
-  shard_metadata shard;
-  box part;
-};
-
-namespace detail {
-
-/// What an extent or an offset becomes when each of its shards, `local` long, is cut to `length`.
-index_t scaled(index_t global, const axis_range& to, index_t local);
-
-}  // namespace detail
-
-/// The shard that is left when every shard of a regular grid is cut to the same part along one
-/// axis; nothing where a flat range lies outside of that part. The global tensor becomes smaller
-/// in proportion, its grid stays. Errors: those of `shard_metadata::check`; `out_of_range` for an
-/// axis that is not there and a part that leaves the shard; `invalid_argument` for an irregular
-/// grid, and for a flat range cut along another axis than the first, which leaves no range.
-result<std::optional<narrowed>> narrow(const shard_metadata& shard, const axis_range& to);
-
-}  // namespace zarrpoint::inline v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/narrow_impl.hpp>
-#endif
+// An old path, which goes with the next version: include <zarrpoint/distributed.hpp>.
+#include <zarrpoint/distributed/shard/narrow.hpp>

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <optional>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Bounds the bytes that are in flight at a time. Requests are granted in the order in which they
 /// came, so that a large one is not starved by small ones; one above the limit is granted alone.
@@ -69,8 +69,8 @@ class byte_limiter {
   std::size_t peak_ = 0;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/byte_limiter_impl.hpp>
+#include <zarrpoint/exec/impl/byte_limiter_impl.hpp>
 #endif

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Something that runs tasks: a small copyable handle with `execute(task)`, which may run the task
 /// at once, later, on any thread, or drop it. A member `concurrency()` says how many tasks run at a
@@ -80,8 +80,8 @@ class any_executor {
 };
 static_assert(executor<any_executor>);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/executor_impl.hpp>
+#include <zarrpoint/exec/impl/executor_impl.hpp>
 #endif

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Calls `f`, which returns a `result`, and turns an exception that leaves it into an error: the
 /// code and text of a `zarrpoint::exception`, `resource_limit` for `std::bad_alloc`,
@@ -35,4 +35,4 @@ auto guarded(F&& f) -> std::invoke_result_t<F> {
 #endif
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -12,7 +12,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// How a `parallel_for` runs.
 struct parallel_options {
@@ -64,8 +64,8 @@ result<void> parallel_for(const any_executor& executor, std::size_t n, F&& f,
   return detail::run_parallel(executor, n, {call, context}, options);
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/parallel_for_impl.hpp>
+#include <zarrpoint/exec/impl/parallel_for_impl.hpp>
 #endif

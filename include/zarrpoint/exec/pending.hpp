@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -128,8 +128,8 @@ auto run_async(const any_executor& executor, F f) {
   return pending<value>(std::move(state));
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/pending_impl.hpp>
+#include <zarrpoint/exec/impl/pending_impl.hpp>
 #endif

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// How far a save or a load has come. The text lives as long as the call.
 struct progress_event {
@@ -43,4 +43,4 @@ class progress_callback {
 
 class progress_meter;
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

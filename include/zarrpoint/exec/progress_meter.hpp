@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Counts the bytes of one phase from many threads and tells the callback. Without one it costs
 /// nothing. The text of `phase` must outlive it.
@@ -50,4 +50,4 @@ class progress_meter {
   bool begun_ = false;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

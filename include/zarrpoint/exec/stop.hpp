@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Asks whether work should end early. A default one never stops. Copies are cheap and may be
 /// asked from any thread.
@@ -41,4 +41,4 @@ class stop_source {
   std::shared_ptr<std::atomic<bool>> flag_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A piece of work for an executor: a move-only callable without arguments or result. Small
 /// callables are kept in place. An exception that leaves the callable terminates the program, so
@@ -76,8 +76,8 @@ class task {
   alignas(std::max_align_t) std::byte storage_[capacity];
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/task_impl.hpp>
+#include <zarrpoint/exec/impl/task_impl.hpp>
 #endif

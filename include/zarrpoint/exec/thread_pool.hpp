@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Owns threads that run tasks in the order in which they were handed over. The destructor runs
 /// what is queued and joins; it must not be called from one of the pool's own tasks. Executors may
@@ -45,8 +45,8 @@ class thread_pool {
 };
 static_assert(executor<thread_pool::executor_type>);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/exec/thread_pool_impl.hpp>
+#include <zarrpoint/exec/impl/thread_pool_impl.hpp>
 #endif

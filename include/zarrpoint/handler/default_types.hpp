@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/complex.hpp>
-#include <zarrpoint/core/float_types.hpp>
-#include <zarrpoint/handler/blob.hpp>
+#include <zarrpoint/core/types/complex.hpp>
+#include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/handler/registry.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 
 #include <complex>
 #include <cstdint>
 #include <string>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What a checkpoint's leaves become unless the caller names other types: scalars, strings and
 /// blobs as they are, every array as a `tensor`. An array of rank 0 that others wrote is a scalar;
@@ -25,4 +25,4 @@ using default_types =
              bind<std::complex<double>>, bind<std::string>, bind<json_text>, bind<byte_string>,
              bind<tensor>, restore_type<"scalar", tensor>>;
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

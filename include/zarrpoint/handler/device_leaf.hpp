@@ -4,13 +4,13 @@
 
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>
-#include <zarrpoint/memory/device_source.hpp>
-#include <zarrpoint/memory/kept_objects.hpp>
+#include <zarrpoint/memory/device/device_source.hpp>
+#include <zarrpoint/memory/device/kept_objects.hpp>
 
 #include <memory>
 #include <utility>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 template <class Space>
 result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space>& view,
@@ -20,4 +20,4 @@ result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space
                   : device_source<Space>::make(view, std::move(ring));
 }
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail

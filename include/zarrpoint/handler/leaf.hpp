@@ -3,16 +3,16 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/handler/diagnose.hpp>
-#include <zarrpoint/handler/staged.hpp>
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 
 #include <memory>
 #include <string>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 class kept_objects;
 
@@ -181,9 +181,9 @@ class leaf {
   std::shared_ptr<const void> kept_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/handler/device_leaf.hpp>
-#include <zarrpoint/handler/leaf_impl.hpp>
+#include <zarrpoint/handler/impl/leaf_impl.hpp>
 #endif

@@ -5,7 +5,7 @@
 // Which C++ type a stored kind becomes when the file decides at run time: loading a whole tree.
 // `save` and `load<T>` need no registry.
 
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// An entry of a registry: `T`, saved and restored by `Handler`. It restores the kinds that the
 /// handler names, of the dtype and the rank that the handler fixes.
@@ -72,7 +72,7 @@ template <class T, class H>
 struct entry_traits<bind<T, H>> {
   static_assert(saving_handler<H, T> || blob_handler<H, T>,
                 "zarrpoint: an entry of a registry whose handler does not fit its type; see "
-                "handler/concepts.hpp for what a handler holds");
+                "handler/base/concepts.hpp for what a handler holds");
   template <class U>
   static constexpr bool is_for = std::is_same_v<T, U>;
   template <class U>
@@ -301,4 +301,4 @@ struct registry_from<type_list<Entries...>> {
 };
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -4,12 +4,12 @@
 
 // Elements of any memory space to the host and back: written once, against the concepts.
 
-#include <zarrpoint/handler/staged.hpp>
+#include <zarrpoint/handler/base/staged.hpp>
 #include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/device_buffer.hpp>
-#include <zarrpoint/memory/device_space.hpp>
-#include <zarrpoint/memory/packed_rows.hpp>
-#include <zarrpoint/memory/stream_guard.hpp>
+#include <zarrpoint/memory/device/device_buffer.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
+#include <zarrpoint/memory/device/packed_rows.hpp>
+#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -161,4 +161,4 @@ result<void> place_from_host(const mutable_tensor_view<Space>& to, const host_vi
   return detail::place_on_device(to, from, resource);
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

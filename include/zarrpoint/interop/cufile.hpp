@@ -7,18 +7,18 @@
 // does not take the file or the device, everything is loaded as `checkpoint::load_into` does it.
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/layout.hpp>
-#include <zarrpoint/array/scratch_pool.hpp>
-#include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/handler/type_handler.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/device_buffer.hpp>
-#include <zarrpoint/memory/device_space.hpp>
-#include <zarrpoint/memory/stream_guard.hpp>
-#include <zarrpoint/store/posix.hpp>
+#include <zarrpoint/memory/device/device_buffer.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
+#include <zarrpoint/memory/device/stream_guard.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 
 #include <dlfcn.h>
 
@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -369,4 +369,4 @@ class cufile_loader {
   std::string why_not_ = "none was looked for";
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -4,8 +4,8 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/message_header.hpp>
-#include <zarrpoint/distributed/point_to_point.hpp>
+#include <zarrpoint/distributed/communicate/message_header.hpp>
+#include <zarrpoint/distributed/communicate/point_to_point.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
 // The bindings to C++, which MPI 3 has removed, are not wanted; they bring warnings of their own.
@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// How an `mpi_communicator` waits and sends.
 struct mpi_options {
@@ -393,4 +393,4 @@ class mpi_communicator {
 };
 static_assert(native_communicator<mpi_communicator>);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Owned bytes from a memory resource, which must outlive them. Empty by default; move-only.
 class buffer {
@@ -45,8 +45,8 @@ class buffer {
   memory_resource* resource_ = nullptr;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/buffer_impl.hpp>
+#include <zarrpoint/memory/impl/buffer_impl.hpp>
 #endif

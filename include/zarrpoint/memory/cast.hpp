@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/convert.hpp>
-#include <zarrpoint/core/float_bits.hpp>
+#include <zarrpoint/core/types/convert.hpp>
+#include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -225,13 +225,13 @@ cast_function choose_cast(const dtype& to, const dtype& from);
 }  // namespace detail
 
 /// Converts every element of `from` into the same place of `to`, as `convert` of
-/// `core/convert.hpp` does; any strides. Equal dtypes are copied. The elements of `to` are distinct
-/// and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` unless both
+/// `core/types/convert.hpp` does; any strides. Equal dtypes are copied. The elements of `to` are
+/// distinct and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` unless both
 /// are numbers or of one dtype.
 result<void> cast_elements(const mutable_host_view& to, const host_view& from);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/cast_impl.hpp>
+#include <zarrpoint/memory/impl/cast_impl.hpp>
 #endif

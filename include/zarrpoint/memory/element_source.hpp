@@ -5,7 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A part of a tensor on its way to the host, in memory that others wait for. Destroying it waits
 /// until nothing is under way any more, and gives the memory back.
@@ -91,4 +91,4 @@ class element_source {
   virtual result<void> settle() { return {}; }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// One loop over two strided arrays: `count` elements, and bytes from one to the next in each.
 struct loop_axis {
@@ -71,8 +71,8 @@ struct loop_nest {
   void merge() noexcept;
 };
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/loop_nest_impl.hpp>
+#include <zarrpoint/memory/impl/loop_nest_impl.hpp>
 #endif

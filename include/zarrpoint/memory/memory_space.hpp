@@ -6,7 +6,7 @@
 
 #include <concepts>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A place where bytes live. A model is a small copyable handle: stateless for the host, a device
 /// and one of its streams for a GPU (see `device_space`).
@@ -33,4 +33,4 @@ struct host_space {
 };
 static_assert(memory_space<host_space>);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Where the library gets the memory of tensors and of scratch space from. Thread-safe.
 ///
@@ -65,8 +65,8 @@ class limited_resource final : public memory_resource {
   std::atomic<std::size_t> peak_{0};
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/resource_impl.hpp>
+#include <zarrpoint/memory/impl/resource_impl.hpp>
 #endif

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -37,8 +37,8 @@ void fill_elements(const mutable_host_view& to, bytes_view element);
 /// when there are no elements.
 bool all_equal(const host_view& of, bytes_view element);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/strided_copy_impl.hpp>
+#include <zarrpoint/memory/impl/strided_copy_impl.hpp>
 #endif

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The library's own tensor in host memory: dense, row-major, of any dtype, 64-byte aligned, from a
 /// memory resource that must outlive it. Move-only; an empty one has an invalid dtype.
@@ -73,8 +73,8 @@ class tensor {
   buffer memory_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/memory/tensor_impl.hpp>
+#include <zarrpoint/memory/impl/tensor_impl.hpp>
 #endif

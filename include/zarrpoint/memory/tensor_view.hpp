@@ -4,13 +4,13 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/dims.hpp>
-#include <zarrpoint/core/dtype.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/memory_space.hpp>
 
 #include <type_traits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A borrowed strided tensor in a memory space. `strides` are in bytes and may be negative or 0;
 /// `data` is element (0, ..., 0). For dtype string the elements are `std::string` objects.
@@ -42,13 +42,16 @@ struct basic_tensor_view {
 #endif
 };
 
+/// Elements of somebody else, to read.
 template <memory_space Space>
 using tensor_view = basic_tensor_view<Space, false>;
+/// Elements of somebody else, to write.
 template <memory_space Space>
 using mutable_tensor_view = basic_tensor_view<Space, true>;
 
-/// A tensor in host memory that is read, or written.
+/// A tensor in host memory that is read.
 using host_view = tensor_view<host_space>;
+/// A tensor in host memory that is written.
 using mutable_host_view = mutable_tensor_view<host_space>;
 
 /// Bytes from one element to the next in memory: `sizeof(std::string)` for strings.
@@ -105,4 +108,4 @@ basic_tensor_view<Space, Writable> subview(basic_tensor_view<Space, Writable> vi
   return view;
 }
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A matrix of elements in memory; strides in bytes.
 template <class Pointer>
@@ -150,4 +150,4 @@ void transpose_matrix(const matrix<std::byte*>& to, const matrix<const std::byte
   }
 }
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail

@@ -18,9 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Blocks of objects, those used last kept longest, within a number of bytes. An epoch ends when a
 /// change begins, and again when it is done: who opened an object in an earlier one, or between the
@@ -95,10 +93,8 @@ class block_cache {
   cache_counts counts_;
 };
 
-}  // namespace detail
-
-}  // namespace zarrpoint::inline v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/block_cache_impl.hpp>
+#include <zarrpoint/store/impl/block_cache_impl.hpp>
 #endif

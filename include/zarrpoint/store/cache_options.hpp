@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What a `cache_store` may hold.
 struct cache_options {
@@ -20,4 +20,4 @@ struct cache_counts {
   std::size_t bytes = 0;  ///< held now
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

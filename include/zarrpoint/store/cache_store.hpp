@@ -3,9 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/any_store.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/cache_options.hpp>
-#include <zarrpoint/store/key.hpp>
 
 #include <concepts>
 #include <cstring>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 class block_cache;
@@ -75,8 +75,8 @@ class cache_store {
   shared_cache cache_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/cache_store_impl.hpp>
+#include <zarrpoint/store/impl/cache_store_impl.hpp>
 #endif

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Objects in the memory of this process: for tests, and for checkpoints that never reach a disk.
 /// Copies of the handle are the same store.
@@ -69,8 +69,8 @@ class memory_store {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/memory_store_impl.hpp>
+#include <zarrpoint/store/impl/memory_store_impl.hpp>
 #endif

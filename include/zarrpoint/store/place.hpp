@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/file_blob.hpp>
-#include <zarrpoint/store/posix.hpp>
+#include <zarrpoint/store/file/file_blob.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 #include <zarrpoint/store/stored_place.hpp>
-#include <zarrpoint/store/zip_store.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@
 
 // Places in the file system: directories, and zip files that stand for one.
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -40,8 +40,8 @@ result<stored_place> directory_place(const std::string& path, const place_use& u
 result<stored_place> zip_place(const std::string& path, const place_use& use,
                                const zip_store_options& how = {});
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/place_impl.hpp>
+#include <zarrpoint/store/impl/place_impl.hpp>
 #endif

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What lies beneath one key of another store, as a store.
 class prefix_store {
@@ -43,8 +43,8 @@ class prefix_store {
   store_key prefix_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/prefix_store_impl.hpp>
+#include <zarrpoint/store/impl/prefix_store_impl.hpp>
 #endif

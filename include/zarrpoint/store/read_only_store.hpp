@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/concepts.hpp>
-#include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/base/url.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/place.hpp>
-#include <zarrpoint/store/url.hpp>
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// Another store, of which only what reads is left: what writes is not even compiled, which is what
 /// a small program wants that loads and does nothing else.
@@ -40,8 +40,8 @@ struct read_only_file_scheme {
   static result<stored_place> open(const url& at, const place_use& use);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/read_only_store_impl.hpp>
+#include <zarrpoint/store/impl/read_only_store_impl.hpp>
 #endif

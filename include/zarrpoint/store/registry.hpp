@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A set of schemes, as a type: `store_registry<file_scheme, zip_scheme>`.
 template <store_scheme... Ss>
@@ -59,4 +59,4 @@ struct store_registry {
 /// The schemes of a `context` that says nothing else.
 using default_stores = store_registry<file_scheme, zip_scheme>;
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

@@ -4,13 +4,13 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/stored_place.hpp>
-#include <zarrpoint/store/url.hpp>
 
 #include <concepts>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What opens the URLs of one scheme: a type with `name`, the scheme in lower case, and `open`.
 template <class S>
@@ -25,15 +25,15 @@ struct file_scheme {
   static result<stored_place> open(const url& at, const place_use& use);
 };
 
-/// `zip://`: a zip file of stored members. That of <zarrpoint/store/zip_inflate.hpp> reads deflated
+/// `zip://`: a zip file of stored members. That of <zarrpoint/zip_inflate.hpp> reads deflated
 /// ones, too.
 struct zip_scheme {
   static constexpr std::string_view name = "zip";
   static result<stored_place> open(const url& at, const place_use& use);
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/schemes_impl.hpp>
+#include <zarrpoint/store/impl/schemes_impl.hpp>
 #endif

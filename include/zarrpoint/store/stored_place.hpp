@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/any_store.hpp>
-#include <zarrpoint/store/key.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A store and a key in it.
 struct stored_place {
@@ -19,4 +19,4 @@ struct place_use {
   bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

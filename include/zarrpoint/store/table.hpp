@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 struct url;
 struct stored_place;
@@ -42,8 +42,8 @@ class store_table {
   std::span<const store_entry> entries_;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/table_impl.hpp>
+#include <zarrpoint/store/impl/table_impl.hpp>
 #endif

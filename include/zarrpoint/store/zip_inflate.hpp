@@ -4,7 +4,7 @@
 
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
-#include <zarrpoint/store/zip_member_blob.hpp>
+#include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <zlib.h>
 
@@ -17,7 +17,7 @@
 
 // Deflated members of zip files, by zlib: link it.
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -73,4 +73,4 @@ struct zip_inflate_scheme {
   }
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

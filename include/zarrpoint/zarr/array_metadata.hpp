@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
-#include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/tensor_spec.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/zarr/chunk_edges.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The name of each dimension; one may have none.
 using dimension_names_list = std::vector<std::optional<std::string>>;
@@ -62,8 +62,8 @@ void mend_empty_chunks(array_metadata& array);
 
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/array_metadata_impl.hpp>
+#include <zarrpoint/zarr/impl/array_metadata_impl.hpp>
 #endif

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// `count` chunks of one extent, one after another.
 struct chunk_run {
@@ -76,8 +76,8 @@ node axis_edges_to_node(const axis_edges& edges);
 
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/chunk_edges_impl.hpp>
+#include <zarrpoint/zarr/impl/chunk_edges_impl.hpp>
 #endif

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// How the coordinates of a chunk become its key below the array (Zarr v3 core, "Chunk key
 /// encoding"): `c/0/1` or `c.0.1` by default, `0.1` or `0/1` in the way of Zarr v2.
@@ -33,8 +33,8 @@ struct chunk_key_encoding {
   friend bool operator==(const chunk_key_encoding&, const chunk_key_encoding&) = default;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/chunk_key_impl.hpp>
+#include <zarrpoint/zarr/impl/chunk_key_impl.hpp>
 #endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/spec.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// A codec of a `codecs` list: `{"name": ..., "configuration": {...}}`, or the bare name that
 /// zarrs reads too. `must_understand` may stand beside; other members are refused (Zarr v3 core,
@@ -31,8 +31,8 @@ result<codec_spec> parse_named(const node& value);
 
 }  // namespace detail
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/codec_specs_impl.hpp>
+#include <zarrpoint/zarr/impl/codec_specs_impl.hpp>
 #endif

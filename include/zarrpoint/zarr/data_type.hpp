@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/record.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/record.hpp>
 
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The name of a unit of time as NumPy writes it: `"us"`; `"generic"` for none.
 constexpr std::string_view to_string(time_unit unit) noexcept {
@@ -23,6 +23,7 @@ constexpr std::string_view to_string(time_unit unit) noexcept {
   return names[static_cast<std::size_t>(unit)];
 }
 
+/// The unit of a name as in metadata, `"ns"`; none for another text.
 constexpr std::optional<time_unit> parse_time_unit(std::string_view name) noexcept {
   for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(time_unit::as); ++i) {
     if (to_string(static_cast<time_unit>(i)) == name) return static_cast<time_unit>(i);
@@ -50,8 +51,8 @@ result<dtype> parse_data_type_v3(const node& value);
 /// for a record whose field is an array, which v3 has no form for.
 result<node> data_type_to_node(const dtype& type);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/data_type_impl.hpp>
+#include <zarrpoint/zarr/impl/data_type_impl.hpp>
 #endif

@@ -15,7 +15,7 @@
 #include <string_view>
 
 // What the readers and writers of the metadata documents share.
-namespace zarrpoint::inline v0::detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 error corrupt(std::string message);
 error unsupported(std::string message);
@@ -53,8 +53,8 @@ result<void> check_writable(const node& value, std::size_t levels = 48);
 
 result<void> check_writable_attributes(const node& attributes);
 
-}  // namespace zarrpoint::inline v0::detail
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/document_impl.hpp>
+#include <zarrpoint/zarr/impl/document_impl.hpp>
 #endif

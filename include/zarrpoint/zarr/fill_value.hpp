@@ -4,17 +4,17 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dtype.hpp>
 #include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/record.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/record.hpp>
 
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What an array holds where nothing was written: one element, bit for bit.
 class fill_value {
@@ -58,8 +58,8 @@ result<fill_value> parse_fill_value(const node& value, const dtype& type, int za
 /// it is not of `type`, `unsupported` for what Zarr v2 cannot say (a NaN with a payload).
 result<node> fill_value_to_node(const fill_value& fill, const dtype& type, int zarr_format);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/fill_value_impl.hpp>
+#include <zarrpoint/zarr/impl/fill_value_impl.hpp>
 #endif

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// What a metadata document describes.
 enum class node_kind : std::uint8_t { group, array };
@@ -29,4 +29,4 @@ struct group_metadata {
   friend bool operator==(const group_metadata&, const group_metadata&) = default;
 };
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0

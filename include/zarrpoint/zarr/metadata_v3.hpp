@@ -8,7 +8,7 @@
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/group_metadata.hpp>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 /// The `node_type` of a v3 document, whatever else stands in it. Errors: `corrupt`, and
 /// `unsupported` for another format than 3.
@@ -34,8 +34,8 @@ result<group_metadata> parse_group_v3(node document);
 /// Errors: `invalid_argument`.
 result<node> to_v3(const group_metadata& group);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/metadata_v3_impl.hpp>
+#include <zarrpoint/zarr/impl/metadata_v3_impl.hpp>
 #endif

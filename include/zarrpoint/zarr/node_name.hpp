@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace zarrpoint::inline v0 {
+namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
@@ -27,8 +27,8 @@ result<void> check_node_name(std::string_view name);
 /// The same for each name of a path such as `layers/0/w`.
 result<void> check_node_path(std::string_view path);
 
-}  // namespace zarrpoint::inline v0
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/node_name_impl.hpp>
+#include <zarrpoint/zarr/impl/node_name_impl.hpp>
 #endif

@@ -4,7 +4,7 @@
 // Units of both forms in one program: what one saves, another loads.
 
 #include <zarrpoint/distributed.hpp>
-#include <zarrpoint/interop/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <cstdio>

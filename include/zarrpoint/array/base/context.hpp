@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/table.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/progress.hpp>
+#include <zarrpoint/exec/stop.hpp>
+#include <zarrpoint/memory/resource.hpp>
+#include <zarrpoint/store/table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace zarrpoint { inline namespace v0 {
+
+class scratch_pool;
+
+namespace detail {
+codec_table default_codec_table();
+store_table default_store_table();
+}  // namespace detail
+
+/// What a file may cost at most. The file decides nothing beyond these.
+struct limits {
+  /// Scratch bytes (stored and decoded chunks) in use at a time; 0 for no bound.
+  std::size_t bytes_in_flight = std::size_t{256} << 20;
+  /// A hard budget for all memory that the library allocates in one operation: scratch, codec
+  /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`. Metadata have
+  /// their own limit, and take up to some ten times as much in memory.
+  std::size_t memory = SIZE_MAX;
+  /// The largest metadata document. A commit document takes about 800 bytes a leaf, and twice that
+  /// with what it consolidates.
+  std::size_t metadata_bytes = std::size_t{128} << 20;
+  /// Inner chunks of a shard: an index of 2^24 is 256 MiB.
+  std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
+};
+
+/// How work is done: the one argument that says *how*, not *what*. Cheap to copy. By default
+/// everything runs on the calling thread, with the default codecs.
+struct context {
+  any_executor executor{};
+  codec_table codecs = detail::default_codec_table();
+  store_table stores = detail::default_store_table();  ///< what URLs and paths open
+  limits limit{};
+  stop_token stop{};
+  progress_callback progress{};
+  memory_resource* resource = nullptr;  ///< null: `default_resource()`
+  /// Scratch memory and codec states shared by all operations that use this context; null: each
+  /// operation has its own. See `with_scratch`.
+  std::shared_ptr<scratch_pool> scratch{};
+};
+
+/// The memory resource of a context.
+inline memory_resource& resource_of(const context& how) noexcept {
+  return how.resource != nullptr ? *how.resource : default_resource();
+}
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/base/impl/context_impl.hpp>
+#endif

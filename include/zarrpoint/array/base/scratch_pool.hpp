@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/byte_limiter.hpp>
+#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/resource.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// The scratch memory of one or many operations: workspaces that are lent to workers and used
+/// again, all within the budgets of a context. Thread-safe. It outlives what it lends.
+///
+/// Workspaces keep their memory from loan to loan, which makes the next chunk fast, but together no
+/// more than may be in flight, and no more than a quarter of the budget; half of it may be in
+/// flight. What idle ones keep is given up when the budget would otherwise be exceeded. So a small
+/// budget makes workers wait for each other, not fail.
+class scratch_pool {
+ public:
+  /// The text of strings that one operation makes for its caller. It counts against the budget
+  /// until the operation ends.
+  class text_account {
+   public:
+    explicit text_account(scratch_pool& owner) : owner_(&owner) {}
+    text_account(const text_account&) = delete;
+    text_account& operator=(const text_account&) = delete;
+    ~text_account() { owner_->budget_.refund(bytes_.load(std::memory_order_relaxed)); }
+
+   private:
+    friend class scratch_pool;
+    scratch_pool* owner_;
+    std::atomic<std::size_t> bytes_{0};
+  };
+
+  /// A workspace on loan, and the bytes in flight that its memory was reserved for.
+  class lease {
+   public:
+    lease() = default;
+    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept);
+    lease(lease&&) noexcept = default;
+    lease& operator=(lease&& other) noexcept;
+    ~lease() { give_back(); }
+
+    /// Keeps a reservation until the workspace is given back: its memory is in use for as long.
+    void hold(byte_limiter::reservation reserved) noexcept { reserved_ = std::move(reserved); }
+
+    codec_workspace& operator*() const noexcept { return *lent_; }
+    codec_workspace* operator->() const noexcept { return lent_.get(); }
+
+   private:
+    void give_back() noexcept;
+    scratch_pool* owner_ = nullptr;
+    std::unique_ptr<codec_workspace> lent_;
+    text_account* kept_ = nullptr;
+    std::size_t warm_ = 0;  ///< what it held when it was lent
+    byte_limiter::reservation reserved_;
+  };
+
+  explicit scratch_pool(const limits& limit, memory_resource& upstream = default_resource());
+
+  /// The workspace that was given back last, whose memory is warm; else a new one. The text of
+  /// strings that is decoded with it counts for as long as the loan, or for as long as `kept`.
+  lease borrow(text_account* kept = nullptr);
+
+  /// What the workspaces take their memory from, within the budget.
+  memory_resource& resource() noexcept { return resource_; }
+  /// Counts that memory and the text of strings, and keeps to `limits::memory`.
+  const limited_resource& budget() const noexcept { return budget_; }
+  /// Bounds the bytes in flight.
+  byte_limiter& limiter() noexcept { return limiter_; }
+  /// What operations leave for later ones, in memory of `resource()`: rings of pinned memory.
+  kept_objects& kept() noexcept { return kept_; }
+
+ private:
+  /// The budget, with what idle workspaces keep as a reserve.
+  class reclaiming_resource final : public memory_resource {
+   public:
+    explicit reclaiming_resource(scratch_pool& owner) noexcept : owner_(&owner) {}
+    [[nodiscard]] ZARRPOINT_NO_KEY void* allocate(std::size_t bytes,
+                                                  std::size_t alignment) noexcept override;
+    ZARRPOINT_NO_KEY void deallocate(void* memory, std::size_t bytes,
+                                     std::size_t alignment) noexcept override;
+
+   private:
+    scratch_pool* owner_;
+  };
+
+  /// False when there was none.
+  bool drop_idle() noexcept;
+
+  void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept,
+                 std::size_t warm) noexcept;
+
+  limited_resource budget_;
+  reclaiming_resource resource_{*this};
+  byte_limiter limiter_;
+  std::size_t warm_limit_;
+  std::uint64_t variable_limit_;
+  std::mutex mutex_;
+  std::size_t workspaces_ = 0;  // idle or lent
+  std::size_t warm_bytes_ = 0;  // of idle ones, and what lent ones held when they were lent
+  std::vector<std::unique_ptr<codec_workspace>> idle_;
+  kept_objects kept_;  // the last member: gone before the budget
+};
+
+/// `how`, with scratch memory that all operations it is passed to share: for whoever reads or
+/// writes many arrays. `limits::memory` and `limits::bytes_in_flight` then bound them together.
+context with_scratch(context how);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/base/impl/scratch_pool_impl.hpp>
+#endif

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/group_metadata.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// A group or an array as its documents have it, not looked into: one that this build cannot read
+/// does not keep the others from being found.
+struct stored_node {
+  std::string path;  ///< relative to where it was looked for; empty for the place itself
+  node_kind kind = node_kind::group;
+  int zarr_format = 3;
+  node document{};    ///< `zarr.json`, `.zarray` or `.zgroup`
+  node attributes{};  ///< the `.zattrs` of a v2 node; null when there is none
+
+  friend bool operator==(const stored_node&, const stored_node&) = default;
+};
+
+/// The metadata documents of a node, of both formats.
+inline constexpr std::array<std::string_view, 5> node_documents{"zarr.json", ".zarray", ".zgroup",
+                                                                ".zattrs", ".zmetadata"};
+
+namespace detail {
+
+/// A JSON document; nothing when there is none, or an empty one: the lock file of a process
+/// synchronizer is an empty `.zarray`.
+result<std::optional<node>> read_node_document(const any_store& store, const store_key& of,
+                                               std::string_view name, const limits& limit);
+
+/// The same, for which an empty document is no JSON.
+result<std::optional<node>> read_document(const any_store& store, const store_key& of,
+                                          std::string_view name, const limits& limit);
+
+/// The node at `key`, of v3 if there are documents of both formats; nothing when there is none.
+result<std::optional<stored_node>> read_stored_node(const any_store& store, const store_key& key,
+                                                    const limits& limit);
+
+/// Writes one document of a node; a reader sees the old one or the new one.
+result<void> put_node_document(const any_store& store, const store_key& of, std::string_view name,
+                               const node& document);
+
+/// Writes `.zattrs`, or takes it away when there are no attributes.
+result<void> put_v2_attributes(const any_store& store, const store_key& of, const node& attributes);
+
+/// Writes the documents of a new group, that which makes it one last.
+result<void> put_group(const any_store& store, const store_key& key, const group_metadata& group);
+
+}  // namespace detail
+
+/// The group that a node's documents describe. Errors: `corrupt`, also when it is an array;
+/// `unsupported` for what must be understood and is not.
+result<group_metadata> parse_group(const stored_node& of);
+
+/// The array that a node's documents describe. Errors: as `parse_array_v3`.
+result<array_metadata> parse_array(const stored_node& of);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/hierarchy/impl/stored_node_impl.hpp>
+#endif

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What arrays of the same metadata may share.
+struct array_description {
+  array_metadata metadata;
+  array_layout layout;
+  context how;
+};
+
+/// What the handles of one array share.
+struct array_state {
+  array_state(any_store in, store_key at, std::shared_ptr<const array_description> what);
+  array_state(any_store in, store_key at, array_metadata of, array_layout by, context with);
+
+  any_store store;
+  store_key key;
+  std::shared_ptr<const array_description> described;
+  const array_metadata& metadata = described->metadata;
+  const array_layout& layout = described->layout;
+  const context& how = described->how;
+  /// The key of the only chunk, when this is one chunk of another array; else empty.
+  std::string only_key{};
+
+  /// The key of a chunk, relative to the array.
+  std::string chunk_key(const dims& index) const;
+  /// The fill value as `fill_elements` takes it.
+  bytes_view fill() const noexcept { return metadata.fill_element(); }
+  bool sharded() const noexcept { return layout.shard() != nullptr; }
+
+  /// `"inner chunk [3, 0]"`, as errors name it.
+  std::string inner_name(const dims& inner) const;
+  /// Where an inner chunk ends within the array: what lies beyond is padding.
+  dims valid_shape(const dims& first_element) const;
+};
+
+/// The scratch memory of an operation: the context's, or one of its own.
+std::shared_ptr<scratch_pool> scratch_of(const context& how);
+
+/// A context for what one worker does, among others that `how` runs; all share one scratch memory.
+context of_one_worker(const context& how);
+
+/// Operations on fewer bytes are done by the calling thread alone: waking another costs as much.
+inline constexpr std::size_t parallel_threshold = std::size_t{256} << 10;
+
+/// The digest of the stored bytes of an inner chunk: see `object_digest`.
+std::uint32_t payload_digest(const codec_chain& chain, bytes_view stored);
+
+/// Whether a chunk or inner chunk may be stored in `size` bytes, before memory is taken for them.
+/// Errors: `corrupt`.
+result<void> check_stored_size(const codec_chain& chain, std::uint64_t size);
+
+/// Adds the name of the array to an error.
+template <class T>
+result<T> at_array(result<T> status, const array_state& of) {
+  if (status) return status;
+  return std::move(status).at("array " + of.store.describe(of.key));
+}
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/read/impl/array_state_impl.hpp>
+#endif

@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/base/scratch_tensor.hpp>
+#include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/grid/raw_rows.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/coalescing_blob.hpp>
+#include <zarrpoint/array/read/object_table.hpp>
+#include <zarrpoint/array/read/read_operation.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
+#include <zarrpoint/array/read/window_store.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE read_operation::read_operation(const array_state& of, const context& how,
+                                                const mutable_host_view& into,
+                                                const read_options& options)
+    : of_(of),
+      how_(how),
+      into_(into),
+      options_(options),
+      pool_(scratch_of(how)),
+      chunk_spec_(of.layout.chain().chunk_spec()) {}
+
+ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progress_meter& meter) {
+  meter_ = &meter;
+  grid_ = of_.layout.grid();
+  if (can_read_slabs(part)) grid_.inner_shape = slab_shape(chunk_spec_);
+  ZARRPOINT_TRY(plan, box_plan::make(grid_, part));
+  plan_ = plan;
+  if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(resolve_within());
+  ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
+  return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read(i); },
+                      {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read(std::size_t i) {
+  const plan_item item = plan_.at(i);
+  const std::string key = of_.chunk_key(item.object);
+  result<void> done = read_of_object(item, key);
+  if (!done) return std::move(done).at("chunk " + key);
+  meter_->add(of_.key.str(), item_bytes(item));
+  return {};
+}
+
+ZARRPOINT_INLINE std::size_t read_operation::item_bytes(const plan_item& item) const {
+  std::size_t bytes = memory_size(chunk_spec_.type);
+  for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
+  return bytes;
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_of_object(const plan_item& item,
+                                                             const std::string& key) {
+  scratch_pool::lease scratch = pool_->borrow(&text_);
+  const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
+    ZARRPOINT_TRY(made, open(key, *scratch));
+    if (made.object != nullptr) coalesce(item, *made.object);
+    return std::make_shared<const opened>(std::move(made));
+  };
+  if (item.object_items == 1) {
+    ZARRPOINT_TRY(alone, open(key, *scratch));
+    return read_inner(item, alone, scratch);
+  }
+  ZARRPOINT_TRY(shared, objects_.get(item, open_it));
+  ZARRPOINT_CHECK(read_inner(item, *shared, scratch));
+  objects_.finish(item);
+  return {};
+}
+
+ZARRPOINT_INLINE result<read_operation::opened> read_operation::open(const std::string& key,
+                                                                     codec_workspace& scratch) {
+  opened out;
+  ZARRPOINT_TRY(object,
+                stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
+  out.object = std::move(object);
+  if (options_.expected != nullptr) out.expected = options_.expected->find(key);
+  return out;
+}
+
+ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_object& shard) const {
+  constexpr std::uint64_t small = 64 * 1024;
+  if (shard.index == nullptr) return;
+  std::vector<byte_range> ranges;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < item.object_items; ++i) {
+    const shard_entry entry = shard.entry(of_.layout.slot(plan_.at(item.object_first + i).inner));
+    if (entry.absent()) continue;
+    bytes += entry.size;
+    ranges.push_back({entry.offset, entry.size});
+  }
+  if (ranges.size() < 2 || bytes / ranges.size() > small) return;
+  // Out of order, what was read for one may wait for long for the others that it was read for.
+  const bool in_order =
+      std::is_sorted(ranges.begin(), ranges.end(),
+                     [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
+  if (!in_order) return;
+  shard.bytes = std::make_shared<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
+                                                  pool_->resource());
+}
+
+ZARRPOINT_INLINE result<void> read_operation::resolve_within() {
+  array_metadata metadata;
+  metadata.type = of_.metadata.type;
+  metadata.fill = of_.metadata.fill;
+  metadata.shape = metadata.chunk_shape = chunk_spec_.shape;
+  metadata.codecs = of_.layout.shard()->codecs;
+  ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
+  if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
+  within_ = std::make_unique<within>(within{std::move(metadata), std::move(layout)});
+  alone_.emplace(of_one_worker(how_));
+  alone_->scratch = pool_;
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_within(const source& from) {
+  const array_state inner{window_store(from.bytes, from.entry), of_.key, within_->metadata,
+                          within_->layout, *alone_};
+  read_options options = options_;
+  options.expected = nullptr;
+  options.indexes = nullptr;               // they are of the shard that this is within
+  options.missing = missing_chunks::fill;  // as when the whole of it is decoded
+  progress_meter silent({}, "read", 0);
+  read_operation operation(inner, *alone_, from.to, options);
+  return operation.run(from.item.within, silent);
+}
+
+ZARRPOINT_INLINE bool read_operation::can_read_slabs(const selection& part) const {
+  const bool compared = options_.expected != nullptr && options_.checksums;
+  return !of_.sharded() && of_.layout.chain().is_raw() && !compared &&
+         std::all_of(part.step.begin(), part.step.end(), [](index_t n) { return n == 1; });
+}
+
+ZARRPOINT_INLINE dims read_operation::slab_shape(const tensor_spec& chunk) {
+  constexpr index_t target = index_t{2} << 20;
+  dims out = chunk.shape;
+  index_t row = static_cast<index_t>(byte_count(chunk).value_or(0));
+  for (std::size_t d = 0; d < out.rank() && row > target; ++d) {
+    row /= chunk.shape[d];
+    out[d] = std::clamp<index_t>(target / row, 1, chunk.shape[d]);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_inner(const plan_item& item, const opened& from,
+                                                         scratch_pool::lease& scratch) {
+  result<void> done = read_entry(item, from, scratch);
+  if (!done && of_.sharded()) return std::move(done).at(of_.inner_name(item.inner));
+  return done;
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_entry(const plan_item& item, const opened& from,
+                                                         scratch_pool::lease& scratch) {
+  const mutable_host_view to = subview(into_, item.destination());
+  const std::size_t slot = reads_slabs() ? 0 : of_.layout.slot(item.inner);
+  const shard_entry entry = from.object != nullptr ? from.object->entry(slot) : shard_entry{};
+  const std::uint32_t* digest = nullptr;
+  if (from.expected != nullptr) {
+    if (!from.expected->absent()) {
+      const std::optional<std::uint32_t>& known = from.expected->crc32c[slot];
+      if (known) digest = &*known;
+    }
+    if ((digest != nullptr) == entry.absent())
+      return error{errc::corrupt, entry.absent()
+                                      ? "it is missing"
+                                      : "it is stored, but was not when the digests were taken"};
+  }
+  if (!options_.checksums) digest = nullptr;
+  if (!entry.absent()) return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
+  if (from.expected == nullptr && options_.missing == missing_chunks::error)
+    return error{errc::not_found, "it is not stored"};
+  return fill(to, *scratch);
+}
+
+ZARRPOINT_INLINE result<void> read_operation::fill(const mutable_host_view& to,
+                                                   codec_workspace& scratch) const {
+  if (to.type == chunk_spec_.type) return fill_within_budget(to, of_.fill(), scratch);
+  return cast_elements(to,
+                       {of_.fill().data(), chunk_spec_.type, to.shape, dims(to.rank(), 0), {}, {}});
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_stored(const source& from,
+                                                          const std::uint32_t* digest,
+                                                          scratch_pool::lease& scratch) {
+  const codec_chain& chain = of_.layout.chain();
+  ZARRPOINT_CHECK(check_stored_size(chain, from.entry.size));
+  if (within_ != nullptr && !digest && from.item.within.shape != chunk_spec_.shape)
+    return read_within(from);
+  if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
+  if (chain.is_raw() && !digest) return read_raw(from, scratch);
+  if (const auto target = chain.direct_target(from.to)) {
+    ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, *target));
+    return check_digest(*target, digest);
+  }
+  return decode_stored(from, digest, scratch);
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_raw(source from, scratch_pool::lease& scratch) {
+  dims shape = chunk_spec_.shape;
+  if (reads_slabs()) {
+    const dims strides = row_major_strides(shape, chunk_spec_.type.size());
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      const index_t start = from.item.first_element[d] % shape[d];
+      from.entry.offset += static_cast<std::uint64_t>(start * strides[d]);
+      shape[d] = std::min(grid_.inner_shape[d], shape[d] - start);
+    }
+  }
+  if (const auto rows = raw_rows::of(from.item.within, shape, from.to);
+      rows && (rows->run_bytes >= worthwhile_run || rows->count() == 1))
+    return read_rows(from, *rows);
+  const tensor_spec spec{chunk_spec_.type, shape};
+  ZARRPOINT_TRY(size, byte_count(spec));
+  ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
+  scratch.hold(std::move(in_flight));
+  ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
+  ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+  const host_view elements = as_const(dense_view(stored.data(), spec));
+  copy_elements(from.to, subview(elements, from.item.within));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> read_operation::decode_stored(const source& from,
+                                                            const std::uint32_t* digest,
+                                                            scratch_pool::lease& scratch) {
+  const codec_chain& chain = of_.layout.chain();
+  const bool whole = from.to.spec() == chunk_spec_;
+  std::size_t cost = from.entry.size;
+  if (!whole || !chain.decodes_into(from.to)) {
+    ZARRPOINT_TRY(bytes, byte_count(chunk_spec_.shape, memory_size(chunk_spec_.type)));
+    ZARRPOINT_TRY(sum, checked_add(cost, bytes));
+    cost = sum;
+  }
+  ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(cost, how_.stop));
+  scratch.hold(std::move(in_flight));
+  ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, from.entry.size));
+  ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+  ZARRPOINT_CHECK(check_digest(stored, digest));
+  if (whole) return chain.decode(stored, from.to, *scratch);
+  ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, *scratch, decoded_slot));
+  ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), *scratch));
+  const host_view part = as_const(subview(decoded.view(), from.item.within));
+  if (part.type != from.to.type) return cast_elements(from.to, part);
+  copy_elements(from.to, part);
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_rows(const source& from, const raw_rows& rows) {
+  std::array<read_request, 64> batch;
+  std::size_t used = 0;
+  result<void> status;
+  const auto flush = [&] {
+    status = from.bytes.read(std::span<const read_request>(batch.data(), used));
+    used = 0;
+    return status.has_value();
+  };
+  const bool complete = rows.for_each([&](std::uint64_t stored, index_t memory) {
+    batch[used++] = {from.entry.offset + stored,
+                     mutable_bytes(from.to.data + memory, rows.run_bytes)};
+    return used < batch.size() || flush();
+  });
+  if (complete && used != 0) flush();
+  return status;
+}
+
+ZARRPOINT_INLINE result<void> read_operation::check_digest(bytes_view stored,
+                                                           const std::uint32_t* digest) const {
+  if (digest == nullptr || payload_digest(of_.layout.chain(), stored) == *digest) return {};
+  return error{errc::corrupt, "its " + std::to_string(stored.size()) +
+                                  " stored bytes are not those of the digest"};
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/base/scratch_tensor.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/codec/base/any_codec.hpp>
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE result<void> check_expected(const array_state& of, const chunk_digests& digests,
+                                             const std::string& key, const blob* object) {
+  const auto refuse = [](std::string why) { return error{errc::corrupt, std::move(why)}; };
+  const object_digest* expected = digests.find(key);
+  if (expected == nullptr) return refuse("there is no digest of it");
+  if (expected->absent()) {
+    if (object == nullptr) return {};
+    return refuse("it is stored, but was not when the digests were taken");
+  }
+  if (object == nullptr) return refuse("it is missing");
+  if (object->size() != expected->size)
+    return refuse("it has " + std::to_string(object->size()) + " bytes, and had " +
+                  std::to_string(expected->size) + " when the digests were taken");
+  if (expected->crc32c.size() != of.layout.inner_count())
+    return refuse(std::to_string(expected->crc32c.size()) + " digests for its " +
+                  std::to_string(of.layout.inner_count()) + " inner chunks");
+  return {};
+}
+
+ZARRPOINT_INLINE shard_entry stored_object::entry(std::size_t slot) const {
+  return index == nullptr ? shard_entry{0, bytes->size()} : (*index)[slot];
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
+    const array_state& of, const std::string& key, codec_workspace& scratch,
+    const object_options& options) {
+  using shard = shard_index_cache::shard;
+  ZARRPOINT_TRY(full_key, of.key.child(key));
+  const auto check = [&](const shard& found) -> result<void> {
+    if (options.expected == nullptr) return {};
+    return check_expected(of, *options.expected, key, found.bytes.get());
+  };
+  const auto open_it = [&]() -> result<shard> {
+    ZARRPOINT_TRY(bytes, of.store.open(full_key));
+    shard out{std::move(bytes)};
+    if (out.bytes == nullptr || !of.sharded() || !check(out)) return out;
+    ZARRPOINT_TRY(index, read_index(*out.bytes, of.layout, scratch));
+    out.index = std::move(index);
+    return out;
+  };
+  const bool is_kept = of.sharded() && options.indexes != nullptr;
+  ZARRPOINT_TRY(found, is_kept ? options.indexes->get(full_key.str(), open_it) : open_it());
+  ZARRPOINT_CHECK(check(found));
+  if (found.bytes == nullptr) return std::unique_ptr<stored_object>();
+  if (of.sharded() && found.index == nullptr) {  // refused by who opened it and has other digests
+    ZARRPOINT_TRY(index, read_index(*found.bytes, of.layout, scratch));
+    found.index = std::move(index);
+  }
+  auto out = std::make_unique<stored_object>();
+  out->bytes = std::move(found.bytes);
+  out->index = std::move(found.index);
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::read_index(
+    const blob& bytes, const array_layout& layout, codec_workspace& scratch) {
+  const shard_parts& shard = *layout.shard();
+  const std::uint64_t size = bytes.size();
+  if (size < shard.index_size) return too_short_for_index(size, shard.index_size);
+  ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, shard.index_size));
+  ZARRPOINT_CHECK(bytes.read(shard.index_offset(size), stored));
+  ZARRPOINT_TRY(index, decode_index(shard, stored, size, scratch));
+  return std::make_shared<const shard_index>(std::move(index));
+}
+
+}}}  // namespace zarrpoint::v0::detail

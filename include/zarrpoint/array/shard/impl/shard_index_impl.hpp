@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/resource.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE result<std::uint64_t> shard_place(std::uint64_t end, std::uint64_t size,
+                                                   std::uint32_t alignment) {
+  constexpr std::uint64_t worth_aligning = 4096;
+  if (alignment <= 1 || size < worth_aligning) return end;
+  return checked_round_up(end, std::uint64_t{alignment});
+}
+
+ZARRPOINT_INLINE result<shard_index> shard_index::make(std::uint64_t count, memory_resource& from) {
+  ZARRPOINT_TRY(size, checked_mul<std::uint64_t>(count, sizeof(shard_entry)));
+  shard_index out;
+  ZARRPOINT_TRY(memory, buffer::allocate(size, from));
+  out.memory_ = std::move(memory);
+  std::fill_n(out.memory_.data(), size, std::byte{0xff});
+  return out;
+}
+
+ZARRPOINT_INLINE shard_entry shard_index::operator[](std::size_t i) const noexcept {
+  const std::byte* at = memory_.data() + i * sizeof(shard_entry);
+  shard_entry out;
+  std::memcpy(&out, at, sizeof out);
+  return out;
+}
+
+ZARRPOINT_INLINE void shard_index::set(std::size_t i, shard_entry entry) noexcept {
+  std::memcpy(memory_.data() + i * sizeof entry, &entry, sizeof entry);
+}
+
+ZARRPOINT_INLINE error shard_index::bad(std::size_t i, const std::string& what) {
+  return {errc::corrupt, "shard index: entry " + std::to_string(i) + " " + what};
+}
+
+ZARRPOINT_INLINE std::string shard_index::range(const shard_entry& entry) {
+  return std::to_string(entry.size) + " bytes at " + std::to_string(entry.offset);
+}
+
+ZARRPOINT_INLINE result<void> shard_index::check(std::uint64_t object_size,
+                                                 std::uint64_t index_offset,
+                                                 std::uint64_t index_size,
+                                                 memory_resource& scratch) const {
+  std::uint64_t last_end = 0;
+  bool ascending = true;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const shard_entry entry = (*this)[i];
+    if (entry.absent()) continue;
+    if (entry.offset == shard_entry::absent_mark || entry.size == shard_entry::absent_mark)
+      return bad(i, "has only one of the two marks of an absent inner chunk");
+    std::uint64_t end = 0;
+    if (__builtin_add_overflow(entry.offset, entry.size, &end) || end > object_size)
+      return bad(i, "says " + range(entry) + ", past the end of the " +
+                        std::to_string(object_size) + " bytes of the shard");
+    if (entry.size != 0 && entry.offset < index_offset + index_size && index_offset < end)
+      return bad(i, "says " + range(entry) + ", inside the index");
+    ascending = ascending && entry.offset >= last_end;
+    last_end = end;
+  }
+  return ascending ? result<void>() : check_disjoint(scratch);
+}
+
+/// Inner chunks may lie in any order, so that they have to be sorted to be compared.
+ZARRPOINT_INLINE result<void> shard_index::check_disjoint(memory_resource& scratch) const {
+  struct place {
+    std::uint64_t offset, end;
+    std::size_t slot;
+  };
+  ZARRPOINT_TRY(memory, buffer::allocate(size() * sizeof(place), scratch));
+  auto* const first = reinterpret_cast<place*>(memory.data());
+  place* last = first;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const shard_entry entry = (*this)[i];
+    if (entry.absent() || entry.size == 0) continue;
+    ::new (static_cast<void*>(last++)) place{entry.offset, entry.offset + entry.size, i};
+  }
+  std::sort(first, last, [](const place& a, const place& b) { return a.offset < b.offset; });
+  for (const place* at = first; at != last && at + 1 != last; ++at) {
+    if (at[1].offset < at->end)
+      return bad(std::max(at->slot, at[1].slot),
+                 "overlaps entry " + std::to_string(std::min(at->slot, at[1].slot)));
+  }
+  return {};
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Open shards and their indexes, kept from one read to the next: for callers that read arrays of
+/// one store part by part in one operation (`read_options::indexes`). A shard that is kept stays
+/// what it was when it was opened, so that nothing is read by the index of another one. What was
+/// used longest ago is dropped first. Thread-safe.
+class shard_index_cache {
+ public:
+  using index_pointer = std::shared_ptr<const shard_index>;
+
+  /// An object, null when there is none, and its index, null when it was not read.
+  struct shard {
+    std::shared_ptr<const blob> bytes{};
+    index_pointer index{};
+  };
+
+  /// `most`: the bytes that are kept, in memory of `default_resource()`. `most_open`: the objects
+  /// that are, each of which may be a file descriptor.
+  explicit shard_index_cache(std::size_t most = std::size_t{16} << 20, std::size_t most_open = 64);
+  shard_index_cache(const shard_index_cache&) = delete;
+  shard_index_cache& operator=(const shard_index_cache&) = delete;
+
+  /// A cache for operations with so large a budget, of which it takes a small part.
+  static std::size_t share_of(std::size_t budget) noexcept;
+
+  /// The shard `key`, which `open()` gives as `result<shard>` when it is not kept. While one thread
+  /// opens it, others that need it wait for the outcome, a failure included. What has no index
+  /// is not kept.
+  template <class Open>
+  result<shard> get(std::string_view key, Open&& open) {
+    std::unique_lock lock(mutex_);
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      used_.splice(used_.begin(), used_, found->second);
+      return used_.front().kept;
+    }
+    const std::string name(key);
+    if (const auto found = opening_.find(name); found != opening_.end()) {
+      const std::shared_ptr<attempt> other = found->second;
+      done_.wait(lock, [&] { return other->outcome.has_value(); });
+      return *other->outcome;
+    }
+    const auto mine = std::make_shared<attempt>();
+    opening_.emplace(name, mine);
+    lock.unlock();
+    result<shard> made = guarded([&]() -> result<shard> {
+      ZARRPOINT_TRY(opened, open());
+      return with_own_index(std::move(opened));
+    });
+    lock.lock();
+    mine->outcome = made;
+    done_.notify_all();
+    const auto at = opening_.find(name);
+    if (at != opening_.end() && at->second == mine) {  // else `clear` was called meanwhile
+      opening_.erase(at);
+      if (made && made->index != nullptr) keep(name, *made);
+    }
+    return made;
+  }
+
+  /// Forgets all shards: later calls open them again.
+  void clear();
+
+  /// What is kept, with some bytes for each index beside its own.
+  std::size_t bytes() const;
+
+ private:
+  struct entry {
+    std::string key;
+    std::size_t bytes;
+    shard kept;
+  };
+  using entries = std::list<entry>;
+  struct attempt {
+    std::optional<result<shard>> outcome{};
+  };
+
+  static constexpr std::size_t entry_bytes = 256;  ///< about what it takes without an index
+
+  /// The same with a copy of the index, whose memory does not belong to the one who read it.
+  static result<shard> with_own_index(shard of);
+
+  /// Keeps to the bounds. The lock is held.
+  void keep(const std::string& key, const shard& made);
+
+  const std::size_t most_;
+  const std::size_t most_open_;
+  mutable std::mutex mutex_;
+  std::condition_variable done_;  ///< one of the attempts is
+  std::unordered_map<std::string, std::shared_ptr<attempt>> opening_;
+  entries used_;                                                    ///< the last used first
+  std::unordered_map<std::string_view, entries::iterator> by_key_;  ///< keys lie in the entries
+  std::size_t bytes_ = 0;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/shard/impl/shard_index_cache_impl.hpp>
+#endif

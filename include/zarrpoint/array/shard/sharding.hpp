@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Where in a shard its index stands.
+enum class index_location : std::uint8_t { end, start };
+
+/// The codec `sharding_indexed`: a chunk is stored as inner chunks and an index of where each lies
+/// (Zarr v3 codecs, "Sharding codec" 1.0). It is no codec of a chain: the array layer reads inner
+/// chunks on their own.
+struct sharding_config {
+  static constexpr std::string_view name = "sharding_indexed";
+
+  dims chunk_shape;                ///< of an inner chunk; divides the shape of the shard
+  std::vector<codec_spec> codecs;  ///< of an inner chunk
+  std::vector<codec_spec> index_codecs = default_index_codecs();
+  index_location location = index_location::end;
+
+  /// Little-endian integers and their crc32c: what every reader understands.
+  static std::vector<codec_spec> default_index_codecs();
+
+  /// Errors: `corrupt`, `unsupported`, naming the member.
+  static result<sharding_config> from_configuration(const node& configuration);
+
+  /// Errors: `invalid_argument` for an empty list of codecs.
+  result<node> configuration() const;
+
+  /// As an entry of `array_metadata::codecs`.
+  result<codec_spec> to_spec() const;
+
+  friend bool operator==(const sharding_config&, const sharding_config&) = default;
+
+ private:
+  static result<sharding_config> parse(const node& configuration, const node::object& members);
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/shard/impl/sharding_impl.hpp>
+#endif

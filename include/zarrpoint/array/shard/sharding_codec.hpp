@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/scratch_tensor.hpp>
+#include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
+#include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How the inner chunks of one shard are stored: what an array with shards, and a shard within a
+/// shard, have in common.
+struct shard_parts {
+  std::vector<codec_spec> codecs;  ///< of an inner chunk, as the metadata say
+  codec_chain chain;               ///< of an inner chunk
+  codec_chain index_chain;         ///< of the index as uint64[inner chunks, 2]
+  std::uint64_t index_size;        ///< stored bytes of the index
+  index_location location;
+
+  /// Whether inner chunks are shards themselves.
+  bool is_nested() const;
+  /// Where the index stands in a shard of `object_size` bytes, which is not less than `index_size`.
+  std::uint64_t index_offset(std::uint64_t object_size) const noexcept;
+};
+
+/// The codec `sharding_indexed` as one of a chain, which decodes and encodes whole shards: for
+/// shards in shards, and for those with codecs around them that leave no other way. The array layer
+/// reads inner chunks of other shards on their own.
+class sharding_codec {
+ public:
+  static constexpr std::string_view name = sharding_config::name;
+  static constexpr bool fixed_size = false;
+
+  /// It cannot be made without the shape of the shard: see `array_codecs`.
+  static result<sharding_codec> from_configuration(const node&);
+  node configuration() const { return written_; }
+
+  std::uint64_t encoded_bound(const tensor_spec&) const { return bound_; }
+  result<std::uint64_t> encoded_size(const host_view& from) const;
+  result<std::size_t> encode(const host_view& from, mutable_bytes to,
+                             codec_workspace& scratch) const;
+  result<void> decode(bytes_view stored, const mutable_host_view& into,
+                      codec_workspace& scratch) const;
+
+ private:
+  friend class array_codecs;
+
+  /// Calls `f(slot, part)` for each inner chunk in row-major order.
+  template <class F>
+  result<void> for_each_inner(const F& f) const {
+    const dims counts = grid_.inner_per_object();
+    const std::size_t rank = counts.rank();
+    box part(dims(rank, 0), grid_.inner_shape);
+    for (std::uint64_t slot = 0; slot < inner_count_; ++slot) {
+      ZARRPOINT_CHECK(f(static_cast<std::size_t>(slot), part));
+      for (std::size_t d = rank; d-- > 0;) {
+        part.offset[d] += grid_.inner_shape[d];
+        if (part.offset[d] < grid_.object_shape[d]) break;
+        part.offset[d] = 0;
+      }
+    }
+    return {};
+  }
+  std::string inner_name(const box& part) const;
+  bool knows_fill(const dtype& type) const;
+
+  chunk_grid grid_;  // of the shard itself
+  std::uint64_t inner_count_ = 0;
+  std::uint64_t bound_ = UINT64_MAX;
+  std::vector<std::byte> fill_;
+  node written_;
+  std::shared_ptr<const shard_parts> parts_;
+};
+
+/// The codecs of a table, and `sharding_indexed`.
+class array_codecs final : public codec_source {
+ public:
+  array_codecs(const codec_table& known, std::uint64_t max_inner_chunks);
+
+  ZARRPOINT_NO_KEY bool knows(std::string_view name) const override;
+  ZARRPOINT_NO_KEY result<any_codec> make(const codec_spec& spec, const tensor_spec& decoded,
+                                          bytes_view fill) const override;
+
+  /// The parts of shards of `grid.object_shape`, whose inner chunks have `grid.inner_shape` and
+  /// `codecs`. Errors: `unsupported`, `invalid_argument`, `resource_limit`, naming the codec.
+  result<shard_parts> make_parts(const sharding_config& config, const tensor_spec& inner,
+                                 std::uint64_t inner_count, bytes_view fill) const;
+
+ private:
+  result<sharding_codec> make_sharding(const node& configuration, const tensor_spec& decoded,
+                                       bytes_view fill) const;
+
+  codec_table known_;
+  std::uint64_t max_inner_chunks_;
+};
+
+namespace detail {
+
+/// Decodes and checks the index of a shard of `object_size` bytes.
+result<shard_index> decode_index(const shard_parts& parts, bytes_view stored,
+                                 std::uint64_t object_size, codec_workspace& scratch);
+
+error too_short_for_index(std::uint64_t size, std::uint64_t index_size);
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/shard/impl/sharding_codec_impl.hpp>
+#endif

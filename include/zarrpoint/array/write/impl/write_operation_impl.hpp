@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/object_table.hpp>
+#include <zarrpoint/array/write/chunk_encoder.hpp>
+#include <zarrpoint/array/write/shard_writer.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
+#include <zarrpoint/array/write/write_operation.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
+                                                  const host_view& from,
+                                                  const write_options& options)
+    : write_operation(of, how, from.type, options) {
+  from_ = &from;
+}
+
+ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
+                                                  element_source& source,
+                                                  const write_options& options)
+    : write_operation(of, how, source.spec().type, options) {
+  source_ = &source;
+}
+
+ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progress_meter& meter) {
+  part_ = part;
+  meter_ = &meter;
+  ZARRPOINT_TRY(plan, box_plan::make(of_.layout.grid(), part, plan_scope::whole_objects));
+  plan_ = plan;
+  if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
+  ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
+  const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
+                             .stop = how_.stop};
+  // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
+  // of those that wait for their place.
+  window_ = 4 * std::size_t{parallel_workers(how_.executor, plan_.size(), how)};
+  return parallel_for(
+      how_.executor, plan_.size(), [this](std::size_t i) { return write(i); }, how);
+}
+
+ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
+                                                  dtype from, const write_options& options)
+    : of_(of),
+      how_(how),
+      options_(options),
+      pool_(scratch_of(how)),
+      encoder_(of, from, options, *pool_) {}
+
+ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i) {
+  if (!reader_) return write(i, nullptr);
+  const read_ahead::item claimed = reader_->claim(i);
+  return write(i, &claimed);
+}
+
+ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i,
+                                                     const read_ahead::item* claimed) {
+  const plan_item item = plan_.at(i);
+  const std::string key = of_.chunk_key(item.object);
+  result<void> done =
+      of_.sharded() ? write_in_shard(i, item, key, claimed) : write_chunk(item, key, claimed);
+  if (!done) return std::move(done).at("chunk " + key);
+  std::size_t bytes = memory_size(of_.metadata.type);
+  for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
+  if (bytes != 0) meter_->add(of_.key.str(), bytes);
+  return {};
+}
+
+ZARRPOINT_INLINE bool write_operation::covers(const plan_item& item) const {
+  const chunk_grid& grid = of_.layout.grid();
+  for (std::size_t d = 0; d < item.object.rank(); ++d) {
+    const index_t start = item.object[d] * grid.object_shape[d];
+    const index_t extent = std::min(grid.object_shape[d], grid.shape[d] - start);
+    if (extent != 1 && part_.step[d] != 1) return false;
+    if (part_.offset[d] > start || part_.offset[d] + part_.shape[d] - start < extent) return false;
+  }
+  return true;
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> write_operation::open_before(
+    const plan_item& item, const std::string& key) {
+  if (covers(item)) return std::unique_ptr<stored_object>();
+  const scratch_pool::lease scratch = pool_->borrow();
+  return stored_object::open(of_, key, *scratch);
+}
+
+ZARRPOINT_INLINE std::size_t write_operation::cost(const plan_item& item) const {
+  return encoder_.cost(item) + (reader_ ? reader_->cost() : 0);
+}
+
+ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& item,
+                                                               const read_ahead::item* claimed,
+                                                               const stored_object* before) {
+  if (claimed == nullptr) return encoder_.encode(item, subview(*from_, item.destination()), before);
+  ZARRPOINT_TRY(from, reader_->elements(*claimed, item, pool_->resource()));
+  ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before));
+  if (from.holds(chunk.bytes)) chunk.kept = std::move(from.kept);
+  return std::move(chunk);
+}
+
+ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item,
+                                                           const std::string& key,
+                                                           const read_ahead::item* claimed) {
+  ZARRPOINT_TRY(before, open_before(item, key));
+  ZARRPOINT_TRY(full_key, of_.key.child(key));
+  if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
+  // An object is one inner chunk, whose turn has always come: it need not wait for memory.
+  ZARRPOINT_TRY(reserved, pool_->limiter().acquire(cost(item), how_.stop));
+  static_cast<void>(reserved);
+  ZARRPOINT_TRY(chunk, encode(item, claimed, before.get()));
+  object_digest digest;
+  if (chunk.absent) {
+    ZARRPOINT_CHECK(of_.store.erase(full_key));
+  } else {
+    ZARRPOINT_CHECK(of_.store.put(full_key, chunk.bytes));
+    digest.size = chunk.bytes.size();
+    digest.crc32c.push_back(chunk.digest);
+  }
+  collect(key, std::move(digest));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, const plan_item& item,
+                                                              const std::string& key,
+                                                              const read_ahead::item* claimed) {
+  const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
+    ZARRPOINT_TRY(full_key, of_.key.child(key));
+    ZARRPOINT_TRY(before, open_before(item, key));
+    auto made =
+        std::make_shared<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+    ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
+    return made;
+  };
+  ZARRPOINT_TRY(shard, shards_.get(item, begin));
+  const std::size_t position = i - item.object_first;
+  result<bool> done = guarded([&] { return write_inner(*shard, position, item, claimed); });
+  if (!done) {
+    shard->fail(position);  // or those behind it would wait for ever
+    return std::move(done).failure();
+  }
+  shards_.finish(item);
+  if (!*done) return {};
+  ZARRPOINT_TRY(digest, shard->finish(*pool_));
+  collect(key, std::move(digest));
+  return {};
+}
+
+ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
+                                                           std::size_t position,
+                                                           const plan_item& item,
+                                                           const read_ahead::item* claimed) {
+  if (!shard.wait_until_near(position, window_))
+    return error{errc::cancelled, "another inner chunk failed"};
+  // Those before it have room already (see `read_ahead`), and never wait for memory.
+  if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
+  const std::size_t bytes = cost(item);
+  std::optional<byte_limiter::reservation> reserved(std::in_place);
+  if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);
+  // Whoever waits for memory could wait for inner chunks that wait for this one. So it waits for
+  // its turn, when nothing waits for it but itself, and goes on without.
+  if (!reserved && !shard.wait_until_near(position, 1))
+    return error{errc::cancelled, "another inner chunk failed"};
+  result<encoded_chunk> chunk = encode(item, claimed, shard.before());
+  if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
+  if (reserved) chunk->scratch.hold(std::move(*reserved));
+  return shard.place(position, *std::move(chunk));
+}
+
+ZARRPOINT_INLINE void write_operation::collect(const std::string& key, object_digest digest) {
+  if (options_.collected == nullptr) return;
+  const std::lock_guard lock(collecting_);
+  options_.collected->set(key, std::move(digest));
+}
+
+}}}  // namespace zarrpoint::v0::detail

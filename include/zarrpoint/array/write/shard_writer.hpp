@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/write/chunk_encoder.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// One shard being written. Inner chunks are encoded by many workers at a time and stored one after
+/// another in the order of the plan, so that the same data always give the same bytes. One that
+/// is ready before its turn is parked, and written by the worker that gives it its place.
+class shard_writer {
+ public:
+  shard_writer(const array_state& of, store_key key, std::unique_ptr<stored_object> before,
+               std::uint32_t alignment = 1);
+
+  /// The shard that is replaced, when some of it is kept; else null.
+  const stored_object* before() const noexcept { return before_.get(); }
+
+  /// For `items` inner chunks. `dense`: each will be stored.
+  result<void> begin(std::size_t items, bool dense, scratch_pool& pool);
+
+  /// Waits until fewer than `window` inner chunks before that of `position` are without a place;
+  /// false when one before it failed. The one whose turn it is never waits.
+  bool wait_until_near(std::size_t position, std::size_t window);
+
+  /// No inner chunk after that of `position` will get a place; what those that are parked hold is
+  /// free for others. Those before it go on, so that the first of all failures is the one that is
+  /// reported.
+  void fail(std::size_t position);
+
+  /// Gives the inner chunk its place and writes it, or parks it until those before it have theirs.
+  /// True when all are written: then `finish` is due.
+  result<bool> place(std::size_t position, encoded_chunk chunk);
+
+  /// Writes the index and makes the shard visible; one without inner chunks is erased.
+  result<object_digest> finish(scratch_pool& pool);
+
+ private:
+  struct placed {
+    encoded_chunk chunk;
+    std::uint64_t offset;
+  };
+
+  result<placed> assign(encoded_chunk chunk);
+
+  const array_state& of_;
+  const shard_parts& shard_;
+  const store_key key_;
+  const std::unique_ptr<stored_object> before_;
+  std::uint32_t alignment_;     // of inner chunks
+  std::uint64_t expected_ = 0;  // size of the shard, where it is known beforehand
+
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::map<std::size_t, encoded_chunk> parked_;
+  std::size_t next_ = 0;  // position whose turn it is
+  std::size_t unwritten_ = 0;
+  std::uint64_t end_ = 0;  // of what has a place
+  std::size_t failed_at_ = SIZE_MAX;
+  std::unique_ptr<blob_writer> writer_;  // made with the first that is stored
+  shard_index index_;
+  object_digest digest_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/write/impl/shard_writer_impl.hpp>
+#endif

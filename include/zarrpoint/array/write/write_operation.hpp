@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/object_table.hpp>
+#include <zarrpoint/array/write/chunk_encoder.hpp>
+#include <zarrpoint/array/write/shard_writer.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// One call of `array::write`.
+class write_operation {
+ public:
+  write_operation(const array_state& of, const context& how, const host_view& from,
+                  const write_options& options);
+  /// With elements that are read from `source` part by part, ahead of the encoding.
+  write_operation(const array_state& of, const context& how, element_source& source,
+                  const write_options& options);
+
+  result<void> run(const selection& part, progress_meter& meter);
+
+ private:
+  write_operation(const array_state& of, const context& how, dtype from,
+                  const write_options& options);
+
+  result<void> write(std::size_t i);
+
+  result<void> write(std::size_t i, const read_ahead::item* claimed);
+
+  /// Whether the object keeps nothing of what it held before.
+  bool covers(const plan_item& item) const;
+
+  result<std::unique_ptr<stored_object>> open_before(const plan_item& item, const std::string& key);
+
+  /// The scratch bytes of an inner chunk; one that is read alone takes some for that, too.
+  std::size_t cost(const plan_item& item) const;
+
+  /// Encodes an inner chunk. `claimed`: when its elements come from a source.
+  result<encoded_chunk> encode(const plan_item& item, const read_ahead::item* claimed,
+                               const stored_object* before);
+
+  result<void> write_chunk(const plan_item& item, const std::string& key,
+                           const read_ahead::item* claimed);
+
+  result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key,
+                              const read_ahead::item* claimed);
+
+  /// True when this was what the shard waited for.
+  result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item,
+                           const read_ahead::item* claimed);
+
+  void collect(const std::string& key, object_digest digest);
+
+  const array_state& of_;
+  const context& how_;
+  const write_options& options_;
+  const std::shared_ptr<scratch_pool> pool_;
+  const chunk_encoder encoder_;
+  const host_view* from_ = nullptr;  // one of these two
+  element_source* source_ = nullptr;
+  selection part_;
+  progress_meter* meter_ = nullptr;
+  box_plan plan_;
+  std::optional<source_reader> reader_;  // of `source_`
+  std::size_t window_ = 1;
+  object_table<shard_writer> shards_;
+  std::mutex collecting_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/write/impl/write_operation_impl.hpp>
+#endif

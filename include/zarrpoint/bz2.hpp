@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The codec bz2. Link bzip2 (-lbz2).
+#include <zarrpoint/codec/bz2.hpp>

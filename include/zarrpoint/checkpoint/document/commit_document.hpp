@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// One leaf of a checkpoint.
+struct leaf_record {
+  std::string name;
+  std::string typestr;    ///< the handler that wrote it
+  node metadata;          ///< its array document: `zarr.json`, or `.zarray`
+  chunk_digests objects;  ///< every object that holds its data
+
+  friend bool operator==(const leaf_record&, const leaf_record&) = default;
+};
+
+/// What makes a hierarchy a checkpoint of ours: the member `zarrpoint` of the root group's
+/// attributes, in the one file that is written last. docs/format.md gives it byte by byte.
+struct commit_document {
+  static constexpr std::string_view member_name = "zarrpoint";
+  static constexpr int current_format = 1;
+
+  std::string id;  ///< 128 random bits in hex: two saves are never taken for one
+  std::vector<leaf_record> leaves;
+
+  friend bool operator==(const commit_document&, const commit_document&) = default;
+};
+
+namespace detail {
+
+void append_hex(std::string& text, std::uint32_t value);
+
+/// The checksum of a commit document's node, which has no member `crc32c` yet.
+std::string commit_seal(const node& unsealed);
+
+/// Takes a member out of an object; null when it has none of that key.
+node take_member(node& from, std::string_view key);
+
+/// The checksums of an object from their digits, eight for each; false for text that is no such.
+bool parse_digests(std::string_view hex, object_digest& object);
+
+}  // namespace detail
+
+/// The document as a node, sealed with its own checksum.
+node to_node(const commit_document& document);
+
+/// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`
+/// when a member is missing or the seal is broken, `unsupported` for a format of a later version.
+result<commit_document> parse_commit_document(node from);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/document/impl/commit_document_impl.hpp>
+#endif

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/zarr/json/json_reader.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Reads a commit document from its text as `save` wrote it: byte by byte, in one pass, without a
+/// node for each of its values. Whatever is not exactly that (a file that was written anew with
+/// white space, a broken seal, an error) it leaves to `parse_commit_document`.
+class commit_reader final : public json_member {
+ public:
+  explicit commit_reader(int zarr_format);
+
+  // Of what was `found`:
+  std::string id;
+  std::vector<detail::stored_leaf> leaves;
+
+ private:
+  static constexpr std::string_view path[] = {"attributes", commit_document::member_name};
+  static constexpr std::size_t levels = 5;  ///< of nesting
+  /// More are not looked for: that would take longer than to parse one.
+  static constexpr std::size_t most_documents = 32;
+
+  /// The text of a document that was met, and the values in it.
+  struct known_document {
+    std::string_view text;
+    std::size_t values;
+    std::shared_ptr<const detail::stored_document> document;
+  };
+
+  static_assert(commit_document::current_format == 1, "read() says so, too");
+
+  ZARRPOINT_NO_KEY bool read(json_reader& from) override;
+
+  bool read_leaves(json_reader& from);
+
+  bool read_leaf(json_reader& from);
+
+  /// An object ends where it ends: text that begins with the whole of one holds the same.
+  bool read_document(json_reader& from, detail::stored_leaf& leaf);
+
+  bool read_objects(json_reader& from, detail::stored_leaf& leaf);
+
+  const int zarr_format_;
+  std::vector<known_document> documents_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/document/impl/commit_reader_impl.hpp>
+#endif

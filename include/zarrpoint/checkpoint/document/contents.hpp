@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/document/commit_reader.hpp>
+#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/node_name.hpp>
+#include <zarrpoint/zarr/v2/consolidated_v2.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What is in a hierarchy.
+struct checkpoint_contents {
+  std::string id;                   ///< of the commit; empty in hierarchies that others wrote
+  node attributes;                  ///< of the root group, without our member
+  std::vector<stored_leaf> leaves;  ///< sorted by name
+
+  bool is_ours() const noexcept { return !id.empty(); }
+};
+
+/// Finds the arrays of a hierarchy in a store.
+template <readable_store Store>
+class contents_reader {
+ public:
+  contents_reader(const Store& store, const context& how) : store_(store), how_(how) {}
+
+  result<checkpoint_contents> read() {
+    commit_reader commit(3);
+    ZARRPOINT_TRY(root, document("zarr.json", &commit));
+    if (root) {
+      ZARRPOINT_CHECK(
+          read_root_v3(*std::move(root), commit).at(store_.describe(key_of("zarr.json"))));
+    } else {
+      ZARRPOINT_TRY(found, read_root_v2());
+      if (!found)
+        return error{errc::not_found, store_.describe(store_key::root()) +
+                                          " is no Zarr hierarchy: it has no zarr.json, .zgroup or "
+                                          ".zarray"};
+    }
+    std::sort(out_.leaves.begin(), out_.leaves.end(),
+              [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
+    return std::move(out_);
+  }
+
+ private:
+  /// Deep and wide enough for any model; a hierarchy with a cycle of links would not end otherwise.
+  static constexpr std::size_t max_depth = 64;
+  static constexpr std::size_t max_nodes = 4'000'000;
+
+  static store_key key_of(std::string_view path) { return *store_key::parse(path); }
+
+  /// A metadata document, or nothing.
+  result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
+    const auto read = [&]() -> result<std::optional<node>> {
+      ZARRPOINT_TRY(key, store_key::parse(path));
+      ZARRPOINT_TRY(bytes, get(store_, key, how_.limit.metadata_bytes));
+      // An empty .zarray is the lock file of a process synchronizer.
+      if (!bytes || bytes->empty()) return std::optional<node>();
+      ZARRPOINT_TRY(parsed, parse_json(*bytes, {.max_bytes = how_.limit.metadata_bytes}, commit)
+                                .at(store_.describe(key)));
+      return std::optional<node>(std::move(parsed));
+    };
+    return read();
+  }
+
+  /// The `.zattrs` beneath `prefix`; null when there is none.
+  result<node> attributes_of(const std::string& prefix) {
+    ZARRPOINT_TRY(found, document(prefix + ".zattrs"));
+    return found ? *std::move(found) : node();
+  }
+
+  /// Takes over the commit document, which is one of `attributes` unless `commit` has it.
+  result<void> add_commit(node attributes, commit_reader& commit, int zarr_format) {
+    if (!commit.found()) {
+      ZARRPOINT_TRY(parsed,
+                    parse_commit_document(take_member(attributes, commit_document::member_name)));
+      commit.id = std::move(parsed.id);
+      commit.leaves.clear();
+      commit.leaves.reserve(parsed.leaves.size());
+      for (leaf_record& leaf : parsed.leaves) {
+        commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
+                                 std::make_shared<const stored_document>(std::move(leaf.metadata)),
+                                 zarr_format, std::move(leaf.objects)});
+      }
+    }
+    std::erase_if(*attributes.if_object(), [](const node::member& member) {
+      return member.key == commit_document::member_name;
+    });
+    out_.attributes = std::move(attributes);
+    out_.id = std::move(commit.id);
+    for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
+    out_.leaves = std::move(commit.leaves);
+    return {};
+  }
+
+  /// What `save` writes is a key; other writers' names may be none, which is an error on use.
+  static result<void> check_name(std::string_view name) {
+    ZARRPOINT_CHECK(check_safe_path(name));
+    if (const auto key = store_key::parse(name); !key)
+      return error{errc::corrupt, key.failure().message};
+    return {};
+  }
+
+  static bool has_commit(const node& attributes, const commit_reader& commit) {
+    if (commit.found()) return true;
+    const node* member = attributes.find(commit_document::member_name);
+    return member != nullptr && member->if_object() != nullptr;
+  }
+
+  result<void> read_root_v3(node root, commit_reader& commit) {
+    ZARRPOINT_TRY(kind, parse_node_kind_v3(root));
+    if (kind == node_kind::array) {
+      if (!commit.found()) return add_array({}, std::move(root), 3);
+      // An attribute like any other.
+      ZARRPOINT_TRY(whole, document("zarr.json"));
+      if (!whole) return error{errc::not_found, "gone while it was read"};
+      return add_array({}, *std::move(whole), 3);
+    }
+    ZARRPOINT_TRY(group, parse_group_v3(std::move(root)));
+    if (has_commit(group.attributes, commit))
+      return add_commit(std::move(group.attributes), commit, 3);
+    out_.attributes = std::move(group.attributes);
+    if (!group.consolidated) return walk();
+    for (auto& [path, document] : *group.consolidated) {
+      ZARRPOINT_TRY(node_kind_there, parse_node_kind_v3(document).at(in_quotes(path)));
+      if (node_kind_there == node_kind::array)
+        ZARRPOINT_CHECK(add_array(path, std::move(document), 3));
+    }
+    return {};
+  }
+
+  result<bool> read_root_v2() {
+    ZARRPOINT_TRY(array, document(".zarray"));
+    if (array) {
+      ZARRPOINT_TRY(own, attributes_of(""));
+      ZARRPOINT_CHECK(add_array({}, *std::move(array), 2, std::move(own)));
+      return true;
+    }
+    ZARRPOINT_TRY(group, document(".zgroup"));
+    if (!group) return false;
+    commit_reader commit(2);
+    ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
+    if (attributes && has_commit(*attributes, commit)) {
+      ZARRPOINT_CHECK(
+          add_commit(*std::move(attributes), commit, 2).at(store_.describe(key_of(".zattrs"))));
+      return true;
+    }
+    if (attributes) out_.attributes = *std::move(attributes);
+    ZARRPOINT_TRY(consolidated, document(".zmetadata"));
+    if (!consolidated) {
+      ZARRPOINT_CHECK(walk());
+      return true;
+    }
+    ZARRPOINT_TRY(documents,
+                  parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
+    for (v2_node& one : documents) {
+      if (one.kind == node_kind::array)
+        ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2, std::move(one.attributes)));
+    }
+    return true;
+  }
+
+  result<void> add_array(std::string_view path, node document, int zarr_format,
+                         node attributes = {}) {
+    if (out_.leaves.size() >= max_nodes)
+      return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
+    out_.leaves.push_back({std::string(path),
+                           {},
+                           std::make_shared<const stored_document>(std::move(document)),
+                           zarr_format,
+                           {},
+                           std::move(attributes)});
+    return {};
+  }
+
+  /// Lists the store, for hierarchies without consolidated metadata.
+  result<void> walk() {
+    std::vector<std::string> open{""};
+    std::size_t seen = 0;
+    while (!open.empty()) {
+      const std::string group = std::move(open.back());
+      open.pop_back();
+      ZARRPOINT_TRY(key, store_key::parse(group));
+      ZARRPOINT_TRY(children, store_.list(key));
+      for (const list_entry& child : children) {
+        if (!child.is_prefix) continue;
+        if (++seen > max_nodes)
+          return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " nodes"};
+        const std::string path = group.empty() ? child.name : group + "/" + child.name;
+        if (static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) > max_depth)
+          return error{errc::resource_limit, "hierarchy nested deeper than " +
+                                                 std::to_string(max_depth) + " at " +
+                                                 in_quotes(path)};
+        ZARRPOINT_TRY(is_group, visit(path));
+        if (is_group) open.push_back(path);
+      }
+    }
+    return {};
+  }
+
+  /// Adds the array at `path`; tells whether a group is there.
+  result<bool> visit(const std::string& path) {
+    ZARRPOINT_TRY(v3, document(path + "/zarr.json"));
+    if (v3) {
+      ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(in_quotes(path)));
+      if (kind == node_kind::group) return true;
+      ZARRPOINT_CHECK(add_array(path, *std::move(v3), 3));
+      return false;
+    }
+    ZARRPOINT_TRY(v2, document(path + "/.zarray"));
+    if (v2) {
+      ZARRPOINT_TRY(own, attributes_of(path + "/"));
+      ZARRPOINT_CHECK(add_array(path, *std::move(v2), 2, std::move(own)));
+      return false;
+    }
+    ZARRPOINT_TRY(group, document(path + "/.zgroup"));
+    return group.has_value();
+  }
+
+  const Store& store_;
+  const context& how_;
+  checkpoint_contents out_;
+};
+
+/// The arrays of the hierarchy at the root of `store`: from our commit document, from consolidated
+/// metadata, or by listing, whichever is there first. Errors: `not_found`, `corrupt`,
+/// `resource_limit`, `unsupported` (a store that must be listed and cannot), `io`.
+template <readable_store Store>
+result<checkpoint_contents> read_contents(const Store& store, const context& how) {
+  return detail::contents_reader<Store>(store, how).read();
+}
+
+}}}  // namespace zarrpoint::v0::detail

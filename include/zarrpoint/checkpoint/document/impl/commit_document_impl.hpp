@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/version.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+inline constexpr std::string_view absent_crc = "--------";
+
+ZARRPOINT_INLINE void append_hex(std::string& text, std::uint32_t value) {
+  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(value >> shift) & 15U];
+}
+
+ZARRPOINT_INLINE std::string commit_seal(const node& unsealed) {
+  const std::string text = dump_json(unsealed, json_style::compact);
+  std::string seal;
+  append_hex(seal, crc32c(as_bytes(text)));
+  return seal;
+}
+
+ZARRPOINT_INLINE error bad_commit(std::string_view what) {
+  return {errc::corrupt, "commit document: " + std::string(what)};
+}
+
+ZARRPOINT_INLINE node take_member(node& from, std::string_view key) {
+  node* member = from.find(key);
+  return member != nullptr ? std::exchange(*member, node()) : node();
+}
+
+ZARRPOINT_INLINE result<std::string> take_string(node& from, std::string_view key) {
+  node* value = from.find(key);
+  std::string* text = value != nullptr ? value->if_string() : nullptr;
+  if (text == nullptr)
+    return bad_commit("member \"" + std::string(key) + "\" is missing or no string");
+  return std::move(*text);
+}
+
+ZARRPOINT_INLINE bool parse_digests(std::string_view hex, object_digest& object) {
+  if (hex.size() % 8 != 0) return false;
+  object.crc32c.reserve(hex.size() / 8);
+  for (; !hex.empty(); hex.remove_prefix(8)) {
+    const std::string_view digits = hex.substr(0, 8);
+    if (digits == absent_crc) {
+      object.crc32c.emplace_back();
+      continue;
+    }
+    std::uint32_t value = 0;
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + 8, value, 16);
+    if (status != std::errc() || end != digits.data() + 8) return false;
+    object.crc32c.emplace_back(value);
+  }
+  return true;
+}
+
+ZARRPOINT_INLINE result<object_digest> parse_object_digest(node::member& from) {
+  object_digest object;
+  const node* size = from.value.find("size");
+  const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
+  if (!bytes) return bad_commit("object \"" + from.key + "\" has no size");
+  object.size = *bytes;
+  ZARRPOINT_TRY(hex, take_string(from.value, "crc32c"));
+  if (hex.size() % 8 != 0)
+    return bad_commit("object \"" + from.key + "\" has a torn list of checksums");
+  if (!parse_digests(hex, object))
+    return bad_commit("object \"" + from.key + "\" has a checksum that is not hexadecimal");
+  return object;
+}
+
+ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(node& from) {
+  leaf_record leaf;
+  ZARRPOINT_TRY(name, take_string(from, "name"));
+  leaf.name = std::move(name);
+  ZARRPOINT_TRY(typestr, take_string(from, "typestr"));
+  leaf.typestr = std::move(typestr);
+  leaf.metadata = take_member(from, "metadata");
+  if (leaf.metadata.if_object() == nullptr)
+    return bad_commit("leaf \"" + leaf.name + "\" has no metadata");
+  node* objects = from.find("objects");
+  if (objects == nullptr || objects->if_object() == nullptr)
+    return bad_commit("leaf \"" + leaf.name + "\" has no list of objects");
+  for (node::member& member : *objects->if_object()) {
+    ZARRPOINT_TRY(object, parse_object_digest(member));
+    leaf.objects.set(std::move(member.key), std::move(object));
+  }
+  return leaf;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE node to_node(const commit_document& document) {
+  node::array leaves;
+  leaves.reserve(document.leaves.size());
+  for (const leaf_record& leaf : document.leaves) {
+    node::object objects;
+    for (const auto& [key, object] : leaf.objects.objects()) {
+      std::string hex;
+      hex.reserve(8 * object.crc32c.size());
+      for (const auto& value : object.crc32c) {
+        if (value) {
+          detail::append_hex(hex, *value);
+        } else {
+          hex += detail::absent_crc;
+        }
+      }
+      objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
+    }
+    leaves.push_back(node::object{{"name", leaf.name},
+                                  {"typestr", leaf.typestr},
+                                  {"metadata", leaf.metadata},
+                                  {"objects", std::move(objects)}});
+  }
+  const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
+                             std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
+                             std::to_string(ZARRPOINT_VERSION_PATCH);
+  node out = node::object{{"format", commit_document::current_format},
+                          {"writer", writer},
+                          {"id", document.id},
+                          {"leaves", std::move(leaves)}};
+  out.set("crc32c", detail::commit_seal(out));
+  return out;
+}
+
+ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
+  if (from.if_object() == nullptr) return detail::bad_commit("not an object");
+  const node* format = from.find("format");
+  const auto number = format != nullptr ? format->to_int64() : std::nullopt;
+  if (!number) return detail::bad_commit("member \"format\" is missing or no integer");
+  if (*number != commit_document::current_format)
+    return error{errc::unsupported, "commit document of format " + std::to_string(*number) +
+                                        "; this build reads " +
+                                        std::to_string(commit_document::current_format)};
+  ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
+  std::erase_if(*from.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
+  if (seal != detail::commit_seal(from))
+    return detail::bad_commit("its checksum does not match: the file was changed after the commit");
+  commit_document document;
+  ZARRPOINT_TRY(id, detail::take_string(from, "id"));
+  document.id = std::move(id);
+  node* leaves = from.find("leaves");
+  if (leaves == nullptr || leaves->if_array() == nullptr)
+    return detail::bad_commit("no list of leaves");
+  document.leaves.reserve(leaves->if_array()->size());
+  for (node& leaf : *leaves->if_array()) {
+    ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
+    document.leaves.push_back(std::move(record));
+  }
+  return document;
+}
+
+}}  // namespace zarrpoint::v0

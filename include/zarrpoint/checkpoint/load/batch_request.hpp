@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+// What loads of many leaves at a time have in common.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+struct bound_target;
+
+/// Leaves that are loaded together; their targets are all of one memory space.
+struct batch_request {
+  const checkpoint& from;
+  const load_options& options;
+  std::span<const bound_target* const> targets;
+};
+
+/// What a batch asks of a target, whose type is known here only. `out` is a mutable view of its
+/// memory space.
+struct target_table {
+  result<void> (*load)(const batch_request& request);  ///< one for each memory space
+  result<void> (*view)(void* target, const tensor_spec& wanted, void* out);
+  bool (*peek)(void* target, void* out);  ///< before anything is known; false if it is refused
+  void (*mark)(void* target, bool loaded);
+};
+
+/// A name and a target behind a table of functions.
+struct bound_target {
+  std::string name;
+  const target_table* table = nullptr;
+  void* target = nullptr;
+  bool casts = false;  ///< whatever the options say
+
+  void mark(bool loaded) const { table->mark(target, loaded); }
+};
+
+/// What batches need of a checkpoint beyond its public members.
+struct checkpoint_access {
+  /// `f(array, view of the target, how to read)`, once all is found to fit.
+  template <memory_space Space, class F>
+  static result<void> with_target(const batch_request& in, const bound_target& target, F&& f) {
+    const checkpoint& from = in.from;
+    return from.with_leaf(
+        "load", target.name, [&](const detail::stored_leaf& leaf) -> result<void> {
+          ZARRPOINT_TRY(source, from.open_leaf(leaf));
+          ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), in.options));
+          mutable_tensor_view<Space> view;
+          ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
+          const bool casts = target.casts || in.options.cast;
+          ZARRPOINT_CHECK(from.check_type(wanted.type, view.type, {.cast = casts}));
+          return f(source, view, from.options_of(in.options));
+        });
+  }
+
+  /// `f(leaf, array, its spec)` of a leaf that becomes a value of a type still to be chosen.
+  template <class F>
+  static result<void> with_array(const checkpoint& from, std::string_view name,
+                                 const load_options& options, F&& f) {
+    return from.with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, from.open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), options));
+      return f(leaf, source, wanted);
+    });
+  }
+  static std::string_view kind_of(const detail::stored_leaf& leaf) {
+    return checkpoint::kind_of_leaf(leaf);
+  }
+  template <class T, class Handler, class... More>
+  static result<T> load(const checkpoint& from, const More&... more) {
+    return from.load_from<T, Handler>(more...);
+  }
+  template <class T, class Handler, class... More>
+  static result<T> make(const checkpoint& from, const More&... more) {
+    return from.make_for<T, Handler>(more...);
+  }
+};
+
+}}}  // namespace zarrpoint::v0::detail

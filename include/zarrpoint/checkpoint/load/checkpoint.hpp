@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
+#include <zarrpoint/checkpoint/load/read_leaf.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/handler/registry.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+struct checkpoint_access;
+struct checkpoint_state;
+struct stored_leaf;
+enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
+}  // namespace detail
+
+/// What a checkpoint says about a leaf without reading its data.
+struct leaf_metadata {
+  std::string name;
+  std::string typestr;  ///< of the handler that saved it; empty when others wrote it
+  tensor_spec spec;
+  dims chunk_shape;  ///< the unit of reading
+  dims shard_shape;  ///< the unit of storage; the chunk's own when there are no shards
+  std::vector<codec_spec> codecs;  ///< of a chunk
+  std::optional<std::uint64_t>
+      stored_bytes{};  ///< of all its objects; nothing when others wrote it
+  int zarr_format = 3;
+};
+
+/// An open checkpoint: one of ours, or any Zarr hierarchy. A cheap handle; all members may be
+/// called from any number of threads.
+class checkpoint {
+ public:
+  /// Opens the hierarchy at `where`: one metadata document is read if it is ours or consolidated,
+  /// else the store is listed. Errors: see `read_contents`.
+  static result<checkpoint> open(const location& where, const context& how = default_context());
+
+  /// Identifies the save that made it; empty when others did.
+  const std::string& id() const noexcept;
+  /// The root group's attributes, without our own.
+  const node& attributes() const noexcept;
+  /// How it was opened.
+  const context& how() const noexcept;
+  std::size_t size() const noexcept;
+  bool contains(std::string_view name) const;
+
+  /// The names of all leaves, sorted.
+  std::vector<std::string> names() const;
+
+  /// The stored kind of a leaf, such as "array"; empty where others wrote it, or there is none.
+  std::string_view typestr(std::string_view name) const;
+
+  /// What is known of a leaf before its data are read. Errors: `not_found`, `corrupt`,
+  /// `unsupported` naming the data type or codec.
+  result<leaf_metadata> metadata(std::string_view name) const;
+
+  /// The leaf as a `T`, which owns its memory. Refused before a chunk is read: `dtype_mismatch`
+  /// (unless a cast is allowed), `shape_mismatch`, `resource_limit`. Then `corrupt`, `not_found`,
+  /// `io`, naming the object and the chunk: never a silent fill value for lost data.
+  template <class T>
+  result<T> load(std::string_view name, const load_options& options = {}) const {
+    using handler = handler_of<T>;
+    if constexpr (blob_handler<handler, T>) {
+      return load_as<T, handler>(name, options);
+    } else {
+      detail::require_loadable<T>();
+      return load_as<T, handler>(name, options);
+    }
+  }
+
+  /// The same in a place that the caller names, such as `{.space = stream.space()}`: memory of a
+  /// resource, or of a device, on whose stream all is done. `load` returns when the elements are
+  /// there.
+  template <class T>
+  result<T> load(std::string_view name, const place<space_of_t<T>>& where,
+                 const load_options& options = {}) const {
+    detail::require_loadable<T>();
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      return load_from<T, handler_of<T>>(leaf, source, options, where);
+    });
+  }
+
+  /// The same with plain braces, `load<T>(name, {})`: the default options.
+  template <class T>
+  result<T> load(std::string_view name, detail::plain_braces) const {
+    return load<T>(name);
+  }
+
+  /// The same by a handler of the caller's choice.
+  template <class T, class Handler>
+  result<T> load_as(std::string_view name, const load_options& options = {}) const {
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      return load_from<T, Handler>(leaf, source, options);
+    });
+  }
+
+  /// The same in the background, by the executor of the context it was opened with. Waits when it
+  /// is destroyed.
+  template <class T>
+  pending<T> load_async(std::string_view name, const load_options& options = {}) const {
+    return run_async(how().executor, [self = *this, name = std::string(name), options] {
+      return self.template load<T>(name, options);
+    });
+  }
+
+  /// The leaf, as the type that `Registry` gives for its stored kind and dtype.
+  template <class Registry>
+  result<typename Registry::value> load_any(std::string_view name,
+                                            const load_options& options = {}) const {
+    using value = typename Registry::value;
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<value> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      return Registry::dispatch(kind_of_leaf(leaf), wanted, [&](auto entry) -> result<value> {
+        using type = typename decltype(entry)::type;
+        load_options by = options;
+        if constexpr (detail::entry_traits<decltype(entry)>::casts) by.cast = true;
+        ZARRPOINT_TRY(loaded,
+                      (load_from<type, typename decltype(entry)::handler>(leaf, source, by)));
+        return value(std::in_place_type<type>, std::move(loaded));
+      });
+    });
+  }
+
+  /// The leaf into memory that the caller has: a tensor of the same shape, or a flat target such as
+  /// a span with as many elements. Errors: as `load`. After an error its contents are unspecified.
+  /// Elements on a device are there when it returns.
+  template <class T>
+  result<void> load_into(std::string_view name, T&& target,
+                         const load_options& options = {}) const {
+    detail::require_fillable<T>();
+    detail::mark_loaded<handler_of<T>>(target, false);
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
+      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
+      ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
+      detail::mark_loaded<handler_of<T>>(target, true);
+      return {};
+    });
+  }
+
+  /// The elements where they lie in the file, when they are stored raw in one piece and the store
+  /// can map them; otherwise a copy (`is_zero_copy` tells). A mapping is not verified unless
+  /// `verify` is set, since that reads all of it. Errors: `dtype_mismatch`, and those of `load`.
+  template <element T>
+  result<mapped_tensor<T>> view(std::string_view name, bool verify = false) const {
+    ZARRPOINT_TRY(found, view_or_copy(name, dtype_of<T>, verify));
+    if (found.mapped) return mapped_tensor<T>(*std::move(found.mapped));
+    return mapped_tensor<T>(std::move(found.owned));
+  }
+
+  /// The leaf's array, for reading boxes of it: as strict as `load`, so that each inner chunk that
+  /// a box touches is read and verified as a whole.
+  result<array> as_array(std::string_view name) const;
+
+ private:
+  struct viewed {
+    std::optional<mapped_view> mapped;
+    tensor owned;
+  };
+  result<viewed> view_or_copy(std::string_view name, dtype type, bool verify) const;
+  friend struct detail::checkpoint_access;
+
+  using state = detail::checkpoint_state;
+  explicit checkpoint(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  const detail::stored_leaf* find(std::string_view name) const;
+
+  /// The leaf of that name, or the error of who asked for it.
+  result<const detail::stored_leaf*> leaf_named(std::string_view action,
+                                                std::string_view name) const;
+  /// `failure` with the place and the action.
+  error failed(std::string_view action, std::string_view name, error failure) const;
+  static const std::string& name_of(const detail::stored_leaf& leaf);
+  static const std::string& kind_of_leaf(const detail::stored_leaf& leaf);
+
+  template <class F>
+  auto with_leaf(std::string_view action, std::string_view name, F&& f) const
+      -> std::invoke_result_t<F, const detail::stored_leaf&> {
+    ZARRPOINT_TRY(found, leaf_named(action, name));
+    auto out = std::forward<F>(f)(*found);
+    if (out) return out;
+    return failed(action, name, std::move(out).failure());
+  }
+
+  result<array> open_leaf(const detail::stored_leaf& leaf) const;
+
+  read_options options_of(const load_options& options) const;
+
+  template <class T, class Handler>
+  result<T> load_from(const detail::stored_leaf& leaf, const array& source,
+                      const load_options& options) const {
+    if constexpr (blob_handler<Handler, T>) {
+      ZARRPOINT_TRY(bytes, read_bytes(source, options));
+      return Handler::from_bytes(bytes_of(bytes));
+    } else {
+      return load_from<T, Handler>(leaf, source, options, place<typename Handler::space>{});
+    }
+  }
+
+  template <class T, class Handler, class Space>
+  result<T> load_from(const detail::stored_leaf& leaf, const array& source,
+                      const load_options& options, const place<Space>& where) const {
+    ZARRPOINT_TRY(made, (make_for<T, Handler>(leaf, source, options, where)));
+    ZARRPOINT_CHECK(detail::read_to_space(source, Handler::writable(made), options_of(options)));
+    detail::mark_loaded<Handler>(made, true);
+    return std::move(made);
+  }
+
+  /// A value for the leaf, not filled yet.
+  template <class T, class Handler, class Space>
+  result<T> make_for(const detail::stored_leaf& leaf, const array& source,
+                     const load_options& options, place<Space> where) const {
+    ZARRPOINT_TRY(wanted, wanted_spec(source, name_of(leaf), options));
+    constexpr dtype type = handler_dtype<Handler>();
+    if constexpr (type.valid()) {
+      ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+      wanted.type = type;
+    }
+    if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
+    if (where.resource == nullptr) where.resource = how().resource;
+    ZARRPOINT_TRY(made, Handler::make(wanted, where));
+    detail::mark_loaded<Handler>(made, false);
+    return std::move(made);
+  }
+
+  static result<std::vector<codec_spec>> inner_codecs(const array_metadata& metadata);
+
+  /// The stored spec, but for the dtype and the shape that rules ask for.
+  static result<tensor_spec> wanted_spec(const array& source, std::string_view name,
+                                         const load_options& options);
+
+  static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
+
+  result<void> check_budget(const tensor_spec& spec) const;
+
+  result<tensor> read_bytes(const array& source, const load_options& options) const;
+
+  static bytes_view bytes_of(const tensor& from) {
+    return {from.view().data, static_cast<std::size_t>(element_count(from.shape()).value_or(0))};
+  }
+
+  std::shared_ptr<const state> state_;
+};
+
+/// Opens a checkpoint; see `checkpoint::open`.
+result<checkpoint> open(const location& where, const context& how = default_context());
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>
+#endif

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/read_leaf.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+
+#include <algorithm>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+struct checkpoint_state {
+  any_store store;
+  context how;
+  detail::checkpoint_contents contents;
+  std::string name;
+};
+}  // namespace detail
+
+ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
+  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+  const auto opened = [&]() -> result<checkpoint> {
+    any_store store =
+        place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
+    ZARRPOINT_TRY(contents, detail::read_contents(store, how));
+    return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
+        std::move(store), with_scratch(how), std::move(contents), where.name()}));
+  };
+  return opened().at("open " + where.name());
+}
+
+ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }
+
+ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
+  return state_->contents.attributes;
+}
+
+ZARRPOINT_INLINE const context& checkpoint::how() const noexcept { return state_->how; }
+
+ZARRPOINT_INLINE std::size_t checkpoint::size() const noexcept {
+  return state_->contents.leaves.size();
+}
+
+ZARRPOINT_INLINE std::vector<std::string> checkpoint::names() const {
+  std::vector<std::string> out;
+  out.reserve(size());
+  for (const detail::stored_leaf& leaf : state_->contents.leaves) out.push_back(leaf.name);
+  return out;
+}
+
+ZARRPOINT_INLINE std::string_view checkpoint::typestr(std::string_view name) const {
+  const detail::stored_leaf* leaf = find(name);
+  return leaf != nullptr ? std::string_view(leaf->typestr) : std::string_view();
+}
+
+ZARRPOINT_INLINE result<leaf_metadata> checkpoint::metadata(std::string_view name) const {
+  return with_leaf("metadata of", name,
+                   [&](const detail::stored_leaf& leaf) -> result<leaf_metadata> {
+                     ZARRPOINT_TRY(source, open_leaf(leaf));
+                     leaf_metadata out{.name = leaf.name,
+                                       .typestr = leaf.typestr,
+                                       .spec = source.spec(),
+                                       .chunk_shape = source.layout().chain().chunk_spec().shape,
+                                       .shard_shape = source.metadata().chunk_shape,
+                                       .codecs = source.metadata().codecs,
+                                       .zarr_format = leaf.zarr_format};
+                     ZARRPOINT_TRY(inner, inner_codecs(source.metadata()));
+                     out.codecs = std::move(inner);
+                     if (state_->contents.is_ours()) {
+                       out.stored_bytes = 0;
+                       for (const auto& [key, object] : leaf.objects.objects())
+                         *out.stored_bytes += object.size;
+                     }
+                     return out;
+                   });
+}
+
+ZARRPOINT_INLINE result<array> checkpoint::as_array(std::string_view name) const {
+  return with_leaf("open", name, [&](const detail::stored_leaf& leaf) { return open_leaf(leaf); });
+}
+
+ZARRPOINT_INLINE const detail::stored_leaf* checkpoint::find(std::string_view name) const {
+  const auto& leaves = state_->contents.leaves;
+  const auto at = std::lower_bound(
+      leaves.begin(), leaves.end(), name,
+      [](const detail::stored_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
+  return at != leaves.end() && at->name == name ? &*at : nullptr;
+}
+
+ZARRPOINT_INLINE bool checkpoint::contains(std::string_view name) const {
+  return find(name) != nullptr;
+}
+
+ZARRPOINT_INLINE result<const detail::stored_leaf*> checkpoint::leaf_named(
+    std::string_view action, std::string_view name) const {
+  const detail::stored_leaf* leaf = find(name);
+  if (leaf != nullptr) return leaf;
+  std::string text = state_->name + " has no such leaf";
+  const auto& leaves = state_->contents.leaves;
+  for (std::size_t i = 0; i < leaves.size() && i < 8; ++i)
+    text += (i == 0 ? "; it has " : ", ") + detail::in_quotes(leaves[i].name);
+  if (leaves.size() > 8) text += " and " + std::to_string(leaves.size() - 8) + " more";
+  return error{errc::not_found, std::move(text)}.at(std::string(action) + " " +
+                                                    detail::in_quotes(name));
+}
+
+ZARRPOINT_INLINE error checkpoint::failed(std::string_view action, std::string_view name,
+                                          error failure) const {
+  // Errors of an array begin with its place; a name could stand anywhere in a text.
+  if (!failure.message.starts_with("array ")) failure.at(state_->name);
+  return std::move(failure).at(std::string(action) + " " + detail::in_quotes(name));
+}
+
+ZARRPOINT_INLINE const std::string& checkpoint::name_of(const detail::stored_leaf& leaf) {
+  return leaf.name;
+}
+ZARRPOINT_INLINE const std::string& checkpoint::kind_of_leaf(const detail::stored_leaf& leaf) {
+  return leaf.typestr;
+}
+
+ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& leaf) const {
+  const auto parsed = [&]() -> result<array_metadata> {
+    const node& document = leaf.document->content();
+    return leaf.zarr_format == 2 ? parse_array_v2(document, &leaf.attributes)
+                                 : parse_array_v3(document);
+  };
+  const auto made = [&](const store_key& key) -> result<array> {
+    result<array_metadata> metadata = parsed();
+    if (!metadata) return std::move(metadata).failure().at("array " + state_->store.describe(key));
+    return array::from_metadata(state_->store, key, *std::move(metadata), state_->how);
+  };
+  ZARRPOINT_TRY(key, store_key::parse(leaf.name));
+  // What nobody shares is not kept.
+  ZARRPOINT_TRY(opened,
+                leaf.document.use_count() > 1 ? leaf.document->array_at(key, made) : made(key));
+  if (!state_->contents.is_ours()) return std::move(opened);
+  return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
+}
+
+ZARRPOINT_INLINE read_options checkpoint::options_of(const load_options& options) const {
+  read_options out;
+  if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
+  out.checksums = options.verify;
+  out.cast = true;  // asked for only when it is allowed, or the types are the same
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::vector<codec_spec>> checkpoint::inner_codecs(
+    const array_metadata& metadata) {
+  for (const codec_spec& codec : metadata.codecs) {
+    if (codec.name != sharding_config::name) continue;
+    ZARRPOINT_TRY(config, sharding_config::from_configuration(codec.configuration));
+    return std::move(config.codecs);
+  }
+  return metadata.codecs;
+}
+
+ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_spec(const array& source,
+                                                             std::string_view name,
+                                                             const load_options& options) {
+  tensor_spec spec = source.spec();
+  if (const dtype* cast = detail::last_set(options.rules, name, &load_rule::cast)) {
+    ZARRPOINT_CHECK(detail::check_cast(spec.type, *cast));
+    spec.type = *cast;
+  }
+  const dims* shape = detail::last_set(options.rules, name, &load_rule::shape);
+  if (shape == nullptr) return spec;
+  if (shape->rank() != spec.shape.rank())
+    return error{errc::shape_mismatch, "stored shape is " + to_string(spec.shape) +
+                                           ", the rule wants " + to_string(*shape)};
+  spec.shape = *shape;
+  return spec;
+}
+
+ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,
+                                                     const load_options& options) {
+  if (stored == wanted) return {};
+  if (options.cast) return detail::check_cast(stored, wanted);
+  return error{errc::dtype_mismatch, "stored dtype is " + std::string(to_string(stored)) +
+                                         ", wanted " + std::string(to_string(wanted)) +
+                                         "; load_options::cast converts"};
+}
+
+ZARRPOINT_INLINE result<void> checkpoint::check_budget(const tensor_spec& spec) const {
+  ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
+  if (bytes > state_->how.limit.memory)
+    return error{errc::resource_limit, to_string(spec) + " has " + std::to_string(bytes) +
+                                           " bytes, more than limits::memory of " +
+                                           std::to_string(state_->how.limit.memory)};
+  return {};
+}
+
+ZARRPOINT_INLINE result<tensor> checkpoint::read_bytes(const array& source,
+                                                       const load_options& options) const {
+  if (source.spec().type != dtype_kind::uint8 || source.spec().shape.rank() != 1)
+    return error{errc::dtype_mismatch,
+                 "stored as " + to_string(source.spec()) + ", wanted bytes (uint8 of rank 1)"};
+  return source.read(box::whole(source.spec().shape), options_of(options));
+}
+
+ZARRPOINT_INLINE auto checkpoint::view_or_copy(std::string_view name, dtype type, bool verify) const
+    -> result<viewed> {
+  return with_leaf("view", name, [&](const detail::stored_leaf& leaf) -> result<viewed> {
+    ZARRPOINT_TRY(source, open_leaf(leaf));
+    ZARRPOINT_CHECK(check_type(source.spec().type, type, {}));
+    read_options options = options_of({});
+    options.checksums = verify;
+    ZARRPOINT_TRY(mapped, source.view(options));
+    if (mapped) return viewed{std::move(mapped), {}};
+    ZARRPOINT_TRY(owned, source.read(box::whole(source.spec().shape), options_of({})));
+    return viewed{std::nullopt, std::move(owned)};
+  });
+}
+
+ZARRPOINT_INLINE result<checkpoint> open(const location& where, const context& how) {
+  return checkpoint::open(where, how);
+}
+
+}}  // namespace zarrpoint::v0

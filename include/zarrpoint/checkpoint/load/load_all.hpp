@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/handler/default_types.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Whether values by this handler take the memory of the host.
+template <class T, class Handler>
+consteval bool lives_on_host() {
+  if constexpr (blob_handler<Handler, T>) {
+    return true;
+  } else {
+    return Handler::space::host_accessible;
+  }
+}
+
+/// Whether all leaves that come to the host are within `limits::memory` together; nothing is read
+/// but metadata.
+template <class Registry>
+result<void> check_total_budget(const checkpoint& from) {
+  const std::size_t limit = from.how().limit.memory;
+  if (limit == SIZE_MAX) return {};
+  std::size_t total = 0;
+  for (const std::string& name : from.names()) {
+    ZARRPOINT_TRY(known, from.metadata(name));
+    const auto host = Registry::dispatch(known.typestr, known.spec, [](auto entry) -> result<bool> {
+      return lives_on_host<typename decltype(entry)::type, typename decltype(entry)::handler>();
+    });
+    if (!host.value_or(true)) continue;
+    ZARRPOINT_TRY(bytes, byte_count(known.spec.shape, memory_size(known.spec.type)));
+    if (bytes > limit - total)
+      return error{errc::resource_limit, "load all: the leaves up to " + in_quotes(name) +
+                                             " have more bytes than limits::memory of " +
+                                             std::to_string(limit)};
+    total += bytes;
+  }
+  return {};
+}
+
+/// One `load_all`. What comes to the host is loaded leaf by leaf; values on devices are made first,
+/// and filled together.
+template <class Registry, class... Spaces>
+class all_loader {
+ public:
+  using value = typename Registry::value;
+
+  all_loader(const checkpoint& from, const load_options& options, const place<Spaces>&... where)
+      : from_(from), options_(options), where_(where...) {}
+
+  result<std::map<std::string, value>> run() {
+    ZARRPOINT_CHECK(check_total_budget<Registry>(from_));
+    const std::vector<std::string> names = from_.names();
+    values_.resize(names.size());
+    later_.resize(names.size());
+    ZARRPOINT_CHECK(parallel_for(from_.how().executor, names.size(),
+                                 [&](std::size_t i) { return begin(names[i], i); },
+                                 {.stop = from_.how().stop}));
+    std::vector<const bound_target*> targets;
+    for (const bound_target& one : later_) {
+      if (one.table != nullptr) targets.push_back(&one);
+    }
+    ZARRPOINT_CHECK(load_targets(from_, targets, options_));
+    std::map<std::string, value> out;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      out.emplace_hint(out.end(), names[i], std::move(values_[i]));
+    return out;
+  }
+
+ private:
+  result<void> begin(const std::string& name, std::size_t i) {
+    return checkpoint_access::with_array(
+        from_, name, options_, [&](const auto& leaf, const array& source, const tensor_spec& spec) {
+          return Registry::dispatch(
+              checkpoint_access::kind_of(leaf), spec, [&](auto entry) -> result<void> {
+                using type = typename decltype(entry)::type;
+                using handler = typename decltype(entry)::handler;
+                load_options by = options_;
+                if constexpr (entry_traits<decltype(entry)>::casts) by.cast = true;
+                if constexpr (blob_handler<handler, type>) {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::load<type, handler>(from_, leaf, source, by)));
+                  values_[i].template emplace<type>(std::move(made));
+                } else if constexpr (handler::space::host_accessible) {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::load<type, handler>(
+                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  values_[i].template emplace<type>(std::move(made));
+                } else {
+                  ZARRPOINT_TRY(made,
+                                (checkpoint_access::make<type, handler>(
+                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  type& kept = values_[i].template emplace<type>(std::move(made));
+                  later_[i] = {name, &target_functions<type, handler>::table, &kept, by.cast};
+                }
+                return {};
+              });
+        });
+  }
+
+  /// The place that the caller gave for a memory space, or the default one.
+  template <class Space>
+  place<Space> place_in() const {
+    if constexpr ((std::is_same_v<Space, Spaces> || ...)) {
+      return std::get<place<Space>>(where_);
+    } else {
+      return {};
+    }
+  }
+
+  const checkpoint& from_;
+  const load_options& options_;
+  std::tuple<place<Spaces>...> where_;
+  std::vector<value> values_;
+  std::vector<bound_target> later_;  // without a table for what is loaded already
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// The first memory space on a device in which an entry of a registry makes values, or the host's.
+template <class Registry>
+struct placed_space;
+template <>
+struct placed_space<registry<>> {
+  using type = host_space;
+};
+template <class Entry, class... More>
+struct placed_space<registry<Entry, More...>> : placed_space<registry<More...>> {};
+template <class Entry, class... More>
+  requires(device_space<typename Entry::handler::space>)
+struct placed_space<registry<Entry, More...>> {
+  using type = typename Entry::handler::space;
+};
+
+}  // namespace detail
+
+/// Every leaf of a checkpoint, as the type that `Registry` gives for its stored kind and dtype: a
+/// map from names to variants. Leaves are loaded in parallel; values in memory spaces of `where`
+/// are made in these places, and what goes to devices is there when this returns. Errors:
+/// `resource_limit` before any is loaded when all that come to the host exceed `limits::memory`;
+/// then the first by name, those of `checkpoint::load`, and `unsupported` for a leaf that no entry
+/// of the registry restores.
+template <class Registry = default_types, class... Spaces>
+  requires(sizeof...(Spaces) != 1 ||
+           !(std::is_same_v<Spaces, typename detail::placed_space<Registry>::type> && ...))
+result<std::map<std::string, typename Registry::value>> load_all(const checkpoint& from,
+                                                                 const load_options& options = {},
+                                                                 const place<Spaces>&... where) {
+  return detail::all_loader<Registry, Spaces...>(from, options, where...).run();
+}
+
+/// The same with one place, which may be in braces, such as `{.space = stream.space()}`: on the
+/// device for which the registry has a type, or on the host when it has none.
+template <class Registry = default_types>
+result<std::map<std::string, typename Registry::value>> load_all(
+    const checkpoint& from, const load_options& options,
+    const place<typename detail::placed_space<Registry>::type>& where) {
+  return detail::all_loader<Registry, typename detail::placed_space<Registry>::type>(from, options,
+                                                                                     where)
+      .run();
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/document/names.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/plan_layout.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
+#include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
+#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Leaves, and what was staged of them (by index; may be empty).
+struct leaf_set {
+  std::span<const leaf> leaves;
+  std::span<const staged_leaf> early{};
+};
+
+struct leaves_plan {
+  std::vector<planned_leaf> leaves;
+  std::set<std::string> groups;
+  std::vector<std::string> warnings;
+  std::uint64_t bytes = 0;
+};
+
+/// Describe and plan: what every leaf becomes, without touching an element.
+ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
+  leaves_plan plan;
+  std::vector<std::string_view> names;
+  for (const leaf& value : set.leaves) names.emplace_back(value.name());
+  ZARRPOINT_TRY(groups, groups_of(names));
+  plan.groups = std::move(groups);
+  ZARRPOINT_CHECK(check_attributes(options.attributes));
+  plan.leaves.reserve(set.leaves.size());
+  for (std::size_t i = 0; i < set.leaves.size(); ++i) {
+    const leaf& value = set.leaves[i];
+    const staged_leaf* const early =
+        i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
+    const auto planned = [&]() -> result<detail::planned_layout> {
+      // The tensor of one that was staged early may be another by now, or be gone.
+      ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
+      if (const dtype* cast = last_set(options.rules, value.name(), &leaf_rule::cast)) {
+        ZARRPOINT_CHECK(check_cast(stored.type, *cast));
+        stored.type = *cast;
+      }
+      return detail::plan_layout(value.name(), stored, options);
+    };
+    ZARRPOINT_TRY(layout, planned().at("save " + in_quotes(value.name())));
+    for (std::string& warning : layout.warnings)
+      plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
+    ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
+    plan.bytes += bytes;
+    plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
+  }
+  return plan;
+}
+
+/// Everything but the commit: arrays, groups, and the root's document last.
+ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
+                                                      const leaves_plan& plan,
+                                                      const save_options& options,
+                                                      const context& given) {
+  const context how = with_scratch(given);
+  commit_document document{.id = random_id(), .leaves{}};
+  document.leaves.resize(plan.leaves.size());
+  save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
+  report.leaves.resize(plan.leaves.size());
+  progress_meter meter(how.progress, "save", plan.bytes);
+  pin_times pinned;
+  const write_options options_of_write{
+      .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
+
+  ZARRPOINT_CHECK(parallel_for(
+      how.executor, plan.leaves.size(),
+      [&](std::size_t i) -> result<void> {
+        const planned_leaf& planned = plan.leaves[i];
+        const auto start = std::chrono::steady_clock::now();
+        auto written = write_leaf(store, planned, options_of_write, pinned);
+        if (!written)
+          return std::move(written).failure().at("save " + in_quotes(planned.value->name()));
+        document.leaves[i] = *std::move(written);
+        leaf_report& leaf = report.leaves[i];
+        leaf.name = planned.value->name();
+        leaf.stored = planned.metadata.spec();
+        leaf.bytes = planned.bytes;
+        for (const auto& [key, object] : document.leaves[i].objects.objects())
+          leaf.stored_bytes += object.size;
+        leaf.seconds = seconds_since(start);
+        return {};
+      },
+      {.stop = how.stop}));
+
+  for (const leaf_report& leaf : report.leaves) {
+    report.bytes += leaf.bytes;
+    report.stored_bytes += leaf.stored_bytes;
+  }
+  report.pin_seconds = pinned.seconds();
+  const bool all_core =
+      std::all_of(plan.leaves.begin(), plan.leaves.end(),
+                  [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
+  ZARRPOINT_TRY(
+      as_asked,
+      put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes}, all_core));
+  if (!as_asked)
+    report.warnings.emplace_back(
+        "metadata were not consolidated: they exceed limits::metadata_bytes");
+  return report;
+}
+
+/// All of a save but the staging of what must be staged early.
+ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_set& leaves,
+                                              const save_options& options, const context& how) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto run = [&]() -> result<save_report> {
+    ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
+    ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
+    ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
+    if (target.store.can_publish()) {
+      ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
+                                                            .sync = options.sync}));
+      ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      ZARRPOINT_CHECK(staged->commit());
+      return std::move(report);
+    }
+    // Without atomic publication: an old commit document must not vouch for new data.
+    any_store beneath =
+        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
+    ZARRPOINT_CHECK(erase_root_document(beneath));
+    return write_checkpoint(beneath, plan, options, how);
+  };
+  auto report = run();
+  if (!report) return std::move(report).failure().at("save " + where.name());
+  report->seconds = report->blocked_seconds = seconds_since(start);
+  return report;
+}
+
+/// The part of `save_async` that runs in the background.
+struct async_save {
+  context how;  // the first: its scratch memory outlives what was staged in it
+  location where;
+  std::vector<leaf> leaves;
+  save_options options;
+  staged_leaves early;
+  double blocked_seconds = 0;
+
+  result<save_report> operator()() {
+    ZARRPOINT_TRY(report, save_set(where, {leaves, early.leaves}, options, how));
+    report.blocked_seconds = blocked_seconds;
+    report.pin_seconds += early.pin_seconds;
+    report.warnings.insert(report.warnings.end(), early.warnings.begin(), early.warnings.end());
+    return std::move(report);
+  }
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
+                                          const save_options& options, const context& how) {
+  return detail::save_set(where, {leaves}, options, how);
+}
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                                          const save_options& options, const context& how) {
+  return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
+}
+
+ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<leaf> leaves,
+                                                 save_options options, const context& how) {
+  const auto start = std::chrono::steady_clock::now();
+  // What is staged now must outlive this call, so that the scratch pool goes with it.
+  context shared = with_scratch(how);
+  auto early = detail::stage_leaves(leaves, options, shared);
+  if (!early) return pending<save_report>(std::move(early).failure());
+  const double blocked = detail::seconds_since(start);
+  return run_async(shared.executor,
+                   detail::async_save{shared, std::move(where), std::move(leaves),
+                                      std::move(options), *std::move(early), blocked});
+}
+
+}}  // namespace zarrpoint::v0

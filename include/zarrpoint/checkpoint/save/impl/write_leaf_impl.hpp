@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
+#include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Encode and write the elements of a leaf from where they are.
+ZARRPOINT_INLINE result<void> write_elements(const array& target, const planned_leaf& planned,
+                                             const write_options& options, pin_times& pinned) {
+  const box all = box::whole(target.spec().shape);
+  const leaf& value = *planned.value;
+  if (value.host_accessible()) {
+    ZARRPOINT_TRY(elements, value.view());
+    return target.write(all, elements, options);
+  }
+  if (planned.early != nullptr && planned.early->in_host)
+    return target.write(all, planned.early->in_host->view, options);
+  std::unique_ptr<element_source> own;
+  element_source* source = planned.early != nullptr ? planned.early->on_device.get() : nullptr;
+  if (source == nullptr) {
+    ZARRPOINT_TRY(made, value.source(source_options_of(*options.how)));
+    own = std::move(made);
+    source = own.get();
+  }
+  pinned.note(*source);
+  ZARRPOINT_CHECK(target.write(all, *source, options));
+  pinned.note(*source);
+  return {};
+}
+
+ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const planned_leaf& planned,
+                                                const write_options& options, pin_times& pinned) {
+  const context& how = *options.how;
+  const leaf& value = *planned.value;
+  leaf_record record;
+  record.name = value.name();
+  record.typestr = value.typestr();
+  ZARRPOINT_TRY(document, array_document(planned.metadata));
+  record.metadata = document;
+  ZARRPOINT_TRY(key, store_key::parse(value.name()));
+  ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
+  ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
+  write_options with_digests = options;
+  with_digests.collected = &record.objects;
+  ZARRPOINT_CHECK(write_elements(target, planned, with_digests, pinned));
+  return record;
+}
+
+}}}  // namespace zarrpoint::v0::detail

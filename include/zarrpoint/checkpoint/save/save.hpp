@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What became of one leaf.
+struct leaf_report {
+  std::string name;
+  tensor_spec stored;              ///< its dtype is the one it was cast to
+  std::uint64_t bytes = 0;         ///< of its elements as stored, before the codecs
+  std::uint64_t stored_bytes = 0;  ///< of its objects in the store
+  double seconds = 0;              ///< from staging to the last write; leaves overlap
+};
+
+/// What `save` did.
+struct save_report {
+  std::string id;  ///< of the checkpoint, in its commit document
+  std::vector<leaf_report> leaves;
+  std::vector<std::string> warnings;
+  std::uint64_t bytes = 0;
+  std::uint64_t stored_bytes = 0;
+  double seconds = 0;  ///< in all, the commit included
+  /// How long the caller's tensors on devices had to stay as they were: until `save_async` had
+  /// copied them; all the time for `save`.
+  double blocked_seconds = 0;
+  /// Of that or after it: for pinned memory that the devices copy to, made for this save.
+  double pin_seconds = 0;
+};
+
+/// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
+/// is what it was before, whatever fails. Names may be nested with '/'; a leaf is borrowed, kept or
+/// copied as `leaf` says.
+///
+/// Errors, each naming the leaf and the file: `invalid_argument` for names or options that make no
+/// sense, `already_exists`, `unsupported` for a cast that has no meaning, `resource_limit`,
+/// `cancelled`, `io` (disk full, permission), `outcome_unknown` when only the very last sync
+/// failed.
+result<save_report> save(const location& where, std::span<const leaf> leaves,
+                         const save_options& options = {}, const context& how = default_context());
+
+/// The same with the leaves in braces: `save("model.zarr", {{"w", w}, {"step", 1200}})`.
+result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                         const save_options& options = {}, const context& how = default_context());
+
+/// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
+/// there; what lives on a device is copied before this returns, to the host or, with
+/// `save_options::device_copy`, on the device. Destroying the result waits for it.
+pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
+                                const context& how = default_context());
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/save/impl/save_impl.hpp>
+#endif

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+
+#include <chrono>
+
+// Where a save goes, and how long it took.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+double seconds_since(std::chrono::steady_clock::time_point start);
+
+/// Refuses a target that is there and is no checkpoint of ours, or must not be replaced.
+result<void> check_target(const stored_place& target, const location& where,
+                          const save_options& options, const limits& limit);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>
+#endif

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+// The metadata documents of a checkpoint: one for each array and group, the root's last.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+result<void> put_document(const any_store& store, const store_key& node_key, std::string_view file,
+                          const node& document);
+
+/// The document of an array, as `leaf_record::metadata` and its file hold it.
+result<node> array_document(const array_metadata& metadata);
+
+result<void> put_array_document(const any_store& store, const store_key& key,
+                                const leaf_record& leaf, int zarr_format);
+
+/// The documents of the groups below the root.
+result<void> put_group_documents(const any_store& store, const std::set<std::string>& groups,
+                                 int zarr_format);
+
+/// Every node below the root, by depth and then by name, as zarr-python orders them.
+result<consolidated_documents> consolidate(const commit_document& document,
+                                           const std::set<std::string>& groups);
+
+/// The same for Zarr v2, where consolidation is a file of its own.
+result<node> consolidate_v2(const commit_document& document, const std::set<std::string>& groups,
+                            const node& attributes);
+
+/// What the root's document is made of.
+struct root_document {
+  const commit_document& commit;
+  const std::set<std::string>& groups;
+  const save_options& options;
+  std::size_t max_bytes = SIZE_MAX;  ///< more would not be read back: `limits::metadata_bytes`
+};
+
+/// The file that makes it a checkpoint: written last. What is consolidated is left out where a
+/// document would be too large with it; false then.
+result<bool> put_root_document(const any_store& store, const root_document& of);
+
+/// The documents of the groups, and the root's last. Nothing is consolidated where `all_core` is
+/// false: zarr-python refuses a consolidated group for one data type that it does not know, such as
+/// the records of v3, and opens the other leaves when nothing is. False where what is asked for to
+/// be consolidated would be too large.
+result<bool> put_hierarchy(const any_store& store, const root_document& of, bool all_core);
+
+/// Whether zarr-python knows the data type of an array.
+bool is_core_array(const array_metadata& metadata);
+
+/// Takes away what makes a hierarchy a checkpoint, before it is overwritten in place.
+result<void> erase_root_document(const any_store& store);
+
+/// The attributes that a caller gives must leave our member alone, and be what JSON can say.
+result<void> check_attributes(const node& attributes);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
+#endif

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What every codec has. A codec is a plain copyable value: its options and nothing else.
+///
+/// - `name`: as in metadata; optionally `aliases`, an array of other names that readers accept;
+/// - `from_configuration(node)`: from the `configuration` of the metadata, null when absent;
+///   refuses members that it does not know;
+/// - `configuration()`: the same in canonical form, to be written;
+/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode (for a
+///   bytes -> bytes codec, of the array whose bytes these are), or why that makes no sense.
+template <class C>
+concept codec = std::copyable<C> && requires(const C& self, const node& configuration) {
+  { C::name } -> std::convertible_to<std::string_view>;
+  { C::from_configuration(configuration) } -> std::same_as<result<C>>;
+  { self.configuration() } -> std::same_as<node>;
+};
+
+namespace detail {
+
+/// A codec that only looks at the same elements in another order.
+template <class C>
+concept viewing_codec = requires(const C& self, const host_view& decoded,
+                                 const mutable_host_view& into) {
+  { self.encode_view(decoded) } -> std::same_as<host_view>;
+  { self.decode_view(into) } -> std::same_as<mutable_host_view>;
+};
+
+/// A codec that makes new elements.
+template <class C>
+concept copying_codec = requires(const C& self, const host_view& from, const mutable_host_view& to,
+                                 codec_workspace& scratch) {
+  { self.encode(from, to, scratch) } -> std::same_as<result<void>>;
+  { self.decode(from, to, scratch) } -> std::same_as<result<void>>;
+};
+
+/// A codec that keeps the bytes where they are and works at their end.
+template <class C>
+concept in_place_codec = requires(const C& self, bytes_view stored, mutable_bytes buffer,
+                                  std::size_t used) {
+  { self.encode_in_place(buffer, used) } -> std::same_as<result<std::size_t>>;
+  { self.decode_in_place(stored) } -> std::same_as<result<bytes_view>>;
+};
+
+/// A codec that makes new bytes.
+template <class C>
+concept out_of_place_codec = requires(const C& self, bytes_view from, mutable_bytes to,
+                                      codec_workspace& scratch) {
+  { self.encode(from, to, scratch) } -> std::same_as<result<std::size_t>>;
+  { self.decode(from, to, scratch) } -> std::same_as<result<std::size_t>>;
+};
+
+}  // namespace detail
+
+/// Elements to elements, such as transpose.
+///
+/// - `encoded_spec(decoded)`: dtype and shape of what it makes;
+/// - either `encode_view` and `decode_view`, which give the same memory in encoded order (the
+///   second of memory that will be written), or `encode` and `decode`, which fill `to`;
+/// - with the latter optionally `borrow(view)` and `target(view)`: the same memory in encoded order
+///   where the elements lie so that none need be moved, such as those of a dense array;
+/// - optionally `encode_fill(fill, decoded)`: the element that it makes, as a vector of bytes, of
+///   chunks whose elements are all `fill`. Without it an array of one element is encoded.
+template <class C>
+concept array_to_array_codec = codec<C> && requires(const C& self, const tensor_spec& decoded) {
+  { self.encoded_spec(decoded) } -> std::same_as<tensor_spec>;
+} &&(detail::viewing_codec<C> || detail::copying_codec<C>);
+
+/// Elements to bytes, such as bytes and vlen-utf8.
+///
+/// - `fixed_size`: whether the bytes depend on the spec only; then `encoded_bound(spec)` is exact
+///   and `decode` is never given another size; otherwise it is the most bytes, UINT64_MAX when
+///   there is no bound, and `encoded_size(view)` is the exact size of a chunk, or an error;
+/// - `encode(from, to, scratch)`: into a `to` of that size; returns the bytes written;
+/// - `decode(stored, to, scratch)`: exactly; left-over or missing bytes are `corrupt`;
+/// - optionally `borrow(view)`: the memory of the view when it is what `encode` would write, and
+///   `target(view)`: the memory to be filled with encoded bytes in place of a `decode`;
+/// - optionally `is_raw(spec)`: whether these two work on every dense view.
+template <class C>
+concept array_to_bytes_codec = codec<C> &&
+    requires(const C& self, const tensor_spec& decoded, const host_view& from,
+             const mutable_host_view& into, bytes_view stored, mutable_bytes to,
+             codec_workspace& scratch) {
+  { C::fixed_size } -> std::convertible_to<bool>;
+  { self.encoded_bound(decoded) } -> std::same_as<std::uint64_t>;
+  { self.encode(from, to, scratch) } -> std::same_as<result<std::size_t>>;
+  { self.decode(stored, into, scratch) } -> std::same_as<result<void>>;
+} &&(C::fixed_size || requires(const C& self, const host_view& from) {
+  { self.encoded_size(from) } -> std::same_as<result<std::uint64_t>>;
+});
+
+/// Bytes to bytes, such as zstd and crc32c.
+///
+/// - `fixed_size`: whether the encoded size depends on the decoded size only;
+/// - `encoded_bound(decoded)`: that size, or the most bytes; UINT64_MAX when it overflows;
+/// - either `encode(from, to, scratch)` into a `to` of that size, and `decode(from, to, scratch)`,
+///   which never writes past `to` and returns `out_of_range` when more would be needed; both return
+///   the bytes written;
+/// - or, for codecs that keep the bytes and add some at the end, `encode_in_place(buffer, used)`,
+///   which returns the new number of used bytes, and `decode_in_place(stored)`, which returns the
+///   decoded part;
+/// - optionally `decoded_size(stored)`: what the bytes say of their decoded size, untrusted.
+template <class C>
+concept bytes_to_bytes_codec = codec<C> && requires(const C& self, std::uint64_t size) {
+  { C::fixed_size } -> std::convertible_to<bool>;
+  { self.encoded_bound(size) } -> std::same_as<std::uint64_t>;
+} &&(detail::in_place_codec<C> || detail::out_of_place_codec<C>);
+
+/// The kind of a codec; a type that is none of the three does not compile here.
+template <class C>
+consteval codec_kind kind_of() {
+  static_assert(array_to_array_codec<C> || array_to_bytes_codec<C> || bytes_to_bytes_codec<C>,
+                "zarrpoint: a codec models array_to_array_codec, array_to_bytes_codec or "
+                "bytes_to_bytes_codec: see zarrpoint/codec/base/concepts.hpp");
+  if constexpr (array_to_array_codec<C>) return codec_kind::array_to_array;
+  if constexpr (array_to_bytes_codec<C>) return codec_kind::array_to_bytes;
+  return codec_kind::bytes_to_bytes;
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/any_codec.hpp>
+#include <zarrpoint/codec/base/known_codecs.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/codec/base/table.hpp>
+#include <zarrpoint/core/printable.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+template <class C>
+constexpr std::span<const std::string_view> aliases_of() {
+  if constexpr (requires { C::aliases; }) {
+    return C::aliases;
+  } else {
+    return {};
+  }
+}
+
+template <class C>
+constexpr codec_entry entry_of() {
+  return {C::name, aliases_of<C>(), kind_of<C>(),
+          [](const node& configuration) -> result<any_codec> {
+            ZARRPOINT_TRY(made, C::from_configuration(configuration));
+            return any_codec(std::move(made));
+          }};
+}
+
+template <std::size_t N>
+constexpr bool names_differ(const std::array<codec_entry, N>& entries) {
+  for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t j = 0; j < N; ++j) {
+      if (i == j) continue;
+      if (entries[j].answers_to(entries[i].name)) return false;
+      for (const std::string_view alias : entries[i].aliases) {
+        if (entries[j].answers_to(alias)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// A set of codecs, as a type: `codec_registry<bytes_codec, zstd_codec>`. Two codecs that answer to
+/// one name do not compile.
+template <class... Cs>
+struct codec_registry {
+ private:
+  template <class... Ts>
+  struct list {};
+
+  template <class Kept, class... Rest>
+  struct joined;
+  template <class... Kept>
+  struct joined<list<Kept...>> {
+    using type = codec_registry<Kept...>;
+  };
+  template <class... Kept, class C, class... Rest>
+  struct joined<list<Kept...>, list<C>, Rest...> : joined<list<Kept..., C>, Rest...> {};
+  template <class... Kept, class... Rest>
+  struct joined<list<Kept...>, list<>, Rest...> : joined<list<Kept...>, Rest...> {};
+
+  template <class C, class... Added>
+  using unless_replaced = std::conditional_t<((C::name == Added::name) || ...), list<>, list<C>>;
+
+ public:
+  /// These codecs and those of `Added`; one of the same name is replaced.
+  template <class... Added>
+  using with = typename joined<list<Added...>, unless_replaced<Cs, Added...>...>::type;
+
+  static constexpr std::array<codec_entry, sizeof...(Cs)> entries{detail::entry_of<Cs>()...};
+  static_assert(detail::names_differ(entries),
+                "zarrpoint: two codecs of the registry answer to one name");
+
+  static constexpr codec_table table() { return codec_table(entries); }
+};
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+class any_codec;
+
+/// One codec of a table.
+struct codec_entry {
+  std::string_view name;
+  std::span<const std::string_view> aliases;
+  codec_kind kind;
+  result<any_codec> (*make)(const node& configuration);
+
+  constexpr bool answers_to(std::string_view wanted) const noexcept {
+    if (wanted == name) return true;
+    for (const std::string_view alias : aliases) {
+      if (wanted == alias) return true;
+    }
+    return false;
+  }
+};
+
+/// The codecs that are known at run time: a handle to the constant table of a `codec_registry`.
+class codec_table {
+ public:
+  /// No codecs at all.
+  constexpr codec_table() = default;
+  constexpr explicit codec_table(std::span<const codec_entry> entries) : entries_(entries) {}
+
+  constexpr std::span<const codec_entry> entries() const noexcept { return entries_; }
+  const codec_entry* find(std::string_view name) const noexcept {
+    for (const codec_entry& entry : entries_) {
+      if (entry.answers_to(name)) return &entry;
+    }
+    return nullptr;
+  }
+
+  /// The codec that `spec` names. Errors: `unsupported`, with the header to include when the
+  /// library has one, or why it has none; `invalid_argument` for a configuration that makes no
+  /// sense.
+  result<any_codec> make(const codec_spec& spec) const;
+
+ private:
+  std::span<const codec_entry> entries_;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/base/impl/table_impl.hpp>
+#endif

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/resource.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What one worker reuses from chunk to chunk: scratch memory and the contexts of compression
+/// libraries, all from one memory resource. Not for two threads at once; movable.
+class codec_workspace {
+ public:
+  /// Slots below this number belong to the caller of a chain, the others to the chain.
+  static constexpr std::size_t caller_slots = 4;
+  /// The most bytes that a chunk of variable-length elements may decode to before its elements are
+  /// made, unless the caller says otherwise.
+  static constexpr std::uint64_t default_variable_limit = std::uint64_t{1} << 30;
+
+  /// `from` must outlive the workspace, and so must `text`, the budget of `charge_text`; null:
+  /// none.
+  explicit codec_workspace(memory_resource& from = default_resource(),
+                           std::uint64_t variable_limit = default_variable_limit,
+                           limited_resource* text = nullptr);
+
+  memory_resource& resource() const noexcept { return *resource_; }
+  std::uint64_t variable_limit() const noexcept { return variable_limit_; }
+
+  /// `bytes` bytes of scratch memory, uninitialised, aligned to 64. Asking for the same slot again
+  /// ends the life of what it gave before. Errors: `resource_limit`.
+  result<mutable_bytes> scratch(std::size_t slot, std::size_t bytes);
+
+  /// A workspace for a chain within a codec, whose scratch memory is apart from this one's. It has
+  /// the same memory resource and limits, and ends with this one.
+  codec_workspace& nested();
+
+  /// The bytes of all scratch memory that it holds, in use or not.
+  std::size_t held() const noexcept;
+
+  /// Counts text that strings are about to hold: they allocate it themselves, and few stored bytes
+  /// may decode to much of it. Errors: `resource_limit`.
+  result<void> charge_text(std::size_t bytes);
+  /// What was charged since the last call: it is up to the caller now to give that back.
+  std::size_t take_charged_text() noexcept { return std::exchange(charged_text_, 0); }
+
+  /// The worker's own `State`, made as `State(memory_resource&)` when first asked for.
+  template <class State>
+  State& state() {
+    for (const kept& one : states_) {
+      if (one.key == &state_key<State>) return *static_cast<State*>(one.value.get());
+    }
+    auto made = std::make_shared<State>(*resource_);
+    State& out = *made;
+    states_.push_back({&state_key<State>, std::move(made)});
+    return out;
+  }
+
+ private:
+  struct kept {
+    char* key;
+    std::shared_ptr<void> value;
+  };
+  /// One address per type; writable, since linkers may fold equal constants.
+  template <class State>
+  static inline char state_key = 0;
+
+  memory_resource* resource_;
+  std::uint64_t variable_limit_;
+  limited_resource* text_budget_;
+  std::size_t charged_text_ = 0;
+  std::vector<buffer> slots_;
+  std::vector<kept> states_;
+  std::unique_ptr<codec_workspace> nested_;
+  codec_workspace* outer_ = nullptr;  // of a nested one
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/base/impl/workspace_impl.hpp>
+#endif

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/blosc/blosc_decode.hpp>
+#include <zarrpoint/codec/blosc/blosc_encode.hpp>
+#include <zarrpoint/codec/blosc/blosc_plane.hpp>
+#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What the streams of a Blosc frame are compressed with, as the metadata name it.
+enum class blosc_compressor : std::uint8_t { blosclz, lz4, lz4hc, snappy, zlib, zstd };
+
+/// What is sorted before it is compressed. `automatic`: bits where elements have one byte, else
+/// bytes, as zarr-python and TensorStore have it when metadata say nothing.
+enum class blosc_shuffle : std::uint8_t { none, bytes, bits, automatic };
+
+namespace detail {
+
+inline constexpr std::array<std::string_view, 6> blosc_compressor_names{"blosclz", "lz4",  "lz4hc",
+                                                                        "snappy",  "zlib", "zstd"};
+inline constexpr std::array<std::string_view, 3> blosc_shuffle_names{"noshuffle", "shuffle",
+                                                                     "bitshuffle"};
+
+/// The streams of frames, but for those of zlib, which is opt in.
+struct blosc_streams {
+  /// Whether there is an encoder, here or in a header of its own; for others frames are stored.
+  static constexpr bool encodes(blosc_format format) {
+    return format == blosc_format::lz4 || format == blosc_format::zstd ||
+           format == blosc_format::zlib;
+  }
+
+  static result<std::size_t> decode(blosc_format format, bytes_view from, mutable_bytes to,
+                                    codec_workspace& scratch);
+
+  static result<std::size_t> encode(const blosc_options& how, bytes_view from, mutable_bytes to,
+                                    codec_workspace& scratch);
+
+ private:
+  static error no_zlib();
+};
+
+/// What `blosc_codec` and `blosc_zlib_codec` have in common.
+template <class Self, class Streams>
+struct blosc_base {
+  static constexpr std::string_view name = "blosc";
+  static constexpr std::array<std::string_view, 1> aliases{"numcodecs.blosc"};
+  static constexpr bool fixed_size = false;
+
+  blosc_compressor compressor = blosc_compressor::zstd;  ///< `cname`
+  int level = 5;                                         ///< `clevel`: 0, stored, to 9
+  blosc_shuffle shuffle = blosc_shuffle::automatic;
+  std::size_t type_size = 0;   ///< `typesize`: bytes of an element; 0: that of the array's dtype
+  std::size_t block_size = 0;  ///< `blocksize`; 0: chosen by the encoder
+
+  static result<Self> from_configuration(const node& configuration) {
+    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"cname", "clevel", "shuffle",
+                                                                     "typesize", "blocksize"}));
+    Self out;
+    ZARRPOINT_TRY(compressor, reader.text("cname"));
+    ZARRPOINT_TRY(level, reader.integer("clevel", 0, 9));
+    ZARRPOINT_TRY(type_size, reader.integer("typesize", 0, INT32_MAX));
+    ZARRPOINT_TRY(block_size, reader.integer("blocksize", 0, INT32_MAX));
+    if (compressor) {
+      ZARRPOINT_TRY(found, index_of(blosc_compressor_names, *compressor).at("cname"));
+      out.compressor = static_cast<blosc_compressor>(found);
+    }
+    if (level) out.level = static_cast<int>(*level);
+    if (type_size) out.type_size = static_cast<std::size_t>(*type_size);
+    if (block_size) out.block_size = static_cast<std::size_t>(*block_size);
+    ZARRPOINT_TRY(shuffle, shuffle_of(reader));
+    out.shuffle = shuffle;
+    return out;
+  }
+
+  node configuration() const {
+    node out(node::object{{"cname", blosc_compressor_names[static_cast<std::size_t>(compressor)]},
+                          {"clevel", level}});
+    if (shuffle != blosc_shuffle::automatic)
+      out.set("shuffle", blosc_shuffle_names[static_cast<std::size_t>(shuffle)]);
+    if (type_size != 0) out.set("typesize", static_cast<std::int64_t>(type_size));
+    out.set("blocksize", static_cast<std::int64_t>(block_size));
+    return out;
+  }
+
+  /// Fills in what depends on the dtype; strings have elements of one byte.
+  result<Self> resolve(const tensor_spec& decoded) const {
+    Self out = static_cast<const Self&>(*this);
+    if (out.type_size == 0)
+      out.type_size =
+          decoded.type.is_variable() ? 1 : std::max<std::size_t>(decoded.type.size(), 1);
+    if (out.shuffle == blosc_shuffle::automatic)
+      out.shuffle = out.type_size == 1 ? blosc_shuffle::bits : blosc_shuffle::bytes;
+    return out;
+  }
+
+  std::uint64_t encoded_bound(std::uint64_t decoded) const {
+    return decoded > UINT64_MAX - blosc_header::size ? UINT64_MAX : decoded + blosc_header::size;
+  }
+
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
+    if (from.size() > blosc_header::max_bytes)
+      return error{errc::invalid_argument, std::to_string(from.size()) +
+                                               " bytes in a chunk; a Blosc frame holds up to " +
+                                               std::to_string(blosc_header::max_bytes)};
+    constexpr std::size_t max_type_size = 255;  // in one byte; larger elements are told as bytes
+    blosc_options how;
+    how.type_size = type_size == 0 || type_size > max_type_size ? 1 : type_size;
+    how.block_size = block_size;
+    how.level = level;
+    if (shuffle == blosc_shuffle::bytes) how.shuffle = blosc_header::byte_shuffle;
+    if (shuffle == blosc_shuffle::bits) how.shuffle = blosc_header::bit_shuffle;
+    switch (compressor) {
+      case blosc_compressor::blosclz: how.format = blosc_format::blosclz; break;
+      case blosc_compressor::lz4:
+      case blosc_compressor::lz4hc: how.format = blosc_format::lz4; break;
+      case blosc_compressor::snappy: how.format = blosc_format::snappy; break;
+      case blosc_compressor::zlib: how.format = blosc_format::zlib; break;
+      case blosc_compressor::zstd: how.format = blosc_format::zstd; break;
+    }
+    result<std::size_t> written = blosc_writer<Streams>(how, from, scratch).run(to);
+    scratch.state<blosc_memory>().trim();
+    scratch.state<plane_memory>().trim();
+    return written;
+  }
+
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
+    ZARRPOINT_TRY(header, blosc_header::parse(from));
+    if (header.bytes > to.size())
+      return error{errc::out_of_range, "a frame of " + std::to_string(header.bytes) +
+                                           " bytes where " + std::to_string(to.size()) +
+                                           " are expected"};
+    if (header.has(blosc_header::stored)) {
+      if (header.bytes != 0) std::memcpy(to.data(), from.data() + blosc_header::size, header.bytes);
+    } else {
+      ZARRPOINT_CHECK(blosc_reader<Streams>(header, from, scratch).run(to.first(header.bytes)));
+    }
+    return header.bytes;
+  }
+
+  /// What the header of the frame says.
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const {
+    const result<blosc_header> header = blosc_header::parse(stored);
+    if (!header) return std::nullopt;
+    return header->bytes;
+  }
+
+ private:
+  template <std::size_t N>
+  static result<std::size_t> index_of(const std::array<std::string_view, N>& names,
+                                      std::string_view wanted) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (names[i] == wanted) return i;
+    }
+    return error{errc::invalid_argument, in_quotes(wanted) + " is none that Blosc has"};
+  }
+
+  /// A name, or the number that numcodecs has for it.
+  static result<blosc_shuffle> shuffle_of(const configuration_reader& reader) {
+    const node* const found = reader.find("shuffle");
+    if (found == nullptr) return blosc_shuffle::automatic;
+    if (found->if_string() == nullptr) {
+      ZARRPOINT_TRY(number, reader.integer("shuffle", -1, 2));
+      return *number == -1 ? blosc_shuffle::automatic : static_cast<blosc_shuffle>(*number);
+    }
+    ZARRPOINT_TRY(index, index_of(blosc_shuffle_names, *found->if_string()).at("shuffle"));
+    return static_cast<blosc_shuffle>(index);
+  }
+};
+
+}  // namespace detail
+
+/// The codec `blosc`: frames of c-blosc 1 (Zarr v3 codecs, "Blosc codec"; numcodecs). Reads every
+/// frame but those with zlib inside, which are `unsupported`: for them there is `blosc_zlib_codec`.
+/// Writes zstd and LZ4 (for `lz4hc`, too); for `blosclz` and `snappy` stored frames.
+struct blosc_codec : detail::blosc_base<blosc_codec, detail::blosc_streams> {};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/blosc/impl/blosc_impl.hpp>
+#endif

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstddef>
+
+// Bytes of numbers, sorted, are of three kinds: noise, such as mantissas; bytes that are not
+// equally frequent, such as exponents, for which an entropy coder is all that helps; and what
+// repeats.
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The bits that an entropy coder needs for a byte, from a sample of an eighth.
+double sampled_entropy(bytes_view from);
+
+/// Whether enough is repeated in the first 64 KiB that a search for matches may be worth its time.
+bool has_repeats(bytes_view from);
+
+/// Where the second of two ways to encode a stream is tried.
+struct plane_memory : blosc_memory {
+  using blosc_memory::blosc_memory;
+};
+
+/// Encodes a stream of sorted bytes as one zstd frame, of Huffman codes alone unless matches make
+/// it smaller by 2 %: those are slower to read. Above level 1 both are tried on all that is no
+/// noise. Errors: `out_of_range` when the frame does not fit into `to`, or gains less than 2 %;
+/// `resource_limit`.
+result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
+                                 codec_workspace& scratch);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/blosc/impl/blosc_plane_impl.hpp>
+#endif

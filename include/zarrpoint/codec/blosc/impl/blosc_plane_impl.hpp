@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/codec/blosc/blosc_plane.hpp>
+#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
+  // Runs and not single bytes at equal distances, which may fall on one column of a matrix.
+  constexpr std::size_t run = 512;
+  constexpr std::size_t step = 8 * run;
+  std::array<std::array<std::uint32_t, 256>, 4> counts{};  // four, so that none waits for itself
+  std::size_t total = 0;
+  for (std::size_t at = 0; at < from.size(); at += step) {
+    const bytes_view part = from.subspan(at, std::min(run, from.size() - at) / 4 * 4);
+    for (std::size_t i = 0; i < part.size(); i += 4) {
+      for (std::size_t k = 0; k < 4; ++k) ++counts[k][std::to_integer<std::size_t>(part[i + k])];
+    }
+    total += part.size();
+  }
+  double bits = 0;
+  for (std::size_t i = 0; i < 256; ++i) {
+    const double count = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+    if (count > 0) bits -= count * std::log2(count / static_cast<double>(total));
+  }
+  return total == 0 ? 8 : bits / static_cast<double>(total);
+}
+
+ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
+  constexpr std::size_t window = 64 << 10;
+  constexpr std::size_t length = 16;  // shorter ones are chance where few values are frequent
+  constexpr unsigned bits = 12;
+  constexpr std::size_t noted =
+      4;  // every fourth place; four places in turn meet one, if it repeats
+  constexpr std::size_t asked = 64;
+  from = from.first(std::min(from.size(), window));
+  if (from.size() < length + asked) return false;
+  const auto entry_of = [&](std::size_t i) {
+    constexpr std::uint64_t prime = 0x9e3779b97f4a7c15;
+    return load_le<std::uint64_t>(from.data() + i) * prime >> (64 - bits);
+  };
+  std::array<std::uint16_t, 1 << bits> last{};
+  std::size_t tried = 0;
+  std::size_t found = 0;
+  for (std::size_t at = 0; at + asked + length <= from.size(); at += asked) {
+    for (std::size_t i = at; i < at + noted && at != 0; ++i) {
+      const std::size_t before = last[entry_of(i)];
+      if (std::memcmp(from.data() + before, from.data() + i, length) == 0) ++found;
+    }
+    for (std::size_t i = at; i < at + asked; i += noted)
+      last[entry_of(i)] = static_cast<std::uint16_t>(i);
+    ++tried;
+  }
+  return found * 16 > tried;
+}
+
+ZARRPOINT_INLINE result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
+                                                  codec_workspace& scratch) {
+  constexpr double noise = 7.84;  // bits of 8: 2 % less
+  const bool repeats = has_repeats(from);
+  if (!repeats && sampled_entropy(from) > noise)
+    return error{errc::out_of_range, "not worth coding"};
+  result<std::size_t> coded = zstd_codec::encode_literals(from, to, scratch);
+  if (level <= 1 && !repeats) return coded;
+  if (!coded && coded.failure().code != errc::out_of_range) return coded;
+  // The second try goes to memory of its own, and only if it can be better.
+  const std::size_t room = (coded ? *coded : to.size()) / 50 * 49;
+  ZARRPOINT_TRY(memory, scratch.state<plane_memory>().get(room));
+  result<std::size_t> matched = zstd_codec{.level = level}.encode(from, memory, scratch);
+  if (!matched) return matched.failure().code == errc::out_of_range ? coded : matched;
+  std::memcpy(to.data(), memory.data(), *matched);
+  return matched;
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/numpy_cast.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/byteswap.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What the array -> array codecs of numcodecs have in common: they see a chunk as one run of bytes,
+// which they look at as elements of a type of their own.
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A type as a filter names it: `<f8`, `|u1`, `u1`, `float64`.
+struct filter_dtype {
+  dtype type;
+  /// Whether the bytes of each element are taken in reverse: a chunk comes as little-endian
+  /// elements, whatever the machine's order is, and `>` says otherwise. The mapping of Zarr v2
+  /// (zarr/v2/v2_filters.hpp) tells types in these words.
+  bool swapped = false;
+  std::string text;
+
+  friend bool operator==(const filter_dtype&, const filter_dtype&) = default;
+};
+
+result<filter_dtype> parse_filter_dtype(std::string_view text);
+
+/// A member that names a type; null is as good as absent.
+result<std::optional<filter_dtype>> read_filter_dtype(const configuration_reader& reader,
+                                                      std::string_view key);
+
+/// The elements of type `as` in the bytes of a chunk: of the same shape when they are as large,
+/// else along one axis.
+result<tensor_spec> viewed_spec(const tensor_spec& chunk, const dtype& as);
+
+/// Memory for a chunk that does not lie as a filter needs it.
+struct filter_memory {
+  explicit filter_memory(memory_resource& from) : resource(&from) {}
+
+  result<std::byte*> take(buffer& held, std::size_t bytes);
+
+  memory_resource* resource;
+  buffer in;
+  buffer out;
+};
+
+/// The bytes of `view` as a dense run of `as`, in order; a copy where they do not lie so.
+result<host_view> dense_elements(const host_view& view, const filter_dtype& as,
+                                 codec_workspace& scratch);
+
+/// Bytes that were written as other elements, made valid ones of `type`.
+void tidy_elements(mutable_bytes bytes, const dtype& type);
+
+/// Calls `f(to, from)` with the elements of `from` as a dense run of `seen`, and with memory for a
+/// dense run of `made`, which becomes the elements of `to`.
+template <class F>
+result<void> run_filter(const mutable_host_view& to, const filter_dtype& made,
+                        const host_view& from, const filter_dtype& seen, codec_workspace& scratch,
+                        F&& f) {
+  ZARRPOINT_TRY(source, dense_elements(from, seen, scratch));
+  ZARRPOINT_TRY(bytes, byte_count(to.spec()));
+  const bool in_place = is_dense(to);
+  std::byte* data = to.data;
+  if (!in_place) {
+    auto& memory = scratch.state<filter_memory>();
+    ZARRPOINT_TRY(taken, memory.take(memory.out, bytes));
+    data = taken;
+  }
+  const index_t count = static_cast<index_t>(bytes / made.type.size());
+  const mutable_host_view target = dense_view(data, tensor_spec{made.type, {count}});
+  ZARRPOINT_CHECK(f(target, source));
+  if (made.swapped) byteswap_elements({data, bytes}, made.type.scalar_size());
+  if (made.type != to.type) tidy_elements({data, bytes}, to.type);
+  if (!in_place) copy_elements(to, dense_view(std::as_const(data), to.spec()));
+  return {};
+}
+
+/// The two types of a filter, which it is given or finds out.
+struct filter_types {
+  std::optional<filter_dtype> decoded;
+  std::optional<filter_dtype> encoded;  ///< the decoded one when it is not told
+
+  /// With both of them set, for chunks of `chunk`.
+  result<filter_types> resolve(const tensor_spec& chunk) const;
+  /// What is made of a chunk; these types are resolved, and the chunk has passed `resolve`.
+  tensor_spec encoded_spec(const tensor_spec& chunk) const;
+  template <class F>
+  result<void> encode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
+                      F&& f) const {
+    return run_filter(to, {encoded->type, false, {}}, from, *decoded, scratch, f);
+  }
+  template <class F>
+  result<void> decode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
+                      F&& f) const {
+    return run_filter(to, *decoded, from, {encoded->type, false, {}}, scratch, f);
+  }
+  /// The fill value as zarr-python hands it on: the same number in the encoded type.
+  result<std::vector<std::byte>> encode_fill(bytes_view fill, const tensor_spec& chunk) const;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/kit/impl/filter_impl.hpp>
+#endif

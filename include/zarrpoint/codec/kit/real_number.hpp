@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/float_bits.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+// Integers and floats of a type known at run time, without loss: what the codecs that change values
+// count with.
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// An integer or a float: `magnitude * 2^exponent` with a sign, or no number at all.
+struct real_number {
+  enum class kind : std::uint8_t { finite, infinite, nan };
+
+  std::uint64_t magnitude = 0;
+  int exponent = 0;
+  bool negative = false;
+  kind what = kind::finite;
+
+  static real_number of_double(double value);
+  static real_number of_int64(std::int64_t value);
+};
+
+bool is_real(const dtype& type);
+
+std::uint64_t load_bits(const std::byte* from, std::size_t size);
+void store_bits(std::byte* to, std::uint64_t bits, std::size_t size);
+
+/// Reads and writes the bits of the numbers of one type.
+struct real_format {
+  dtype type;
+  int width;  ///< bits of a number
+  bool is_signed = false;
+  bool is_float = false;
+  bool has_nan = false;
+  bool has_infinity = false;
+  bool has_negative = true;  ///< for floats
+  bool has_zero = true;
+  int mantissa = 0;
+  int min_exponent = 0;  ///< of the smallest normal number
+  double max = 0;        ///< the largest number of a float
+  double min = 0;        ///< the smallest one above zero
+  float_reader read_float = nullptr;
+  float_writer write_float = nullptr;
+
+  explicit real_format(const dtype& of);
+
+  std::uint64_t mask() const { return ~std::uint64_t{0} >> (64 - width); }
+  /// The integer that bits stand for, in 64 bits.
+  std::uint64_t extended(std::uint64_t bits) const;
+  real_number value(std::uint64_t bits) const;
+  /// Equal for bits that stand for equal numbers: both zeros are one, and all NaNs.
+  std::uint64_t key(std::uint64_t bits) const;
+};
+
+/// The bits of a number as fill values spell it: a JSON number, "NaN", "Infinity", "-Infinity", or
+/// the hex digits of the bits of a float (Zarr v3 data types, "Fill value").
+result<std::uint64_t> read_real(const node& value, const real_format& format);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/kit/impl/real_number_impl.hpp>
+#endif

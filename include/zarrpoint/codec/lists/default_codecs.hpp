@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/registry.hpp>
+#include <zarrpoint/codec/blosc/blosc.hpp>
+#include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/transpose.hpp>
+#include <zarrpoint/codec/vlen_bytes.hpp>
+#include <zarrpoint/codec/vlen_utf8.hpp>
+#include <zarrpoint/codec/zstd.hpp>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// The codecs that need nothing but zstd. Add your own with `default_codecs::with<my_codec>`.
+using default_codecs = codec_registry<bytes_codec, transpose_codec, vlen_utf8_codec,
+                                      vlen_bytes_codec, crc32c_codec, zstd_codec, blosc_codec>;
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/concepts.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/utf8.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+// What the codecs json2 and msgpack2 of numcodecs have in common: a chunk of objects is a list of
+// its rows, which are lists of their rows and so on, then the typestr `|O`, then the shape. Of the
+// objects, strings are known here; null and 0, which stand where nothing was written, are empty.
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Reads a chunk of strings. A `Reader` has `begin_list(size)`, `next(i)` before item `i`,
+/// `end_list()`, `text(string)`, `number()` and `finish()`.
+template <class Reader>
+class rows_reader {
+ public:
+  rows_reader(Reader& from, codec_workspace& scratch) : from_(from), scratch_(scratch) {}
+
+  result<void> read(const mutable_host_view& into) {
+    const std::size_t rank = into.rank();
+    const index_t count = rank == 0 ? 1 : into.shape[0];
+    ZARRPOINT_CHECK(from_.begin_list(count + 2));
+    if (rank == 0) {
+      ZARRPOINT_CHECK(from_.next(0));
+      ZARRPOINT_CHECK(element(into.data));
+    } else {
+      ZARRPOINT_CHECK(items(into, 0, into.data));
+    }
+    ZARRPOINT_CHECK(from_.next(count));
+    std::string type;
+    ZARRPOINT_CHECK(from_.text(type));
+    if (type != "|O")
+      return error{errc::unsupported, "elements of type " + in_quotes(type) + ", not \"|O\""};
+    ZARRPOINT_CHECK(from_.next(count + 1));
+    ZARRPOINT_CHECK(from_.begin_list(static_cast<index_t>(rank)));
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      ZARRPOINT_CHECK(from_.next(static_cast<index_t>(axis)));
+      ZARRPOINT_TRY(extent, from_.number());
+      if (extent != static_cast<std::uint64_t>(into.shape[axis]))
+        return error{errc::corrupt, "rows of another shape than " + to_string(into.shape)};
+    }
+    ZARRPOINT_CHECK(from_.end_list());
+    ZARRPOINT_CHECK(from_.end_list());
+    return from_.finish();
+  }
+
+ private:
+  /// The items of a list along `axis`: as deep as the rank.
+  result<void> items(const mutable_host_view& into, std::size_t axis, std::byte* at) {
+    // Memory of no elements may have no address to count from.
+    const index_t step = at == nullptr ? 0 : into.strides[axis];
+    for (index_t i = 0; i < into.shape[axis]; ++i, at += step) {
+      ZARRPOINT_CHECK(from_.next(i));
+      if (axis + 1 == into.rank()) {
+        ZARRPOINT_CHECK(element(at));
+      } else {
+        ZARRPOINT_CHECK(from_.begin_list(into.shape[axis + 1]));
+        ZARRPOINT_CHECK(items(into, axis + 1, at));
+        ZARRPOINT_CHECK(from_.end_list());
+      }
+    }
+    return {};
+  }
+  result<void> element(std::byte* at) {
+    std::string& text = *reinterpret_cast<std::string*>(at);
+    ZARRPOINT_CHECK(from_.text(text));
+    if (!is_utf8(text)) return error{errc::corrupt, "a string that is not UTF-8"};
+    return scratch_.charge_text(text.size());
+  }
+
+  Reader& from_;
+  codec_workspace& scratch_;
+};
+
+/// Writes a chunk of strings. A `Writer` has `begin_list(size)`, `next(i)`, `end_list()`,
+/// `text(string)` and `number(value)`.
+template <class Writer>
+class rows_writer {
+ public:
+  explicit rows_writer(Writer& to) : to_(to) {}
+
+  result<void> write(const host_view& from) {
+    const std::size_t rank = from.rank();
+    const index_t count = rank == 0 ? 1 : from.shape[0];
+    to_.begin_list(count + 2);
+    if (rank == 0) {
+      to_.next(0);
+      ZARRPOINT_CHECK(element(from.data));
+    } else {
+      ZARRPOINT_CHECK(items(from, 0, from.data));
+    }
+    to_.next(count);
+    to_.text("|O");
+    to_.next(count + 1);
+    to_.begin_list(static_cast<index_t>(rank));
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      to_.next(static_cast<index_t>(axis));
+      to_.number(static_cast<std::uint64_t>(from.shape[axis]));
+    }
+    to_.end_list();
+    to_.end_list();
+    return {};
+  }
+
+ private:
+  result<void> items(const host_view& from, std::size_t axis, const std::byte* at) {
+    // Memory of no elements may have no address to count from.
+    const index_t step = at == nullptr ? 0 : from.strides[axis];
+    for (index_t i = 0; i < from.shape[axis]; ++i, at += step) {
+      to_.next(i);
+      if (axis + 1 == from.rank()) {
+        ZARRPOINT_CHECK(element(at));
+      } else {
+        to_.begin_list(from.shape[axis + 1]);
+        ZARRPOINT_CHECK(items(from, axis + 1, at));
+        to_.end_list();
+      }
+    }
+    return {};
+  }
+  result<void> element(const std::byte* at) {
+    const std::string& text = *reinterpret_cast<const std::string*>(at);
+    if (!is_utf8(text)) return error{errc::invalid_argument, "a string that is not UTF-8"};
+    if (text.size() > UINT32_MAX)
+      return error{errc::out_of_range, "an element of 2^32 bytes or more"};
+    to_.text(text);
+    return {};
+  }
+
+  Writer& to_;
+};
+
+/// Counts bytes, and writes those for which there is room.
+class byte_sink {
+ public:
+  explicit byte_sink(mutable_bytes to = {}) : to_(to) {}
+
+  void put(std::string_view text) {
+    if (done_ <= to_.size() && text.size() <= to_.size() - done_ && !text.empty())
+      std::memcpy(to_.data() + done_, text.data(), text.size());
+    done_ += text.size();
+  }
+  void put(char one) { put(std::string_view(&one, 1)); }
+
+  std::uint64_t size() const { return done_; }
+  bool fits() const { return done_ <= to_.size(); }
+
+ private:
+  mutable_bytes to_;
+  std::uint64_t done_ = 0;
+};
+
+/// What both codecs are but for their `Self::reader` and `Self::writer`, which are made of bytes or
+/// of a sink and the codec.
+template <class Self>
+struct object_rows_codec {
+  static constexpr bool fixed_size = false;
+
+  result<Self> resolve(const tensor_spec& decoded) const {
+    if (decoded.type != dtype_kind::string)
+      return error{errc::invalid_argument,
+                   "elements of type " + std::string(to_string(decoded.type)) + " are no strings"};
+    ZARRPOINT_TRY(count, element_count(decoded.shape));
+    if (count > INT32_MAX)
+      return error{errc::invalid_argument, to_string(decoded) + " has too many strings"};
+    return self();
+  }
+
+  std::uint64_t encoded_bound(const tensor_spec&) const { return UINT64_MAX; }
+
+  result<std::uint64_t> encoded_size(const host_view& from) const {
+    byte_sink counted;
+    ZARRPOINT_CHECK(write(from, counted));
+    return counted.size();
+  }
+  result<std::size_t> encode(const host_view& from, mutable_bytes to, codec_workspace&) const {
+    byte_sink written(to);
+    ZARRPOINT_CHECK(write(from, written));
+    if (!written.fits()) return error{errc::out_of_range, "the output does not fit"};
+    return static_cast<std::size_t>(written.size());
+  }
+  result<void> decode(bytes_view stored, const mutable_host_view& into,
+                      codec_workspace& scratch) const {
+    typename Self::reader from(stored, self());
+    return rows_reader<typename Self::reader>(from, scratch).read(into);
+  }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
+
+  result<void> write(const host_view& from, byte_sink& to) const {
+    typename Self::writer writer(to, self());
+    return rows_writer<typename Self::writer>(writer).write(from);
+  }
+};
+
+}}}  // namespace zarrpoint::v0::detail

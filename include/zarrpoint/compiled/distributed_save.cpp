@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// One unit of the compiled form: the bodies of many processes: saving.
+
+#define ZARRPOINT_LIBRARY_UNIT
+
+#include <zarrpoint/distributed/save/impl/assemble_cells_impl.hpp>
+#include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
+#include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
+#include <zarrpoint/distributed/save/impl/group_save_operation_impl.hpp>
+#include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
+#include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
+#include <zarrpoint/distributed/save/impl/prepare_state_impl.hpp>

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+inline constexpr std::uint32_t crc32_polynomial = 0xedb88320;
+
+using crc32_tables = std::array<std::array<std::uint32_t, 256>, 16>;
+
+consteval crc32_tables make_crc32_tables() {
+  crc32_tables out{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit)
+      value = (value & 1U) != 0 ? value >> 1 ^ crc32_polynomial : value >> 1;
+    out[0][i] = value;
+  }
+  for (std::size_t t = 1; t < out.size(); ++t) {
+    for (std::size_t i = 0; i < 256; ++i)
+      out[t][i] = out[t - 1][i] >> 8 ^ out[0][out[t - 1][i] & 255U];
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexcept {
+  static constexpr crc32_tables tables = make_crc32_tables();
+  std::uint32_t state = ~crc;
+  const std::byte* at = bytes.data();
+  std::size_t left = bytes.size();
+  for (; left >= 16; left -= 16, at += 16) {
+    const std::array<std::uint32_t, 4> words{
+        load_le<std::uint32_t>(at) ^ state, load_le<std::uint32_t>(at + 4),
+        load_le<std::uint32_t>(at + 8), load_le<std::uint32_t>(at + 12)};
+    state = 0;
+    for (std::size_t w = 0; w < 4; ++w) {
+      const std::size_t last = 12 - 4 * w;
+      state ^= tables[last + 3][words[w] & 255U] ^ tables[last + 2][words[w] >> 8 & 255U] ^
+               tables[last + 1][words[w] >> 16 & 255U] ^ tables[last][words[w] >> 24];
+    }
+  }
+  for (; left > 0; --left, ++at)
+    state = state >> 8 ^ tables[0][(state ^ static_cast<std::uint32_t>(*at)) & 255U];
+  return ~state;
+}
+
+/// The product of two polynomials modulo that of the checksum; bit 31 is x^0.
+ZARRPOINT_INLINE std::uint32_t crc32_multiply(std::uint32_t a, std::uint32_t b) noexcept {
+  std::uint32_t product = 0;
+  for (std::uint32_t mask = std::uint32_t{1} << 31; mask != 0; mask >>= 1) {
+    if ((a & mask) != 0) product ^= b;
+    b = (b & 1U) != 0 ? b >> 1 ^ crc32_polynomial : b >> 1;
+  }
+  return product;
+}
+
+ZARRPOINT_INLINE std::uint32_t crc32_combine(std::uint32_t first, std::uint32_t second,
+                                             std::uint64_t second_size) noexcept {
+  std::uint32_t shift = std::uint32_t{1} << 31;  // x^(8 * second_size), by squaring
+  std::uint32_t power = std::uint32_t{1} << 23;  // x^8
+  for (; second_size != 0; second_size >>= 1) {
+    if ((second_size & 1U) != 0) shift = crc32_multiply(power, shift);
+    power = crc32_multiply(power, power);
+  }
+  return crc32_multiply(shift, first) ^ second;
+}
+
+}}}  // namespace zarrpoint::v0::detail

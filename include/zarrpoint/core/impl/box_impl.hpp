@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/dims.hpp>
+
+#include <algorithm>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE bool box::empty() const noexcept {
+  return std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
+}
+
+ZARRPOINT_INLINE std::string to_string(const box& part) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < part.rank(); ++i) {
+    if (i != 0) text += ", ";
+    text += std::to_string(part.offset[i]) + ":" + std::to_string(part.offset[i] + part.shape[i]);
+  }
+  return text += ']';
+}
+
+ZARRPOINT_INLINE result<void> selection::check(const dims& bounds) const {
+  if (rank() != bounds.rank() || offset.rank() != rank() || step.rank() != rank())
+    return error{errc::invalid_argument, "selection of rank " + std::to_string(rank()) +
+                                             " on an array of shape " + to_string(bounds)};
+  for (std::size_t i = 0; i < rank(); ++i) {
+    if (step[i] < 1 || shape[i] < 0 || offset[i] < 0)
+      return error{errc::invalid_argument,
+                   "selection with a negative offset or count, or a step below 1"};
+    index_t last = 0;
+    if (shape[i] == 0) {
+      if (offset[i] > bounds[i]) return outside(bounds);
+    } else if (__builtin_mul_overflow(shape[i] - 1, step[i], &last) ||
+               __builtin_add_overflow(last, offset[i], &last) || last >= bounds[i]) {
+      return outside(bounds);
+    }
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE error selection::outside(const dims& bounds) const {
+  return {errc::out_of_range, "selection at " + to_string(offset) + " of " + to_string(shape) +
+                                  " by " + to_string(step) + " leaves the array of shape " +
+                                  to_string(bounds)};
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/memory/device/device_space.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace zarrpoint { inline namespace v0 { namespace cuda {
+
+/// The kernels of a `kernel_space` as functions, so that units compiled without nvcc can use those
+/// that one .cu file of the program brings: `cuda::kernels()` of cuda/kernels.cuh.
+///
+/// Each function enqueues its work on the stream, whose device is the current one, and returns what
+/// the runtime said of the launch: `cudaErrorInvalidValue` for a request outside what is said here,
+/// and then nothing is enqueued. All addresses are the device's and of any alignment, unless said
+/// otherwise. Nothing to do is no error, and nothing is launched. No function allocates or waits.
+struct kernel_table {
+  /// `strided_move`: any strides; the shape must have passed `byte_count`.
+  cudaError_t (*move)(cudaStream_t stream, const strided_move& elements) = nullptr;
+  /// Copies `count` runs; the table is device memory, aligned to 8. The runs of one call do not
+  /// overlap each other.
+  cudaError_t (*scatter)(cudaStream_t stream, const device_segment* table,
+                         std::size_t count) = nullptr;
+  /// What `convert` of core/types/convert.hpp means, of any number to any number; equal types are
+  /// copied.
+  cudaError_t (*cast)(cudaStream_t stream, const device_cast& conversion) = nullptr;
+  /// Reverses the bytes of each of `count` neighbours of `size` bytes, in place; any size.
+  cudaError_t (*swap_bytes)(cudaStream_t stream, std::byte* at, std::size_t size,
+                            std::size_t count) = nullptr;
+  /// `size` planes of `count` bytes to `count` elements of `size` bytes; no overlap.
+  cudaError_t (*unshuffle)(cudaStream_t stream, std::byte* to, const std::byte* from,
+                           std::size_t size, std::size_t count) = nullptr;
+  /// The CRC-32C of `bytes` bytes to the 4 bytes at `to`, little-endian, aligned to 4 and not among
+  /// those read.
+  cudaError_t (*crc32c)(cudaStream_t stream, std::byte* to, const std::byte* from,
+                        std::size_t bytes) = nullptr;
+};
+
+}}}  // namespace zarrpoint::v0::cuda

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/cuda/kernels/kernel_table.hpp>
+#include <zarrpoint/cuda/runtime/event.hpp>
+#include <zarrpoint/cuda/runtime/numa.hpp>
+#include <zarrpoint/cuda/runtime/reserve.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace cuda {
+
+/// The memory of a CUDA device, seen through a stream. The stream is the caller's and must outlive
+/// what uses the space; null is the legacy default stream, however the program is compiled.
+/// `cudaStreamPerThread` is refused: it is another stream in each thread.
+///
+/// `kernels` are those of cuda/kernels.cuh, which some unit of the program that nvcc
+/// compiles hands over; without them elements are rearranged on the host.
+///
+/// Errors: `device` with the runtime's words and the device's number; one that says "no CUDA
+/// device" where there is none.
+class device_space {
+ public:
+  using event = cuda::event;
+  static constexpr bool host_accessible = false;
+  static constexpr const char* name = "cuda";
+
+  device_space() = default;
+  explicit device_space(int device, cudaStream_t stream = nullptr,
+                        const kernel_table* kernels = nullptr) noexcept
+      : device_(device), stream_(stream), kernels_(kernels) {}
+
+  int device() const noexcept { return device_; }
+  cudaStream_t stream() const noexcept { return stream_; }
+  const kernel_table* kernels() const noexcept { return kernels_; }
+
+  /// Makes the device's context the calling thread's for as long as the result lives.
+  context_scope enter() const noexcept { return context_scope(device_); }
+
+  friend bool operator==(const device_space&, const device_space&) = default;
+
+  /// Blocks until the event has happened.
+  result<void> wait(const event& e) const {
+    if (e.get() == nullptr) return {};
+    const device_scope scope(device_);
+    return told(detail::checked(cudaEventSynchronize(e.get()), {device_, "wait for an event"}));
+  }
+  result<bool> happened(const event& e) const {
+    if (e.get() == nullptr) return true;
+    const device_scope scope(device_);
+    const cudaError_t status = cudaEventQuery(e.get());
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());  // no error, but the runtime remembers it as one
+      return false;
+    }
+    ZARRPOINT_CHECK(told(detail::checked(status, {device_, "query of an event"})));
+    return true;
+  }
+  result<event> record() const {
+    ZARRPOINT_CHECK(usable("record of an event"));
+    return event::record(device_, handle());
+  }
+  /// Blocks until all that the stream was asked for is done, also when that is an error.
+  result<void> synchronize() const {
+    auto done = enqueue({device_, "wait for the stream"},
+                        [](cudaStream_t on) { return cudaStreamSynchronize(on); });
+    if (!done) drain();  // what a destroyed stream was asked for goes on
+    return done;
+  }
+  /// Blocks until all streams of the device are done, those that are destroyed among them.
+  void drain() const noexcept {
+    const device_scope scope(device_);
+    if (scope.status() == cudaSuccess)
+      static_cast<void>(detail::succeeded(cudaDeviceSynchronize()));
+  }
+  result<void> follow(const event& e) const {
+    if (e.get() == nullptr) return {};
+    return enqueue({device_, "order after an event"},
+                   [&](cudaStream_t on) { return cudaStreamWaitEvent(on, e.get(), 0); });
+  }
+
+  /// Errors: `resource_limit` when the device has not that much left.
+  result<std::byte*> allocate(std::size_t bytes) const {
+    void* made = nullptr;
+    if (bytes == 0) return static_cast<std::byte*>(nullptr);
+    ZARRPOINT_CHECK(enqueue({device_, "allocation", bytes}, [&](cudaStream_t on) {
+      if (!has_pools()) return cudaMalloc(&made, bytes);
+      const cudaError_t status = cudaMallocAsync(&made, bytes, on);
+      if (status != cudaErrorMemoryAllocation) return status;
+      const auto kept = detail::per_device<detail::reserve>::find(device_);
+      if (kept == nullptr || !kept->keeps()) return status;
+      static_cast<void>(cudaGetLastError());
+      if (const cudaError_t waited = cudaStreamSynchronize(on); waited != cudaSuccess)
+        return waited;
+      kept->trim();
+      return cudaMallocAsync(&made, bytes, on);
+    }));
+    return static_cast<std::byte*>(made);
+  }
+  /// What operations keep for each other on the device while the last of them runs.
+  std::shared_ptr<void> reserve() const {
+    return detail::per_device<detail::reserve>::share(device_);
+  }
+  /// The same from the reserve, where somebody has it. Errors: as `allocate`.
+  result<std::byte*> allocate_scratch(std::size_t bytes) const {
+    const auto kept = detail::per_device<detail::reserve>::find(device_);
+    if (kept == nullptr || bytes == 0 || !has_pools()) return allocate(bytes);
+    void* made = nullptr;
+    ZARRPOINT_CHECK(enqueue({device_, "allocation", bytes},
+                            [&](cudaStream_t on) { return kept->allocate(&made, bytes, on); }));
+    return static_cast<std::byte*>(made);
+  }
+  void deallocate(std::byte* memory, std::size_t) const noexcept {
+    if (memory == nullptr) return;
+    const device_scope scope(device_);
+    if (has_pools() && detail::succeeded(cudaFreeAsync(memory, handle()))) return;
+    // Without pools, or when the stream is gone: then nothing may be in use any more.
+    drain();
+    static_cast<void>(detail::succeeded(cudaFree(memory)));
+  }
+
+  result<void> copy_to_host(std::byte* to, const std::byte* from, const row_block& rows) const {
+    return copy({to, rows.host_pitch}, {from, rows.device_pitch}, rows, cudaMemcpyDeviceToHost);
+  }
+  result<void> copy_from_host(std::byte* to, const std::byte* from, const row_block& rows) const {
+    return copy({to, rows.device_pitch}, {from, rows.host_pitch}, rows, cudaMemcpyHostToDevice);
+  }
+  result<void> copy_within(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    if (bytes == 0) return {};
+    return enqueue({device_, "copy on the device", bytes}, [&](cudaStream_t on) {
+      return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, on);
+    });
+  }
+  result<void> fill(std::byte* to, std::byte value, std::size_t bytes) const {
+    if (bytes == 0) return {};
+    return enqueue({device_, "fill", bytes}, [&](cudaStream_t on) {
+      return cudaMemsetAsync(to, std::to_integer<int>(value), bytes, on);
+    });
+  }
+
+  /// Whether the first and the last of these bytes are this device's, or managed memory. Errors:
+  /// `invalid_argument` that says whose they are.
+  result<void> check(const std::byte* memory, std::size_t bytes) const {
+    if (bytes == 0) return {};
+    const device_scope scope(device_);
+    ZARRPOINT_CHECK(check_byte(memory, bytes));
+    return check_byte(memory + (bytes - 1), bytes);
+  }
+
+  /// Registers host memory for every device, after its pages have been brought near to this one.
+  result<void> pin(mutable_bytes host) const {
+    if (host.empty()) return {};
+    if (const int node = numa_node_of(device_); node >= 0) prefer_numa_node(host, node);
+    return detail::on_device({device_, "registration of host memory", host.size()}, [&] {
+      return cudaHostRegister(host.data(), host.size(), cudaHostRegisterPortable);
+    });
+  }
+  void unpin(mutable_bytes host) const noexcept {
+    if (host.empty()) return;
+    const device_scope scope(device_);
+    static_cast<void>(detail::succeeded(cudaHostUnregister(host.data())));
+  }
+
+  /// Whether the functions below may be called: else they return `unsupported`.
+  bool has_kernels() const noexcept { return kernels_ != nullptr; }
+
+  result<void> move(const strided_move& elements) const {
+    return launch("move", [&](cudaStream_t on) { return kernels_->move(on, elements); });
+  }
+  result<void> scatter(const device_segment* table, std::size_t count) const {
+    return launch("scatter", [&](cudaStream_t on) { return kernels_->scatter(on, table, count); });
+  }
+  result<void> cast(const device_cast& conversion) const {
+    return launch("cast", [&](cudaStream_t on) { return kernels_->cast(on, conversion); });
+  }
+  result<void> swap_bytes(std::byte* at, std::size_t size, std::size_t count) const {
+    return launch("swap_bytes",
+                  [&](cudaStream_t on) { return kernels_->swap_bytes(on, at, size, count); });
+  }
+  result<void> unshuffle(std::byte* to, const std::byte* from, std::size_t size,
+                         std::size_t count) const {
+    return launch("unshuffle",
+                  [&](cudaStream_t on) { return kernels_->unshuffle(on, to, from, size, count); });
+  }
+  result<void> crc32c(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    return launch("crc32c", [&](cudaStream_t on) { return kernels_->crc32c(on, to, from, bytes); });
+  }
+
+ private:
+  struct rows_at {
+    std::byte* data;
+    std::size_t pitch;
+  };
+  struct const_rows_at {
+    const std::byte* data;
+    std::size_t pitch;
+  };
+  static constexpr std::size_t largest_pitch = 0x7fffffff;  ///< of the runtime's copies
+
+  /// Named, since null may mean the stream of each thread in a program that is compiled so.
+  cudaStream_t handle() const noexcept { return stream_ == nullptr ? cudaStreamLegacy : stream_; }
+  result<void> usable(std::string_view what) const {
+    if (stream_ != cudaStreamPerThread) return {};
+    return error{errc::invalid_argument, detail::request{device_, what}.text() +
+                                             ": cudaStreamPerThread is another stream in each "
+                                             "thread; name one stream"};
+  }
+
+  template <class F>
+  result<void> enqueue(const detail::request& asked, F&& f) const {
+    ZARRPOINT_CHECK(usable(asked.what));
+    return told(detail::on_device(asked, [&] { return f(handle()); }));
+  }
+  /// After an error of the device none of its events is used again.
+  result<void> told(result<void> outcome) const {
+    if (!outcome && outcome.failure().code == errc::device) {
+      if (const auto events = detail::per_device<detail::event_pool>::find(device_))
+        events->discard();
+    }
+    return outcome;
+  }
+  template <class F>
+  result<void> launch(std::string_view what, F&& f) const {
+    if (kernels_ == nullptr)
+      return error{errc::unsupported,
+                   detail::request{device_, what}.text() + ": the space was made without kernels"};
+    return enqueue({device_, what}, f);
+  }
+
+  result<void> copy(rows_at to, const_rows_at from, const row_block& rows,
+                    cudaMemcpyKind kind) const {
+    if (rows.width == 0 || rows.count == 0) return {};
+    const detail::request asked{
+        device_, kind == cudaMemcpyDeviceToHost ? "copy to the host" : "copy from the host",
+        rows.width * rows.count};
+    return enqueue(asked, [&](cudaStream_t on) {
+      if (rows.count == 1) return cudaMemcpyAsync(to.data, from.data, rows.width, kind, on);
+      if (to.pitch <= largest_pitch && from.pitch <= largest_pitch)
+        return cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, rows.width, rows.count,
+                                 kind, on);
+      cudaError_t status = cudaSuccess;
+      for (std::size_t i = 0; i < rows.count && status == cudaSuccess; ++i) {
+        status = cudaMemcpyAsync(to.data + i * to.pitch, from.data + i * from.pitch, rows.width,
+                                 kind, on);
+      }
+      return status;
+    });
+  }
+
+  bool has_pools() const noexcept {
+    int supported = 0;
+    return detail::succeeded(
+               cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device_)) &&
+           supported != 0;
+  }
+
+  result<void> check_byte(const std::byte* at, std::size_t bytes) const {
+    cudaPointerAttributes known{};
+    const detail::request asked{device_, "memory", bytes};
+    if (const cudaError_t status = cudaPointerGetAttributes(&known, at); status != cudaSuccess)
+      return detail::failure_of(status, asked);
+    if (known.type == cudaMemoryTypeManaged ||
+        (known.type == cudaMemoryTypeDevice && known.device == device_))
+      return {};
+    return error{
+        errc::invalid_argument,
+        asked.text() + " is " +
+            (known.type == cudaMemoryTypeDevice
+                 ? "that of cuda:" + std::to_string(known.device)
+                 : std::string(known.type == cudaMemoryTypeHost ? "pinned memory of the host"
+                                                                : "no memory that CUDA knows"))};
+  }
+
+  int device_ = 0;
+  cudaStream_t stream_ = nullptr;
+  const kernel_table* kernels_ = nullptr;
+};
+static_assert(kernel_space<device_space> && reserving_space<device_space>);
+
+}}}  // namespace zarrpoint::v0::cuda

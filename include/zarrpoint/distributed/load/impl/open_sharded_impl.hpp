@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/load/open_sharded.hpp>
+#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+struct named_strategies {
+  strategy_id sharded{"zarr", 3};
+  strategy_id common{"json", 1};
+};
+
+ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* version) {
+  const std::string* name = backend != nullptr ? backend->if_string() : nullptr;
+  const auto number = version != nullptr ? version->to_int64() : std::nullopt;
+  if (name == nullptr || !number || *number < 0 || *number > 1'000'000)
+    return error{errc::corrupt, "its metadata name no backend and version"};
+  return strategy_id{*name, static_cast<int>(*number)};
+}
+
+ZARRPOINT_INLINE result<std::optional<node>> document_at(const any_store& store,
+                                                         std::string_view file,
+                                                         std::size_t max_bytes) {
+  ZARRPOINT_TRY(key, store_key::parse(file));
+  ZARRPOINT_TRY(bytes, get(store, key, max_bytes));
+  if (!bytes) return std::optional<node>();
+  ZARRPOINT_TRY(parsed, parse_json(*bytes, {.max_bytes = max_bytes}).at(std::string(file)));
+  return std::optional<node>(std::move(parsed));
+}
+
+/// What a checkpoint says of the strategies that read it: in `metadata.json` as Megatron-Core has
+/// it, or in our attributes. Any other Zarr hierarchy is read as ours.
+ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store,
+                                                          std::size_t max_bytes) {
+  named_strategies out;
+  ZARRPOINT_TRY(megatron, document_at(store, "metadata.json", max_bytes));
+  if (megatron) {
+    ZARRPOINT_TRY(sharded, id_of(megatron->find("sharded_backend"),
+                                 megatron->find("sharded_backend_version")));
+    out = {std::move(sharded), {"torch", 1}};
+    // Some versions of Megatron-Core name only the first.
+    if (const node* backend = megatron->find("common_backend")) {
+      ZARRPOINT_TRY(common, id_of(backend, megatron->find("common_backend_version")));
+      out.common = std::move(common);
+    }
+    return out;
+  }
+  bool is_zarr = false;
+  for (const std::string_view file : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
+    ZARRPOINT_TRY(document, document_at(store, file, max_bytes));
+    if (!document) continue;
+    is_zarr = true;
+    const node* attributes = file == "zarr.json" ? document->find("attributes") : &*document;
+    const node* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
+    if (named == nullptr) continue;
+    const auto pair = [&](std::string_view which) -> result<strategy_id> {
+      const node* found = named->find(which);
+      const node::array* both = found != nullptr ? found->if_array() : nullptr;
+      if (both == nullptr || both->size() != 2) return id_of(nullptr, nullptr);
+      return id_of(both->data(), both->data() + 1);
+    };
+    ZARRPOINT_TRY(sharded, pair("sharded"));
+    ZARRPOINT_TRY(common, pair("common"));
+    out = {std::move(sharded), std::move(common)};
+    return out;
+  }
+  if (!is_zarr) return error{errc::not_found, "is not a distributed checkpoint"};
+  return out;
+}
+
+ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const process_group& group,
+                                              const group_load_options& options) {
+  auto place = detail::location_access::to_read(where, group.how.stores);
+  if (!place && place.failure().code == errc::not_found)
+    return error{errc::not_found, "Checkpoint directory " + where.name() + " does not exist"};
+  if (!place) return std::move(place).failure();
+  any_store store =
+      place->key.is_root() ? place->store : any_store(prefix_store(place->store, place->key));
+  return load_job{std::move(store), where.name(), options.storage, group.how};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
+                                                         const process_group& group,
+                                                         const group_load_options& options) {
+  ZARRPOINT_TRY(job, detail::job_to_load(where, group, options));
+  auto named = detail::find_strategies(job.store, job.how.limit.metadata_bytes);
+  if (!named) {
+    error failure = std::move(named).failure();
+    failure.message = job.name + " " + failure.message;
+    return failure;
+  }
+  const auto opened = [&]() -> result<sharded_checkpoint> {
+    const strategy_choice sharded(named->sharded);
+    const strategy_choice common(named->common);
+    ZARRPOINT_TRY(loader, options.sharded.value_or(sharded).resolve(strategy_action::load_sharded,
+                                                                    group.known));
+    ZARRPOINT_TRY(common_loader, options.common.value_or(common).resolve(
+                                     strategy_action::load_common, group.known));
+    sharded_checkpoint out;
+    out.name = job.name;
+    ZARRPOINT_TRY(shards, loader.sharded_loader()->open(job));
+    out.shards = std::move(shards);
+    ZARRPOINT_TRY(values, common_loader.common_loader()->load_common(job));
+    if (const node* content = values.find(detail::content_member)) {
+      out.content_metadata = *content;
+      std::erase_if(*values.if_object(),
+                    [](const node::member& m) { return m.key == detail::content_member; });
+    }
+    out.common = std::move(values);
+    return out;
+  };
+  return opened().at("open " + job.name);
+}
+
+}}  // namespace zarrpoint::v0

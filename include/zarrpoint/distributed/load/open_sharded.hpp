@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// Open: which strategies read a checkpoint, and what they find in it. Not collective.
+
+namespace zarrpoint { inline namespace v0 {
+
+/// A checkpoint of many processes, opened by one of them.
+struct sharded_checkpoint {
+  std::string name;  ///< what messages call it
+  std::shared_ptr<sharded_reader> shards;
+  node common{};            ///< what all processes have in common
+  node content_metadata{};  ///< null: none
+};
+
+namespace detail {
+
+result<strategy_id> id_of(const node* backend, const node* version);
+
+result<std::optional<node>> document_at(const any_store& store, std::string_view file,
+                                        std::size_t max_bytes);
+
+}  // namespace detail
+
+/// Opens a checkpoint by the strategies that its metadata name, or those of `options`. Errors:
+/// `not_found` ("does not exist", "is not a distributed checkpoint"), `unsupported` for a backend
+/// or a version that the group's table has not, `corrupt`, `io`.
+result<sharded_checkpoint> open_sharded(const location& where, const process_group& group = {},
+                                        const group_load_options& options = {});
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/load/impl/open_sharded_impl.hpp>
+#endif

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
+#include <zarrpoint/zarr/chunk_edges.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How a global tensor is cut into cells, each of which is one stored object: a regular grid, or
+/// with `edges` a rectilinear one. No cell straddles shards of two processes.
+struct write_grid {
+  dims shape;                       ///< of the tensor
+  dims cell_shape;                  ///< of the largest cells; no extent is 0
+  std::vector<axis_edges> edges{};  ///< one for each axis, or none: all cells have `cell_shape`
+
+  index_t cells_along(std::size_t axis) const;
+  /// How many cells there are. Errors: `out_of_range`.
+  result<index_t> cells() const;
+  /// Where in the grid the cell of that number is, counted in row-major order: what its object is
+  /// named by. It is below `cells()`.
+  dims place(index_t index) const;
+  /// Which elements the cell of that number has.
+  box cell(index_t index) const;
+  /// Whether it is a grid of that shape. Errors: `corrupt`, `out_of_range`.
+  result<void> check() const;
+
+  friend bool operator==(const write_grid&, const write_grid&) = default;
+};
+
+/// Where elements of a cell come from: which of its shards which process sends, and for a flat
+/// piece which elements of the shard it has.
+struct cell_source {
+  int rank = 0;
+  std::uint32_t shard = 0;
+  flat_range range{};
+
+  friend bool operator==(const cell_source&, const cell_source&) = default;
+};
+
+/// A cell and who writes it: the process of its only source, or for flat pieces that of the first,
+/// to which the others send theirs.
+struct planned_cell {
+  index_t index = 0;
+  std::int32_t writer = 0;
+  std::uint32_t first_source = 0;
+  std::uint32_t sources = 0;
+
+  friend bool operator==(const planned_cell&, const planned_cell&) = default;
+};
+
+/// A global tensor and its cells.
+struct planned_tensor {
+  std::string key;
+  dtype type;
+  write_grid grid;
+  std::size_t prepended_axes = 0;
+  bool is_flat = false;  ///< whether the sources are flat pieces of shards
+  std::uint32_t first_cell = 0;
+  std::uint32_t cells = 0;
+
+  friend bool operator==(const planned_tensor&, const planned_tensor&) = default;
+};
+
+/// What all processes write, or what one of them has to do with: no cell is there twice, so no two
+/// processes ever write one object.
+struct save_plan {
+  std::vector<planned_tensor> tensors{};  ///< in the order of their keys
+  std::vector<planned_cell> cells{};      ///< those of a tensor in row-major order
+  std::vector<cell_source> sources{};     ///< the flat pieces of a shard in their order
+
+  std::span<const planned_cell> cells_of(const planned_tensor& tensor) const;
+  std::span<const cell_source> sources_of(const planned_cell& cell) const;
+  friend bool operator==(const save_plan&, const save_plan&) = default;
+};
+
+/// The part of each of `ranks` processes: the tensors, the cells that it writes with all their
+/// sources, and the cells for which it sends flat pieces with those pieces only. Errors:
+/// `invalid_argument` for a process that is not below `ranks`.
+result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks);
+
+namespace detail {
+
+planned_tensor read_tensor(wire_reader& from);
+
+}  // namespace detail
+
+/// A plan, or the part of a process, as a message.
+std::vector<std::byte> encode_plan(const save_plan& plan);
+
+/// The plan of a message. Errors: `corrupt`, `out_of_range`, `unsupported`.
+result<save_plan> decode_plan(bytes_view message);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/plan/impl/save_plan_impl.hpp>
+#endif

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+// Stage: from the shards of this process, and the flat pieces that others send, to the cells that
+// it writes.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A cell, or a part of it, of a shard that is not flat.
+result<staged> stage_part(const sharded_tensor& shard, const box& part, memory_resource& resource);
+
+/// The same as it is now, in memory of its own, so that the caller may change its tensor.
+result<tensor> copy_of_part(const sharded_tensor& shard, const box& part, const context& how);
+
+/// Makes cells of shards.
+class cell_assembler {
+ public:
+  cell_assembler(const process_part& part, std::span<const sharded_tensor> shards, int rank);
+
+  /// The flat pieces for other processes, by rank, in the order of the plan.
+  result<std::vector<message>> pieces(int ranks, const context& how) const;
+
+  /// All that this process writes. `pieces` are those of other processes, by rank; where `copies`,
+  /// everything is copied now, else most of it is staged when it is written.
+  result<shard_writes> assemble(std::span<const message> pieces, const context& how,
+                                bool copies) const;
+
+ private:
+  /// By the number of the first piece, which is of this process.
+  using joined_shards = std::map<std::uint32_t, std::shared_ptr<const tensor>>;
+
+  result<const sharded_tensor*> shard_of(const cell_source& source) const;
+
+  static result<void> check_part(const sharded_tensor& shard, const box& part);
+
+  /// A cell, or a part of it, of a shard joined of its flat pieces.
+  static std::function<result<staged>(memory_resource&)> part_of(
+      std::shared_ptr<const tensor> whole, const shard_metadata& about, const box& part);
+
+  /// One shard out of its flat pieces, of which some are here and some came from others.
+  result<tensor> join_pieces(const tensor_spec& cell, std::span<const cell_source> sources,
+                             std::span<const message> pieces, std::vector<std::size_t>& taken,
+                             const context& how) const;
+
+  const process_part& part_;
+  std::span<const sharded_tensor> shards_;
+  int rank_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/assemble_cells_impl.hpp>
+#endif

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/exec/pending.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Saves that go on in the background, in order: `schedule` returns when everything is staged, the
+/// executor of the group's context writes, and `finalize` commits what is written. Both are
+/// collective, since a commit needs all processes: call them in the same order everywhere.
+///
+/// A queue that is destroyed waits for its own writes and commits nothing; what rank 0 staged is
+/// removed.
+class async_saves {
+ public:
+  explicit async_saves(process_group group) : group_(std::move(group)) {}
+
+  /// Plans and stages a save, and has it written. The tensors may be changed afterwards. Errors:
+  /// those of `save` up to there, the same on all processes.
+  result<void> schedule(const location& where, const state& tree,
+                        const group_save_options& options = {});
+
+  /// A save like those in the background, which is complete on return, after all that were
+  /// scheduled before. Errors: its own, and those of `finalize`.
+  result<group_save_report> save(const location& where, const state& tree,
+                                 const group_save_options& options = {});
+
+  /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
+  /// them. What a process did not get written is an error on all, and the checkpoint that was there
+  /// before stays; later saves go on. Errors: the first of the failures, after all were finalized;
+  /// `invalid_argument` where processes have scheduled different numbers of saves.
+  result<std::vector<group_save_report>> finalize(bool wait = true);
+
+  /// How many saves are scheduled and not yet finalized.
+  std::size_t unfinalized() const noexcept { return calls_.size(); }
+
+ private:
+  struct call {
+    std::shared_ptr<detail::group_save_operation> operation;
+    pending<message> written;  // destroyed before the operation: it waits
+    std::uint64_t number = 0;
+  };
+
+  /// Whether every process is ready to commit the oldest save; all must mean the same one, or have
+  /// none.
+  result<bool> oldest_is_ready(bool wait) const;
+
+  process_group group_;
+  std::deque<call> calls_;
+  std::uint64_t scheduled_ = 0;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
+#endif

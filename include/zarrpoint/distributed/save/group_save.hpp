@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/state/state.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+class group_save_operation;
+struct kept_plan;
+}  // namespace detail
+
+/// What a save of several processes did, as one of them sees it.
+struct group_save_report {
+  std::vector<std::string> warnings{};  ///< the same on all processes
+  std::uint64_t cells = 0;              ///< objects of tensors that this process wrote
+  std::uint64_t bytes = 0;              ///< of their elements, before the codecs
+  bool plan_reused = false;             ///< by `group_save_options::plans`
+  double blocking_seconds = 0;          ///< until the caller could go on
+  double seconds = 0;                   ///< in all, the commit included
+};
+
+/// The plan of the last save of a process, see `group_save_options::plans`.
+class plan_cache {
+ private:
+  friend class detail::group_save_operation;
+
+  std::shared_ptr<const detail::kept_plan> kept_;
+};
+
+/// Saves the state of a group of processes as one checkpoint, in one step: until rank 0's last
+/// rename the target is what it was before, whatever fails and whoever dies. Collective; `tree` is
+/// what this process brings, and is not changed. Each shard is stored once, by one process, as an
+/// object of its own.
+///
+/// Errors, the same on all processes: `invalid_argument`, `out_of_range`, `dtype_mismatch`,
+/// `shape_mismatch` for shards that make no sense or do not tile their tensors, naming keys and
+/// ranks; `unavailable` naming a process that is gone; and those of `save`.
+result<group_save_report> save(const location& where, const state& tree, const process_group& group,
+                               const group_save_options& options = {});
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
+#endif

@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/save/assemble_cells.hpp>
+#include <zarrpoint/distributed/save/group_save_operation.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/state/state.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE result<std::unique_ptr<group_save_operation>> group_save_operation::begin(
+    const location& where, const state& tree, const process_group& group,
+    const group_save_options& options, bool copies) {
+  auto out = std::make_unique<group_save_operation>(where, group, options);
+  ZARRPOINT_CHECK(out->plan(tree).at("save " + out->name_));
+  ZARRPOINT_CHECK(out->stage(copies).at("save " + out->name_));
+  out->report_.blocking_seconds = seconds_since(out->start_);
+  return out;
+}
+
+ZARRPOINT_INLINE result<message> group_save_operation::write() const {
+  // An exception of a strategy or a store becomes an error: the others wait for this process.
+  return guarded([&] { return saver_.sharded_saver()->write(*job_, writes_); });
+}
+
+ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<message> receipt) {
+  const any_communicator& ranks = group_.ranks;
+  const auto run = [&]() -> result<void> {
+    ZARRPOINT_CHECK(agree(ranks, receipt ? result<void>() : result<void>(receipt.failure())));
+    ZARRPOINT_TRY(receipts, gather(ranks, std::move(*receipt)));
+    // Collective: the commit itself happens on rank 0 alone.
+    return tell(ranks.rank() == 0 ? commit(std::move(receipts)) : result<void>());
+  };
+  ZARRPOINT_CHECK(run().at("save " + name_));
+  publication_.reset();
+  report_.seconds = seconds_since(start_);
+  return report_;
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) const {
+  result<message> status =
+      committed ? result<message>(message{}) : result<message>(committed.failure());
+  const auto told = broadcast_result(group_.ranks, std::move(status));
+  if (told) return {};
+  error failure = told.failure();
+  if (failure.code != errc::unavailable || (is_root() && !committed)) return failure;
+  failure.code = errc::outcome_unknown;
+  failure.message += is_root() ? "; the checkpoint is committed, but others may not know"
+                               : "; whether the checkpoint is committed only opening it tells";
+  return failure;
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::prepare(const state& tree) {
+  ZARRPOINT_CHECK(check_groups(options_.groups, group_.ranks.size()));
+  ZARRPOINT_TRY(saver, options_.sharded.resolve(strategy_action::save_sharded, group_.known));
+  saver_ = std::move(saver);
+  const strategy_choice companion(saver_.companion());
+  ZARRPOINT_TRY(common, options_.common.value_or(companion).resolve(strategy_action::save_common,
+                                                                    group_.known));
+  common_saver_ = std::move(common);
+  ZARRPOINT_TRY(prepared, prepare_to_save(tree, options_.content_metadata));
+  prepared_ = std::move(prepared);
+  ZARRPOINT_TRY(common_node, to_node(prepared_.common));
+  common_ = std::move(common_node);
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::plan(const state& tree) {
+  const any_communicator& ranks = group_.ranks;
+  ZARRPOINT_CHECK(agree(ranks, guarded([&] { return prepare(tree); })));
+  // What is common need not travel unless it differs.
+  const std::string text = dump_json(common_, json_style::compact);
+  const bytes_view mine = as_bytes(text);
+  ZARRPOINT_CHECK(agree(ranks, check_loadable(text.size())));
+  ZARRPOINT_TRY(of_root, broadcast(ranks, digest_of(mine)));
+  message differing;
+  if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
+  ZARRPOINT_TRY(described,
+                agree(ranks, guarded([&] { return describe_state(prepared_, differing); })));
+  ZARRPOINT_TRY(known, is_known(described));
+  if (known) return plan_again();
+  message kept = options_.plans != nullptr ? described : message{};
+  ZARRPOINT_TRY(all, gather(ranks, std::move(described)));
+  result<std::vector<message>> parts = std::vector<message>{};
+  // An exception of a strategy must not leave the others waiting.
+  if (is_root()) parts = guarded([&] { return plan_all(all); });
+  ZARRPOINT_TRY(part, scatter_result(ranks, std::move(parts)));
+  const auto decode = [&]() -> result<void> {
+    ZARRPOINT_TRY(decoded, decode_part(part));
+    part_ = std::move(decoded);
+    return join();
+  };
+  ZARRPOINT_CHECK(agree(ranks, guarded(decode)));
+  if (options_.plans != nullptr) {
+    options_.plans->kept_ = std::make_shared<const kept_plan>(
+        kept_plan{std::move(kept), saver_.id(), ranks.size(), ranks.rank(), part_, arrays_, plan_});
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::check_loadable(std::size_t common_bytes) const {
+  const std::size_t most = group_.how.limit.metadata_bytes;
+  if (common_bytes <= most) return {};
+  return error{errc::resource_limit,
+               "what all processes have in common takes " + std::to_string(common_bytes) +
+                   " bytes as JSON, more than limits::metadata_bytes of " + std::to_string(most) +
+                   "; large values belong in tensors or objects"};
+}
+
+ZARRPOINT_INLINE result<bool> group_save_operation::is_known(const message& described) const {
+  if (options_.plans == nullptr) return false;
+  const kept_plan* const kept = options_.plans->kept_.get();
+  const any_communicator& ranks = group_.ranks;
+  const bool mine = kept != nullptr && !described.empty() && kept->description == described &&
+                    kept->saver == saver_.id() && kept->ranks == ranks.size() &&
+                    kept->rank == ranks.rank();
+  // A process that missed a save has the plan of another, though it may bring the same.
+  const bytes_view id = mine ? as_bytes(kept->part.plan_id) : bytes_view();
+  ZARRPOINT_TRY(all, all_gather(ranks, message(id.begin(), id.end())));
+  return !all.front().empty() && std::all_of(all.begin(), all.end(), [&](const message& one) {
+    return one == all.front();
+  });
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::plan_again() {
+  const kept_plan& kept = *options_.plans->kept_;
+  part_ = kept.part;
+  arrays_ = kept.arrays;
+  plan_ = kept.plan;
+  report_.plan_reused = true;
+  const auto open = [&]() -> result<message> {
+    if (!is_root()) return message{};
+    ZARRPOINT_CHECK(open_target());
+    const std::string name = publication_ ? publication_->staged_name() : std::string();
+    const bytes_view bytes = as_bytes(name);
+    return message(bytes.begin(), bytes.end());
+  };
+  ZARRPOINT_TRY(name, broadcast_result(group_.ranks, guarded(open)));
+  part_.staged_name = as_text(name);
+  return agree(group_.ranks, guarded([&] { return join(); }));
+}
+
+ZARRPOINT_INLINE message group_save_operation::digest_of(bytes_view text) {
+  wire_writer to;
+  to.number(text.size());
+  to.number(crc32c(text));
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
+    std::span<const message> described) {
+  ZARRPOINT_TRY(states, read_descriptions(described));
+  const group_planner planner{options_, group_.how.limit};
+  ZARRPOINT_TRY(planned, planner.plan(states, common_));
+  ZARRPOINT_CHECK(open_target());
+  for (const planned_tensor& tensor : planned.plan.tensors) {
+    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor));
+    ZARRPOINT_TRY(document, array_document(metadata));
+    arrays_.push_back({tensor, std::move(metadata), std::move(document)});
+  }
+  report_.warnings = std::move(planned.warnings);
+  const std::string staged = publication_ ? publication_->staged_name() : std::string();
+  ZARRPOINT_TRY(parts,
+                planner.parts_of(planned, arrays_,
+                                 {group_.ranks.size(), random_id(), staged, report_.warnings}));
+  planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
+  plan_ = std::make_shared<const group_plan>(std::move(planned));
+  return std::move(parts);
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
+  const save_options& storage = options_.storage;
+  ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
+  ZARRPOINT_CHECK(check_target(target));
+  const bool alone = group_.ranks.size() == 1;
+  if (target.store.can_publish()) {
+    ZARRPOINT_TRY(staged, target.store.stage(
+                              target.key, {.overwrite = storage.overwrite, .sync = storage.sync}));
+    if (alone || !staged->staged_name().empty()) {
+      publication_ = std::move(staged);
+      job_.emplace(save_job{publication_->store(), storage, group_.how});
+      return {};
+    }
+  }
+  if (!alone && detail::location_access::is_path(where_))
+    return error{errc::unsupported, "only a directory can be written by several processes"};
+  // A store that the processes share, being threads: in place, as `save` writes to a store that
+  // cannot publish.
+  job_.emplace(save_job{beneath(target), storage, group_.how});
+  ZARRPOINT_TRY(replaces, holds_checkpoint(job_->store));
+  ZARRPOINT_CHECK(erase_root_document(job_->store));
+  if (!replaces) return {};
+  // It may be of another layout, which must not show through.
+  const auto erased = job_->store.erase_all(store_key::root());
+  if (erased || erased.failure().code == errc::unsupported) return {};
+  return erased.failure();
+}
+
+ZARRPOINT_INLINE result<bool> group_save_operation::holds_checkpoint(const any_store& root) const {
+  for (const std::string_view name : {"zarr.json", ".zgroup", ".zattrs", ".zarray"}) {
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    ZARRPOINT_TRY(document, root.open(key));
+    if (document != nullptr) return true;
+  }
+  return saver_.sharded_saver()->is_checkpoint(root);
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::check_target(const stored_place& target) const {
+  const save_options& storage = options_.storage;
+  ZARRPOINT_TRY(replaceable, saver_.sharded_saver()->is_checkpoint(beneath(target)));
+  if (!replaceable) return detail::check_target(target, where_, storage, group_.how.limit);
+  if (storage.overwrite) return {};
+  return error{errc::already_exists,
+               where_.name() + " is there already, and save_options::overwrite is false"};
+}
+
+ZARRPOINT_INLINE any_store group_save_operation::beneath(const stored_place& target) {
+  return target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::join() {
+  report_.warnings = part_.warnings;
+  if (is_root()) return {};
+  const save_options& storage = options_.storage;
+  ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
+  if (part_.staged_name.empty()) {
+    job_.emplace(save_job{beneath(target), storage, group_.how});
+    return {};
+  }
+  const std::string path = target.store.describe(target.key);
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
+  ZARRPOINT_TRY(tree, file_store::open(parent + part_.staged_name, {.sync = storage.sync}));
+  job_.emplace(save_job{std::move(tree), storage, group_.how});
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
+  const any_communicator& ranks = group_.ranks;
+  const cell_assembler assembler(part_, prepared_.tensors, ranks.rank());
+  std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
+  if (part_.exchanges) {
+    ZARRPOINT_TRY(
+        outgoing,
+        agree(ranks, guarded([&] { return assembler.pieces(ranks.size(), group_.how); })));
+    ZARRPOINT_TRY(incoming, ranks.exchange(std::move(outgoing)));
+    pieces = std::move(incoming);
+  }
+  ZARRPOINT_TRY(
+      mine, agree(ranks, guarded([&] { return assembler.assemble(pieces, group_.how, copies); })));
+  writes_ = std::move(mine);
+  for (const sharded_object& object : prepared_.objects) {
+    if (object.replica().is_main()) writes_.objects.push_back(object);
+  }
+  for (const array_writes& one : writes_.arrays) {
+    report_.cells += one.cells.size();
+    for (const cell_write& cell : one.cells)
+      report_.bytes += byte_count(cell.part.shape, one.array->tensor.type.size()).value_or(0);
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> receipts) {
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(*job_, common_));
+    ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
+        *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
+                plan_->plan.cells, plan_->objects}));
+    return publication_ ? publication_->commit() : result<void>();
+  });
+}
+
+}}}  // namespace zarrpoint::v0::detail

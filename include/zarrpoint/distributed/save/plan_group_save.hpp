@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+// Plan: what rank 0 makes of the descriptions of all processes. Pure.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What all processes do.
+struct group_plan {
+  zarrpoint::save_plan plan;
+  std::vector<object_id> grids;         ///< one for each key of objects, by key
+  std::vector<int> grid_writers;        ///< who puts the metadata of each
+  std::vector<planned_object> objects;  ///< by key
+  std::vector<std::string> warnings;
+};
+
+/// What the parts have in common.
+struct part_context {
+  int ranks = 1;
+  std::string plan_id;
+  std::string staged_name;
+  std::vector<std::string> warnings;
+};
+
+struct group_planner {
+  const group_save_options& options;
+  const limits& limit;
+
+  result<group_plan> plan(const described_states& states, const node& common) const;
+
+  /// The plan cut up, a message for each process. Documents are put by the writer of the first
+  /// cell, those of tensors without cells by rank 0.
+  result<std::vector<message>> parts_of(const group_plan& planned,
+                                        std::span<const planned_array> arrays,
+                                        const part_context& about) const;
+
+ private:
+  static void add_without_cells(zarrpoint::save_plan& to, planned_tensor tensor);
+
+  /// By key and place; who does not validate may bring one twice.
+  static result<void> sort_objects(std::vector<planned_object>& objects);
+
+  /// Every key is one leaf of the hierarchy.
+  static result<void> check_names(const group_plan& planned);
+
+  /// What is common should be so: where it differs, that of rank 0 is stored, with a warning for
+  /// each other process that says what differs where.
+  static result<std::vector<std::string>> compare_commons(std::span<const message> commons,
+                                                          const node& of_root);
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
+#endif

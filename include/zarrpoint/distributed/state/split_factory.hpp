@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/distributed/shard/split_shard.hpp>
+#include <zarrpoint/distributed/state/sharded_factory.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Part of the elements of a sharded tensor's value, which it keeps alive.
+template <class T>
+struct split_view {
+  using space_type = space_of_t<T>;
+  using view_type = basic_tensor_view<space_type, fillable<T&>>;
+
+  std::shared_ptr<const sharded<T>> whole;
+  view_type view;
+
+  struct zarrpoint_handler {
+    static constexpr std::string_view typestr = array_kind;
+    using space = space_type;
+    static constexpr bool is_view = true;
+
+    static tensor_spec spec(const split_view& value) { return value.view.spec(); }
+    static tensor_view<space> view(const split_view& value) { return value.view; }
+    static mutable_tensor_view<space> writable(const split_view& target) requires fillable<T&> {
+      return target.view;
+    }
+    /// All of the value, of which every part is loaded.
+    static void mark_loaded(split_view& target, bool loaded) requires requires(T& value) {
+      handler_of<T>::mark_loaded(value, true);
+    }
+    { handler_of<T>::mark_loaded(target.whole->value(), loaded); }
+  };
+};
+
+/// All elements of a shard's value, in the shape of the shard.
+template <class T>
+result<typename split_view<T>::view_type> whole_view(const sharded<T>& of) {
+  const tensor_spec spec = of.metadata().data_spec();
+  if constexpr (fillable<T&>) {
+    return target_view<handler_of<T>, T>(of.value(), spec);
+  } else {
+    auto view = handler_of<T>::view(of.value());
+    if (view.shape != spec.shape) {
+      view.shape = spec.shape;
+      view.strides = row_major_strides(view.shape, memory_size(view.type));
+    }
+    return view;
+  }
+}
+
+/// What the parts are of, beside them in what a factory builds.
+template <class T>
+struct split_whole {
+  std::shared_ptr<const sharded<T>> held;
+
+  /// For `diff`, which compares the parts by themselves.
+  friend bool operator==(const split_whole& a, const split_whole& b) {
+    shard_metadata other = b.held->metadata();
+    other.replica = a.held->metadata().replica;
+    return a.held->metadata() == other;
+  }
+};
+
+template <class T>
+struct split_functions {
+  split_axis how;
+  memory_resource* resource;
+
+  /// `{"parts": [...], "whole": ...}`: a hole for a part of which there is nothing, and what the
+  /// parts are of, for `merge`.
+  result<state> build(const factory_source<sharded<T>>& from) const {
+    ZARRPOINT_CHECK(from.data.validate());
+    shard_metadata fused = from.data.metadata();
+    fused.key = from.key;
+    fused.replica = from.replica;
+    const sharded<T> renamed = from.data.with(std::move(fused));
+    const auto whole = std::make_shared<const sharded<T>>(renamed);
+    ZARRPOINT_TRY(parts, split_shard(whole->metadata(), how));
+    state::list out(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i]) continue;
+      if (!whole->has_data()) {
+        out[i] = sharded_tensor(parts[i]->metadata);
+        continue;
+      }
+      ZARRPOINT_TRY(view, whole_view(*whole));
+      split_view<T> part{whole, subview(view, selection(parts[i]->data))};
+      ZARRPOINT_TRY(made, sharded<split_view<T>>::make(parts[i]->metadata, std::move(part)));
+      out[i] = made;
+    }
+    return state{{"parts", std::move(out)}, {"whole", local_only(split_whole<T>{whole})}};
+  }
+
+  /// The whole value, in the memory of the process if that is where the parts were loaded into.
+  result<state> merge(const state& loaded) const {
+    const state* const local = loaded.find("whole");
+    const local_only* const of = local != nullptr ? local->if_local() : nullptr;
+    const split_whole<T>* const found = of != nullptr ? of->get<split_whole<T>>() : nullptr;
+    if (found == nullptr)
+      return error{errc::not_found, "what the parts are of has not come back from the load"};
+    const sharded<T>& whole = *found->held;
+    ZARRPOINT_TRY(parts, split_shard(whole.metadata(), how));
+    std::vector<const sharded_tensor*> tensors(parts.size());
+    bool in_place = whole.has_data();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i]) continue;
+      const state* const part = loaded.find("parts/" + std::to_string(i));
+      tensors[i] = part != nullptr ? part->if_tensor() : nullptr;
+      if (tensors[i] == nullptr || !tensors[i]->has_data())
+        return error{errc::not_found, "part " + std::to_string(i) + " was not loaded"};
+      const split_view<T>* const view = tensors[i]->template get<split_view<T>>();
+      in_place = in_place && view != nullptr && view->whole == found->held;
+    }
+    if (in_place) return state(whole);
+    return concatenate(whole.metadata(), parts, tensors);
+  }
+
+ private:
+  result<state> concatenate(const shard_metadata& fused,
+                            const std::vector<std::optional<shard_part>>& parts,
+                            const std::vector<const sharded_tensor*>& tensors) const {
+    ZARRPOINT_TRY(out, tensor::make(fused.data_spec(), *resource));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i]) continue;
+      ZARRPOINT_CHECK(tensors[i]->validate());
+      ZARRPOINT_TRY(from, tensors[i]->stage(*resource));
+      const tensor_spec wanted{fused.type, parts[i]->data.shape};
+      if (from.view.spec() != wanted)
+        return error{errc::shape_mismatch, "part " + std::to_string(i) + " is " +
+                                               to_string(from.view.spec()) + ", wanted " +
+                                               to_string(wanted)};
+      copy_elements(subview(out.mutable_view(), selection(parts[i]->data)), from.view);
+    }
+    ZARRPOINT_TRY(made, sharded<tensor>::make(fused, std::move(out)));
+    return state(made);
+  }
+};
+
+}  // namespace detail
+
+/// A local tensor that is `Parts` tensors one after another along `Axis` of its shape, each of them
+/// sharded as the whole is: the fused weights `[w; v]` of a gated layer are `split_factory<>(wv)`.
+/// They are stored as `Parts` shards of one global tensor with `Parts` times as many fragments
+/// along the axis, in which all first parts come first (see `split_shard`); a flat range is divided
+/// likewise. Nothing is copied before saving, nor after loading into memory of the caller's. Where
+/// the parts were loaded elsewhere, `merge` copies them into a `tensor` of `memory`, which must
+/// outlive it; when that is too little it fails with `resource_limit`.
+///
+/// The factory has the key and the replica of the shard. Errors: those of `split_shard`.
+template <std::size_t Axis = 0, std::size_t Parts = 2, class T>
+result<sharded_factory> split_factory(const sharded<T>& whole,
+                                      memory_resource& memory = default_resource()) {
+  static_assert(Parts > 0, "zarrpoint: a tensor is split into one part or more");
+  constexpr std::size_t rank = handler_rank<handler_of<T>>();
+  static_assert(rank == any_rank || handler_is_flat<handler_of<T>>() || Axis < rank,
+                "zarrpoint: split_factory<Axis> of a tensor that has no such axis");
+  const detail::split_functions<T> functions{{Axis, Parts}, &memory};
+  ZARRPOINT_CHECK(whole.validate());
+  ZARRPOINT_CHECK(split_shard(whole.metadata(), functions.how));
+  return sharded_factory(
+             whole.key(), whole,
+             [functions](const factory_source<sharded<T>>& from) { return functions.build(from); },
+             [functions](const state& loaded) { return functions.merge(loaded); })
+      .with_replica(whole.replica());
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/distributed/strategy/zarr_loader.hpp>
+#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What this library can write and read; `megatron.hpp` adds the layout of others.
+using default_strategies =
+    strategies<zarr_saver, zarr_loader, json_common_saver, json_common_loader>;
+
+/// The processes that save or load together, as this one sees them, and how it works.
+struct process_group {
+  any_communicator ranks{};  ///< this process alone by default
+  context how = default_context();
+  strategy_table known = default_strategies::table();
+};
+
+/// A strategy, or the (backend, version) pair of one in the group's table.
+class strategy_choice {
+ public:
+  strategy_choice(strategy_id id);  // NOLINT(google-explicit-constructor)
+  strategy_choice(std::string_view backend, int version);
+  template <strategy S>
+  strategy_choice(S one)  // NOLINT(google-explicit-constructor)
+      : choice_(any_strategy(std::move(one))) {}
+  strategy_choice(any_strategy one);  // NOLINT(google-explicit-constructor)
+
+  /// The strategy itself. Errors: `unsupported`; `invalid_argument` for one of another action.
+  result<any_strategy> resolve(strategy_action action, const strategy_table& known) const;
+
+ private:
+  std::variant<strategy_id, any_strategy> choice_;
+};
+
+namespace detail {
+
+/// Groups are those of all processes, or there are none. Errors: `invalid_argument`.
+result<void> check_groups(const std::vector<int>& groups, int processes);
+
+}  // namespace detail
+
+class plan_cache;
+
+/// How processes save together. All give the same; what rank 0 gives counts where it decides.
+struct group_save_options {
+  save_options storage{};  ///< `shard_shape` of its rules means nothing: shards are cells
+  strategy_choice sharded{"zarr", 3};
+  std::optional<strategy_choice> common{};  ///< nothing: the one that goes with `sharded`
+  /// Compare the shards of all processes before anything is written: each element of each tensor
+  /// exactly once.
+  bool validate = true;
+  /// Which of the processes that hold a replica of a shard stores it: the one with the main
+  /// replica, or, to spread the bytes evenly, one of those that have as few as possible to store.
+  bool fully_parallel = false;
+  /// With `fully_parallel`: in which group each process is, by rank (see `rank_mesh::group_of`). A
+  /// shard is the business of the group of its main replica. Empty: all are one group.
+  std::vector<int> groups{};
+  node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
+  /// Keeps the plan: as long as all processes bring the same shards again, nothing is gathered,
+  /// validated and planned anew. One for saves with the same options, on every process or on none.
+  std::shared_ptr<plan_cache> plans{};
+};
+
+/// What becomes of keys that only one side has (Megatron-Core's StrictHandling). *Unexpected* keys
+/// are asked for by this process and not in the checkpoint; *missing* ones are in the checkpoint
+/// and asked for by no process.
+enum class strictness : std::uint8_t {
+  assume_ok_unexpected,  ///< the loader's own error for unexpected keys; missing ones do not matter
+  log_unexpected,        ///< unexpected keys are left out, with a warning
+  log_all,               ///< and a warning for missing ones
+  raise_unexpected,      ///< an error for unexpected keys, on all processes
+  raise_all,             ///< and for missing ones
+  return_unexpected,     ///< unexpected keys are left out and reported
+  return_all,            ///< and missing ones are reported
+  ignore_all,            ///< unexpected keys are left out
+};
+
+/// The enumerator's name, e.g. `"log_all"`.
+constexpr std::string_view to_string(strictness mode) noexcept {
+  switch (mode) {
+    case strictness::assume_ok_unexpected: return "assume_ok_unexpected";
+    case strictness::log_unexpected: return "log_unexpected";
+    case strictness::log_all: return "log_all";
+    case strictness::raise_unexpected: return "raise_unexpected";
+    case strictness::raise_all: return "raise_all";
+    case strictness::return_unexpected: return "return_unexpected";
+    case strictness::return_all: return "return_all";
+    case strictness::ignore_all: return "ignore_all";
+  }
+  return "unknown";
+}
+
+/// The mode of that name. Errors: `invalid_argument`, "Invalid strict flag".
+result<strictness> parse_strictness(std::string_view text);
+
+/// How processes load together.
+struct group_load_options {
+  load_options storage{};  ///< `cast`, `verify`, `allow_missing_chunks`; its rules mean nothing
+  strictness strict = strictness::assume_ok_unexpected;
+  /// Compare what all processes ask for: each element of each tensor, by one main replica.
+  bool validate = false;
+  /// What several processes ask for is read by one of them, which sends it to the others.
+  bool read_once = false;
+  /// With `read_once`: in which group each process is, by rank; what the processes of a group ask
+  /// for is read by one of them. Empty: all are one group.
+  std::vector<int> groups{};
+  std::optional<strategy_choice> sharded{};  ///< nothing: what the checkpoint names
+  std::optional<strategy_choice> common{};
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/strategy/impl/process_group_impl.hpp>
+#endif

@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// How a checkpoint of many processes is written and read: four actions, each by a strategy that is
+// chosen by (backend, version). A program's own stand beside ours in a list of types.
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What a strategy does.
+enum class strategy_action : std::uint8_t { load_common, load_sharded, save_common, save_sharded };
+
+/// The enumerator's name, e.g. `"load_common"`.
+constexpr std::string_view to_string(strategy_action action) noexcept {
+  switch (action) {
+    case strategy_action::load_common: return "load_common";
+    case strategy_action::load_sharded: return "load_sharded";
+    case strategy_action::save_common: return "save_common";
+    case strategy_action::save_sharded: return "save_sharded";
+  }
+  return "unknown";
+}
+
+/// What every strategy says of itself: `static constexpr std::string_view name, backend; static
+/// constexpr int version; static constexpr strategy_action action`.
+template <class S>
+concept strategy = requires {
+  { S::name } -> std::convertible_to<std::string_view>;
+  { S::backend } -> std::convertible_to<std::string_view>;
+  { S::version } -> std::convertible_to<int>;
+  { S::action } -> std::convertible_to<strategy_action>;
+}
+&&std::copy_constructible<S>;  // last, or constructors from a strategy would ask themselves
+
+/// Writes what all processes have in common; called on rank 0 alone.
+template <class S>
+concept common_saver = strategy<S> && S::action ==
+                       strategy_action::save_common&& requires(const S& s, const save_job& job,
+                                                               const node& common) {
+  { s.save_common(job, common) } -> std::same_as<result<std::vector<leaf_record>>>;
+};
+
+/// Writes shards. `layout` says how an array is stored (rank 0); `write` writes this process's
+/// cells and objects, without a word to the other processes, maybe in the background, and gives a
+/// receipt; `finish` writes, on rank 0, what makes a checkpoint of it. Where a saver has a member
+/// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
+/// overwritten (if `save_options::overwrite` is set), too, as ours may.
+template <class S>
+concept sharded_saver = strategy<S> && S::action ==
+                        strategy_action::save_sharded&& requires(const S& s, const save_job& job,
+                                                                 const shard_writes& mine,
+                                                                 const save_receipts& all) {
+  { s.layout(job, all.arrays.front().tensor) } -> std::same_as<result<array_metadata>>;
+  { s.write(job, mine) } -> std::same_as<result<message>>;
+  { s.finish(job, all) } -> std::same_as<result<void>>;
+};
+
+/// Reads what all processes have in common.
+template <class S>
+concept common_loader = strategy<S> && S::action ==
+                        strategy_action::load_common&& requires(const S& s, const load_job& job) {
+  { s.load_common(job) } -> std::same_as<result<node>>;
+};
+
+/// Opens the sharded part of a checkpoint. Whether it has objects is for the reader to say.
+template <class S>
+concept sharded_loader = strategy<S> && S::action ==
+                         strategy_action::load_sharded&& requires(const S& s, const load_job& job) {
+  { s.open(job) } -> std::same_as<result<std::shared_ptr<sharded_reader>>>;
+};
+
+namespace detail {
+
+struct strategy_interface {
+  virtual ~strategy_interface() = default;
+};
+struct common_saver_interface : strategy_interface {
+  virtual result<std::vector<leaf_record>> save_common(const save_job&, const node&) const = 0;
+};
+struct sharded_saver_interface : strategy_interface {
+  virtual result<array_metadata> layout(const save_job&, const planned_tensor&) const = 0;
+  virtual result<message> write(const save_job&, const shard_writes&) const = 0;
+  virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
+  virtual result<bool> is_checkpoint(const any_store&) const = 0;
+};
+struct common_loader_interface : strategy_interface {
+  virtual result<node> load_common(const load_job&) const = 0;
+};
+struct sharded_loader_interface : strategy_interface {
+  virtual result<std::shared_ptr<sharded_reader>> open(const load_job&) const = 0;
+};
+
+template <class S>
+struct strategy_model;
+template <common_saver S>
+struct strategy_model<S> final : common_saver_interface {
+  explicit strategy_model(S from) : self(std::move(from)) {}
+  result<std::vector<leaf_record>> save_common(const save_job& job,
+                                               const node& common) const final {
+    return self.save_common(job, common);
+  }
+  S self;
+};
+template <sharded_saver S>
+struct strategy_model<S> final : sharded_saver_interface {
+  explicit strategy_model(S from) : self(std::move(from)) {}
+  result<array_metadata> layout(const save_job& job, const planned_tensor& one) const final {
+    return self.layout(job, one);
+  }
+  result<message> write(const save_job& job, const shard_writes& mine) const final {
+    return self.write(job, mine);
+  }
+  result<void> finish(const save_job& job, const save_receipts& all) const final {
+    return self.finish(job, all);
+  }
+  result<bool> is_checkpoint(const any_store& root) const final {
+    if constexpr (requires { self.is_checkpoint(root); }) {
+      return self.is_checkpoint(root);
+    } else {
+      return false;
+    }
+  }
+  S self;
+};
+template <common_loader S>
+struct strategy_model<S> final : common_loader_interface {
+  explicit strategy_model(S from) : self(std::move(from)) {}
+  result<node> load_common(const load_job& job) const final { return self.load_common(job); }
+  S self;
+};
+template <sharded_loader S>
+struct strategy_model<S> final : sharded_loader_interface {
+  explicit strategy_model(S from) : self(std::move(from)) {}
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const final {
+    return self.open(job);
+  }
+  S self;
+};
+
+template <class S>
+inline constexpr bool is_whole_strategy =
+    common_saver<S> || sharded_saver<S> || common_loader<S> || sharded_loader<S>;
+
+template <class A, class B>
+inline constexpr bool same_strategy =
+    A::action == B::action&& A::version ==
+    B::version&& std::string_view(A::backend) == std::string_view(B::backend);
+
+template <class... S>
+consteval bool strategies_differ() {
+  const auto once = [](auto one) {
+    return (std::size_t{0} + ... + std::size_t{same_strategy<typename decltype(one)::type, S>}) ==
+           1;
+  };
+  return (true && ... && once(std::type_identity<S>{}));
+}
+
+}  // namespace detail
+
+/// A strategy of any type, or empty. A cheap handle.
+class any_strategy {
+ public:
+  any_strategy() = default;
+  template <strategy S>
+  any_strategy(S from)  // NOLINT(google-explicit-constructor)
+      : name_(S::name),
+        id_{std::string(S::backend), S::version},
+        companion_(companion_of<S>()),
+        action_(S::action),
+        model_(model_of(std::move(from))) {}
+
+  explicit operator bool() const noexcept { return model_ != nullptr; }
+  const std::string& name() const noexcept { return name_; }
+  /// Of a saver of shards, which strategy of the common state goes with it unless another is
+  /// chosen: its `static strategy_id companion()`, or (json, 1).
+  const strategy_id& companion() const noexcept { return companion_; }
+  const strategy_id& id() const noexcept { return id_; }
+  strategy_action action() const noexcept { return action_; }
+
+  /// What does the action; null if it is another's.
+  const detail::common_saver_interface* common_saver() const noexcept;
+  const detail::sharded_saver_interface* sharded_saver() const noexcept;
+  const detail::common_loader_interface* common_loader() const noexcept;
+  const detail::sharded_loader_interface* sharded_loader() const noexcept;
+
+ private:
+  template <class Interface>
+  const Interface* as(strategy_action action) const noexcept {
+    return model_ != nullptr && action_ == action ? static_cast<const Interface*>(model_.get())
+                                                  : nullptr;
+  }
+
+  template <class S>
+  static std::shared_ptr<const detail::strategy_interface> model_of(S from) {
+    constexpr bool whole = detail::is_whole_strategy<S>;
+    static_assert(whole,
+                  "zarrpoint: a strategy lacks a member of its action: save_common needs "
+                  "save_common(job, node); save_sharded needs layout, write and finish; "
+                  "load_common needs load_common(job); load_sharded needs open(job)");
+    if constexpr (whole) {
+      return std::make_shared<const detail::strategy_model<S>>(std::move(from));
+    } else {
+      return nullptr;
+    }
+  }
+
+  template <class S>
+  static strategy_id companion_of() {
+    if constexpr (requires { S::companion(); }) {
+      return S::companion();
+    } else {
+      return {"json", 1};
+    }
+  }
+
+  std::string name_;
+  strategy_id id_;
+  strategy_id companion_;
+  strategy_action action_ = strategy_action::load_common;
+  std::shared_ptr<const detail::strategy_interface> model_;
+};
+
+/// `"zarr_save(zarr, 3)"`.
+std::string to_string(const any_strategy& one);
+
+/// The strategies that a program has, by what they do and for which backend. A cheap handle.
+class strategy_table {
+ public:
+  strategy_table() = default;
+  explicit strategy_table(std::vector<any_strategy> entries);
+
+  std::span<const any_strategy> entries() const noexcept;
+
+  /// The one that does `action` for `id`. Errors: `unsupported`, listing those that there are, and
+  /// telling an unknown version from an unknown backend.
+  result<any_strategy> find(strategy_action action, const strategy_id& id) const;
+
+ private:
+  std::shared_ptr<const std::vector<any_strategy>> entries_;
+};
+
+template <class... S>
+struct strategies;
+
+namespace detail {
+
+// Not members of `strategies`: clang 16 takes private ones for inaccessible in `with`.
+template <class... S>
+struct strategy_list {};
+template <class... A, class... B>
+consteval strategy_list<A..., B...> operator+(strategy_list<A...>, strategy_list<B...>) {
+  return {};
+}
+/// `One`, unless one of `More` does the same.
+template <class One, class... More>
+using kept_strategy = std::conditional_t<(false || ... || same_strategy<One, More>),
+                                         strategy_list<>, strategy_list<One>>;
+template <class... S>
+consteval std::type_identity<strategies<S...>> strategies_of(strategy_list<S...>) {
+  return {};
+}
+
+}  // namespace detail
+
+/// A list of strategies as a type. `with` adds some, each in place of one that does the same for
+/// the same backend and version. Two of one list that do the same do not compile.
+template <class... S>
+struct strategies {
+  static_assert(detail::strategies_differ<S...>(),
+                "zarrpoint: two strategies of a list have the same action, backend and version; "
+                "with<...> overrides one");
+
+  template <class... More>
+  using with = typename decltype(detail::strategies_of(
+      (detail::strategy_list<>{} + ... + detail::kept_strategy<S, More...>{}) +
+      detail::strategy_list<More...>{}))::type;
+
+  static strategy_table table() { return strategy_table({any_strategy(S{})...}); }
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/strategy/impl/strategy_impl.hpp>
+#endif

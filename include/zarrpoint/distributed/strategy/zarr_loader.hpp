@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+
+#include <memory>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Reads shards of our own format, and of any Zarr hierarchy.
+struct zarr_loader {
+  static constexpr std::string_view name = "zarr_loader";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 3;
+  static constexpr strategy_action action = strategy_action::load_sharded;
+
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const;
+};
+static_assert(sharded_loader<zarr_loader>);
+
+namespace detail {
+
+/// For those who want tensors only.
+struct no_common_loader {
+  static constexpr std::string_view name = "no_common_loader";
+  static constexpr std::string_view backend = "none";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  result<node> load_common(const load_job&) const { return node(); }
+};
+
+}  // namespace detail
+
+/// Reads what `json_common_saver` wrote; null where there is no such leaf.
+struct json_common_loader {
+  static constexpr std::string_view name = "json_common_loader";
+  static constexpr std::string_view backend = "json";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  result<node> load_common(const load_job& job) const;
+};
+static_assert(common_loader<json_common_loader>);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/strategy/impl/zarr_loader_impl.hpp>
+#endif

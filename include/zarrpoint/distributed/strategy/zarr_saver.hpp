@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <string_view>
+#include <vector>
+
+// Our own format: a checkpoint as `save` writes it, but with as many objects in an array as there
+// are cells, each written by one process.
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+struct cell_job;
+
+/// The leaf that holds what all processes have in common.
+inline constexpr std::string_view common_leaf = "common_state";
+/// The stored kind of a grid of objects.
+inline constexpr std::string_view object_kind = "object";
+/// The member of the root's attributes that names the strategies that read a checkpoint.
+inline constexpr std::string_view strategies_member = "zarrpoint_strategies";
+
+}  // namespace detail
+
+/// Writes shards in our own format: Zarr v3, each cell one shard (or, in an irregular grid, one
+/// chunk of a rectilinear grid). `save_options::rules` apply, but for `shard_shape`.
+struct zarr_saver {
+  static constexpr std::string_view name = "zarr_saver";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 3;
+  static constexpr strategy_action action = strategy_action::save_sharded;
+
+  result<array_metadata> layout(const save_job& job, const planned_tensor& tensor) const;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const;
+
+  result<void> finish(const save_job& job, const save_receipts& all) const;
+
+ private:
+  static result<void> write_cell(const save_job& job, const detail::cell_job& cell);
+
+  static result<void> write_object(const save_job& job, const context& how,
+                                   const sharded_object& object, chunk_digests& digests);
+};
+static_assert(sharded_saver<zarr_saver>);
+
+/// Writes what all processes have in common as JSON: a leaf of its own, `common_state`.
+struct json_common_saver {
+  static constexpr std::string_view name = "json_common_saver";
+  static constexpr std::string_view backend = "json";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_common;
+
+  result<std::vector<leaf_record>> save_common(const save_job& job, const node& common) const;
+};
+static_assert(common_saver<json_common_saver>);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/strategy/impl/zarr_saver_impl.hpp>
+#endif

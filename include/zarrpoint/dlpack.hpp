@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Tensors of other libraries without a copy, by DLPack.
+#include <zarrpoint/interop/dlpack/dlpack.hpp>
+#include <zarrpoint/interop/dlpack/dlpack_export.hpp>

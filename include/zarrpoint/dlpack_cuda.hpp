@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// DLPack of tensors on CUDA devices. Needs the CUDA runtime, as cuda.hpp does.
+#include <zarrpoint/interop/dlpack/dlpack_cuda.hpp>

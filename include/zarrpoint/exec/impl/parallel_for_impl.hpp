@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/stop.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE unsigned parallel_workers(const any_executor& executor, std::size_t n,
+                                           const parallel_options& options) {
+  std::size_t workers = std::min<std::size_t>(executor.concurrency(), n);
+  if (options.max_workers != 0) workers = std::min<std::size_t>(workers, options.max_workers);
+  return static_cast<unsigned>(std::max<std::size_t>(workers, 1));
+}
+
+namespace detail {
+
+/// One `parallel_for`. Helpers hold it by a shared pointer, because one that an executor starts
+/// late, or never, outlives the call; it then finds the work closed and touches nothing else.
+class parallel_work {
+ public:
+  parallel_work(std::size_t n, parallel_body body, stop_token stop)
+      : n_(n), body_(body), stop_(std::move(stop)) {}
+
+  /// Takes items until none is left, one fails, or stop is requested.
+  void run(unsigned worker) {
+    // Items are claimed in increasing order and a claimed one is always finished. So when item i
+    // fails, every item before it is or will be done, and the lowest failure is the same each time.
+    while (!ended_.load(std::memory_order_relaxed)) {
+      if (stop_.stop_requested()) {
+        stopped_.store(true, std::memory_order_relaxed);
+        return;
+      }
+      const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+      if (i >= n_) return;
+      if (result<void> status = guarded([&] { return body_.call(body_.context, i, worker); });
+          !status)
+        record(i, std::move(status).failure());
+    }
+  }
+
+  /// What an executor runs: nothing when the caller has already left.
+  void help(unsigned worker) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return;
+      ++helping_;
+    }
+    run(worker);
+    const std::lock_guard lock(mutex_);
+    if (--helping_ == 0) left_.notify_all();
+  }
+
+  /// Waits for the helpers that began, and only for them: so a call nested in a task of the same
+  /// pool never waits for a thread that waits for it.
+  result<void> finish() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    left_.wait(lock, [this] { return helping_ == 0; });
+    if (failure_) return *std::move(failure_);
+    if (stopped_.load(std::memory_order_relaxed) && next_.load(std::memory_order_relaxed) < n_)
+      return error{errc::cancelled, "stop was requested"};
+    return {};
+  }
+
+ private:
+  void record(std::size_t i, error failure) {
+    ended_.store(true, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    if (failure_ && failed_at_ < i) return;
+    failed_at_ = i;
+    failure_ = std::move(failure);
+  }
+
+  const std::size_t n_;
+  const parallel_body body_;
+  const stop_token stop_;
+  std::atomic<std::size_t> next_{0};  // at most n_ + workers: does not wrap
+  std::atomic<bool> ended_{false};
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::condition_variable left_;
+  unsigned helping_ = 0;
+  bool closed_ = false;
+  std::size_t failed_at_ = 0;
+  std::optional<error> failure_;
+};
+
+ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::size_t n,
+                                           parallel_body body, const parallel_options& options) {
+  const unsigned workers = parallel_workers(executor, n, options);
+  if (workers == 1) {
+    parallel_work alone(n, body, options.stop);
+    alone.run(0);
+    return alone.finish();
+  }
+  const auto work = std::make_shared<parallel_work>(n, body, options.stop);
+  for (unsigned worker = 1; worker < workers; ++worker) {
+    // An executor that refuses is no failure: the caller does the work.
+    const result<void> asked = guarded([&]() -> result<void> {
+      executor.execute([work, worker] { work->help(worker); });
+      return {};
+    });
+    if (!asked) break;
+  }
+  work->run(0);
+  return work->finish();
+}
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+struct thread_pool::state {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<task> queue;
+  unsigned threads = 1;  // constant once the pool is made
+  unsigned alive = 0;    // threads that will look at the queue again
+  bool closed = false;
+  std::vector<std::thread> running;  // the pool's own, not its executors'
+
+  void push(task work) {
+    {
+      const std::lock_guard lock(mutex);
+      if (alive != 0) {
+        queue.push_back(std::move(work));
+        changed.notify_one();
+        return;
+      }
+    }
+    work();
+  }
+
+  void run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return closed || !queue.empty(); });
+      if (queue.empty()) break;
+      {
+        task work = std::move(queue.front());
+        queue.pop_front();
+        lock.unlock();
+        work();
+      }  // what the task held goes before the lock is taken again
+      lock.lock();
+    }
+    --alive;
+  }
+};
+
+ZARRPOINT_INLINE void thread_pool::executor_type::execute(task work) const {
+  state_->push(std::move(work));
+}
+
+ZARRPOINT_INLINE unsigned thread_pool::executor_type::concurrency() const noexcept {
+  return state_->threads;
+}
+
+ZARRPOINT_INLINE thread_pool::thread_pool(unsigned threads) : state_(std::make_shared<state>()) {
+  if (threads == 0) threads = hardware_concurrency();
+  state_->running.reserve(threads);
+  while (state_->running.size() < threads && start()) {
+  }
+  state_->threads = state_->running.empty() ? 1 : static_cast<unsigned>(state_->running.size());
+}
+
+ZARRPOINT_INLINE thread_pool::~thread_pool() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+  }
+  state_->changed.notify_all();
+  for (std::thread& thread : state_->running) thread.join();
+  state_->running.clear();
+}
+
+ZARRPOINT_INLINE bool thread_pool::start() {
+  // Counted before it runs, so that no task is ever handed to a pool whose last thread is gone.
+  {
+    const std::lock_guard lock(state_->mutex);
+    ++state_->alive;
+  }
+#if ZARRPOINT_EXCEPTIONS
+  try {
+#endif
+    state_->running.emplace_back([shared = state_] { shared->run(); });
+    return true;
+#if ZARRPOINT_EXCEPTIONS
+  } catch (...) {
+    const std::lock_guard lock(state_->mutex);
+    --state_->alive;
+    return false;
+  }
+#endif
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/handler/base/concepts.hpp>
+
+#include <array>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The shape and the elements of `T[N]`, `std::array<T, N>` and what nests them.
+template <class T>
+struct fixed_extents {
+  using element_type = T;
+  static constexpr std::size_t rank = 0;
+  static constexpr void append(dims&) {}
+};
+template <class T, std::size_t N>
+struct nested_extents {
+  using element_type = typename fixed_extents<T>::element_type;
+  static constexpr std::size_t rank = 1 + fixed_extents<T>::rank;
+  static constexpr void append(dims& shape) {
+    shape.push_back(static_cast<index_t>(N));
+    fixed_extents<T>::append(shape);
+  }
+};
+template <class T, std::size_t N>
+struct fixed_extents<std::array<T, N>> : nested_extents<T, N> {
+  // Elements of nested arrays follow each other only if no array is padded.
+  static_assert(N == 0 || sizeof(std::array<T, N>) == N * sizeof(T));
+};
+template <class T, std::size_t N>
+struct fixed_extents<T[N]> : nested_extents<T, N> {};
+
+/// An array whose shape is part of its type: what is stored must have that very shape, and as a
+/// target it takes any shape of as many elements.
+template <class A>
+struct fixed_array_handler {
+  using extents = fixed_extents<A>;
+  static constexpr std::string_view typestr = array_kind;
+  static constexpr auto aliases = array_aliases;
+  using space = host_space;
+  static constexpr dtype type = element_dtype<typename extents::element_type>();
+  static constexpr std::size_t rank = extents::rank;
+  static constexpr bool is_flat = true;
+
+  static tensor_spec spec(const A&) { return {type, shape()}; }
+  static host_view view(const A& value) {
+    return dense_view(reinterpret_cast<const std::byte*>(&value), {type, shape()});
+  }
+  static mutable_host_view writable(A& target) {
+    return dense_view(reinterpret_cast<std::byte*>(&target), {type, shape()});
+  }
+  static constexpr dims shape() {
+    dims out;
+    extents::append(out);
+    return out;
+  }
+};
+
+template <class T>
+concept fixed_array_element =
+    storable_element<typename fixed_extents<T>::element_type> && fixed_extents<T>::rank < max_rank;
+
+template <fixed_array_element T, std::size_t N>
+struct builtin_handler<std::array<T, N>> : fixed_array_handler<std::array<T, N>> {
+  static result<std::array<T, N>> make(const tensor_spec& stored, const place<host_space>&) {
+    using base = fixed_array_handler<std::array<T, N>>;
+    ZARRPOINT_CHECK(expect_dtype(stored, base::type));
+    if (stored.shape != base::shape()) return wrong_shape(stored, to_string(base::shape()));
+    return std::array<T, N>{};
+  }
+};
+
+template <fixed_array_element T, std::size_t N>
+struct builtin_handler<T[N]> : fixed_array_handler<T[N]> {};
+
+}}}  // namespace zarrpoint::v0::detail

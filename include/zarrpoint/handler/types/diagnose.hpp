@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Why a type is no leaf, said where the user reads it. Each function is called after the concept
+// has failed, so that its message is the first one.
+
+#include <zarrpoint/handler/types/type_handler.hpp>
+
+#include <type_traits>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+template <class T>
+inline constexpr bool is_packed_bools = false;
+template <class Allocator>
+inline constexpr bool is_packed_bools<std::vector<bool, Allocator>> = true;
+
+/// Whether a value becomes a `std::string` leaf: literals, `const char*`, `std::string_view`.
+template <class T>
+concept text_like = !savable<T> && !std::same_as<T, std::nullptr_t> && !blob_leaf<T> &&
+                    std::convertible_to<const T&, std::string_view>;
+
+/// Passes when `T` can be a leaf of `save`; otherwise says how to mend it.
+template <class T>
+consteval void require_leaf() {
+  constexpr bool ok = savable<T> || blob_leaf<T> || text_like<T>;
+  if constexpr (!ok && is_packed_bools<T>) {
+    static_assert(ok,
+                  "zarrpoint: std::vector<bool> packs its bits and has no elements to view; use "
+                  "std::vector<std::uint8_t>, std::array<bool, N> or zarrpoint::tensor");
+  } else if constexpr (!ok && std::is_pointer_v<T>) {
+    static_assert(ok,
+                  "zarrpoint: a pointer does not say how many elements there are; wrap it in a "
+                  "std::span, an mdspan or xt::adapt");
+  } else if constexpr (!ok && (std::same_as<T, char> || std::same_as<T, wchar_t> ||
+                               std::same_as<T, char8_t> || std::same_as<T, char16_t> ||
+                               std::same_as<T, char32_t>)) {
+    static_assert(ok,
+                  "zarrpoint: a character is text, not a number; save a std::string, or cast it "
+                  "to std::int8_t or another integer");
+  } else {
+    static_assert(ok,
+                  "zarrpoint: this type cannot be saved. Three ways out: (1) specialise "
+                  "zarrpoint::type_handler<T> (copy examples/handlers/my_tensor_handler.hpp); "
+                  "(2) give T a nested type zarrpoint_handler; (3) make T array-like (value_type, "
+                  "shape(), data()) or save a std::span of its elements. A lazy expression must be "
+                  "evaluated first. Element types of your own need zarrpoint::dtype_of<T>");
+  }
+}
+
+/// Passes when `load<T>` can make a `T`; otherwise says how to mend it.
+template <class T>
+consteval void require_loadable() {
+  constexpr bool ok = loadable<T> || blob_leaf<T>;
+  if constexpr (!ok && is_packed_bools<T>) {
+    static_assert(ok,
+                  "zarrpoint: std::vector<bool> packs its bits and has no elements to fill; use "
+                  "std::vector<std::uint8_t>, std::array<bool, N> or zarrpoint::tensor");
+  } else if constexpr (!ok && savable<T>) {
+    static_assert(ok,
+                  "zarrpoint: this type can be saved but not made: it borrows its elements or its "
+                  "handler lacks make(spec, place) or writable(target). Load an owning type, or "
+                  "use load_into with memory of your own");
+  } else {
+    static_assert(ok,
+                  "zarrpoint: this type cannot be loaded. Three ways out: (1) specialise "
+                  "zarrpoint::type_handler<T> (copy examples/handlers/my_tensor_handler.hpp); "
+                  "(2) give T a nested type zarrpoint_handler; (3) make T array-like (value_type, "
+                  "shape(), data(), resize(shape)), or use load_into with a std::span");
+  }
+}
+
+/// Passes when a target bound as `T&&` can be loaded into; otherwise says how to mend it.
+template <class T>
+consteval void require_fillable() {
+  constexpr bool ok = fillable<T>;
+  if constexpr (!ok && (savable<T> || loadable<T>)) {
+    static_assert(ok,
+                  "zarrpoint: the target of load_into is read-only: it is const, views const "
+                  "elements, or its handler lacks writable(target)");
+  } else {
+    static_assert(ok,
+                  "zarrpoint: this type cannot be a target of load_into; pass a std::span, an "
+                  "mdspan, an array-like type, or one with a zarrpoint::type_handler<T>");
+  }
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The customisation point: which C++ types can be saved and loaded, and how.
+//
+// The order of choice for T, made here and not by overloads, so that nothing is ambiguous:
+// 1. a specialisation `zarrpoint::type_handler<T>`, which may be partial and constrained;
+// 2. a nested `T::zarrpoint_handler`, a struct or an alias;
+// 3. the library's own handlers of standard types;
+// 4. the structural defaults: array-likes and mdspans.
+// handler/base/concepts.hpp says what a handler holds.
+
+#include <zarrpoint/handler/base/concepts.hpp>
+#include <zarrpoint/handler/types/array.hpp>
+#include <zarrpoint/handler/types/mdspan.hpp>
+#include <zarrpoint/handler/types/scalar.hpp>
+#include <zarrpoint/handler/types/span.hpp>
+#include <zarrpoint/handler/types/string.hpp>
+#include <zarrpoint/handler/types/structural.hpp>
+#include <zarrpoint/handler/types/tensor.hpp>
+#include <zarrpoint/handler/types/tensor_view.hpp>
+#include <zarrpoint/handler/types/vector.hpp>
+
+#include <type_traits>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Stands for "no handler"; satisfies no concept.
+struct no_handler {};
+
+template <class T>
+consteval auto choose_handler() {
+  if constexpr (requires { sizeof(type_handler<T>); }) {
+    return std::type_identity<type_handler<T>>{};
+  } else if constexpr (requires { typename T::zarrpoint_handler; }) {
+    return std::type_identity<typename T::zarrpoint_handler>{};
+  } else if constexpr (requires { sizeof(builtin_handler<T>); }) {
+    return std::type_identity<builtin_handler<T>>{};
+  } else if constexpr (array_like<T>) {
+    return std::type_identity<structural_handler<T>>{};
+  } else if constexpr (mdspan_like<T>) {
+    return std::type_identity<mdspan_handler<T>>{};
+  } else {
+    return std::type_identity<no_handler>{};
+  }
+}
+
+}  // namespace detail
+
+/// The handler of `T`, whose cv-qualifiers and reference do not count. A type that has none gives
+/// one that satisfies no concept.
+template <class T>
+using handler_of = typename decltype(detail::choose_handler<std::remove_cvref_t<T>>())::type;
+
+/// `T` can be saved: its handler tells its spec and lends a view of its elements.
+template <class T>
+concept savable = saving_handler<handler_of<T>, std::remove_cvref_t<T>>;
+
+/// `T` can be made from a spec, and filled: `load<T>` returns one.
+template <class T>
+concept loadable = loading_handler<handler_of<T>, std::remove_cvref_t<T>>;
+
+/// A target bound as `T&&` can be loaded into.
+template <class T>
+concept fillable = filling_handler<handler_of<T>, std::remove_reference_t<T>>;
+
+/// `T` is a leaf that is no tensor: it is saved as bytes of its own making.
+template <class T>
+concept blob_leaf = blob_handler<handler_of<T>, std::remove_cvref_t<T>>;
+
+/// Where a handler's elements live.
+template <class T>
+using space_of_t = typename handler_of<T>::space;
+
+namespace detail {
+
+/// To be asked before `writable`: it is where a handler refuses what has no view.
+template <class Handler, class T>
+result<void> check_target([[maybe_unused]] T& target) {
+  if constexpr (requires { Handler::spec(target); })
+    ZARRPOINT_CHECK(result<tensor_spec>(Handler::spec(target)));
+  if constexpr (requires { Handler::check_target(target); })
+    ZARRPOINT_CHECK(Handler::check_target(target));
+  return {};
+}
+
+}  // namespace detail
+
+/// The view of a target into which an array of spec `stored` goes: its own shape must be the stored
+/// one, or, for a flat target, have as many elements. The dtypes may differ; whether that is a cast
+/// or an error is the caller's to say. Errors: `shape_mismatch` naming both shapes,
+/// `invalid_argument` for a target in which elements share an address.
+template <class Handler, class T>
+result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
+                                                                 const tensor_spec& stored) {
+  ZARRPOINT_CHECK(detail::check_target<Handler>(target));
+  mutable_tensor_view<typename Handler::space> view = Handler::writable(target);
+  if (view.shape != stored.shape) {
+    const bool fits =
+        handler_is_flat<Handler>() && is_dense(view) &&
+        element_count(view.shape).value_or(-1) == element_count(stored.shape).value_or(-2);
+    if (!fits) return detail::wrong_shape(stored, "the target's " + to_string(view.shape));
+    view.shape = stored.shape;
+    view.strides = row_major_strides(view.shape, memory_size(view.type));
+  }
+  for (std::size_t i = 0; i < view.rank(); ++i) {
+    if (view.shape[i] > 1 && view.strides[i] == 0)
+      return error{errc::invalid_argument, "the target's elements overlap in dimension " +
+                                               std::to_string(i) + " (stride 0)"};
+  }
+  return view;
+}
+
+namespace detail {
+
+/// Tells a target whether its elements are those of a load, if its handler wants to know.
+template <class Handler, class T>
+void mark_loaded([[maybe_unused]] T& target, [[maybe_unused]] bool loaded) {
+  if constexpr (requires { Handler::mark_loaded(target, loaded); })
+    Handler::mark_loaded(target, loaded);
+}
+
+}  // namespace detail
+
+/// The same by the target's own handler.
+template <fillable T>
+auto target_view(T&& target, const tensor_spec& stored) {
+  return target_view<handler_of<T>, std::remove_reference_t<T>>(target, stored);
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+/// The names of what a checkpoint holds, sorted.
+struct contents {
+  std::vector<std::string> tensors;
+  std::vector<object_id> objects;
+};
+
+/// A checkpoint of Megatron-Core's zarr backend, read by one process alone: whatever number of them
+/// wrote it, a tensor is a Zarr v2 array. A cheap handle that any number of threads may use.
+class directory {
+ public:
+  /// Errors: `not_found` when the directory does not exist, or has no `metadata.json`;
+  /// `unsupported` when other backends wrote it; `corrupt`; `io`.
+  static result<directory> open(const location& where, const context& how = {});
+
+  const backends& written_by() const noexcept { return backends_; }
+  /// The store whose root is the directory.
+  const any_store& store() const noexcept { return store_; }
+
+  /// What is there. Nothing lists it, so all folders are visited: keys may have "/" in them. Lock
+  /// files (`X.sync`) are passed over. Errors: `unsupported` for stores that cannot list; `io`;
+  /// `resource_limit` for folders nested deeper than 64 levels.
+  result<contents> list() const;
+
+  /// The array of a tensor. Its own reads take a missing chunk for zeros: see `read`. Errors:
+  /// `not_found`, naming the key; `corrupt`, `unsupported`, `io`.
+  result<array> tensor(std::string_view key) const;
+
+  /// Reads a part of a tensor. A chunk that is missing, where the array has no fill value, was
+  /// lost: `not_found`. One of another size is `corrupt`. Errors: those of `tensor` and of
+  /// `array::read`.
+  result<void> read(std::string_view key, const selection& part, const mutable_host_view& into,
+                    read_options options = {}) const;
+  /// The whole of a tensor.
+  result<zarrpoint::tensor> read(std::string_view key) const;
+
+  /// The file of an object. Its root is the value; nothing of it is run. Errors: `not_found`,
+  /// naming its key; those of `torch::open`.
+  result<torch::file> object(const object_id& of) const;
+
+  /// The file of the common state. Errors: `not_found`; `unsupported` when another backend than
+  /// ("torch", 1) wrote it; those of `torch::open`.
+  result<torch::file> common() const;
+  /// The common state, where it is all JSON. Errors: those of `common` and of `torch::to_node`.
+  result<node> common_node() const;
+
+ private:
+  directory(any_store store, backends wrote, context how);
+
+  /// Whether a directory is there, if it has files or not.
+  static result<bool> exists(const stored_place& place);
+
+  /// A file of a folder: it may say that the folder is a tensor, or be an object.
+  result<void> note(const store_key& folder, const std::string& name, contents& out) const;
+
+  /// The last extent of old names, which the names of the others of that key tell.
+  static void complete_shapes(std::vector<object_id>& objects);
+
+  any_store store_;
+  backends backends_;
+  context how_;
+};
+
+}}}  // namespace zarrpoint::v0::megatron
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
+#endif

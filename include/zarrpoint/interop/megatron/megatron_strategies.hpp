@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/distributed/strategy/write_shards.hpp>
+#include <zarrpoint/interop/megatron/megatron_directory.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Saving and loading in the layout of Megatron-Core's zarr backend, by
+// `process_group{.known = megatron::strategies::table()}` and, to save, `.sharded = {"zarr", 1}`.
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+/// Writes shards as Megatron-Core does: each cell one chunk of a Zarr v2 array, uncompressed; each
+/// object a file of torch.save. Bytes of an object that are such a file already are put as they
+/// are, others are pickled as `bytes`. Grids must be regular.
+struct saver {
+  static constexpr std::string_view name = "megatron_zarr_saver";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_sharded;
+  static strategy_id companion() { return {"torch", 1}; }
+
+  result<array_metadata> layout(const save_job&, const planned_tensor& tensor) const;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const;
+
+  result<void> finish(const save_job& job, const save_receipts& all) const;
+
+  /// Whether a directory has a `metadata.json` that names a backend of shards: Megatron-Core may
+  /// have written it as well as we, so it may be overwritten, and nothing else may.
+  result<bool> is_checkpoint(const any_store& root) const;
+
+ private:
+  static tensor_layout layout_of(const planned_tensor& tensor);
+
+  static result<void> write_cell(const save_job& job, const zarrpoint::detail::cell_job& cell);
+
+  static result<void> write_object(const save_job& job, const sharded_object& object);
+};
+static_assert(sharded_saver<saver>);
+
+/// Reads what Megatron-Core's zarr backend, or `saver`, wrote, with any number of processes.
+struct loader {
+  static constexpr std::string_view name = "megatron_zarr_loader";
+  static constexpr std::string_view backend = "zarr";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_sharded;
+
+  result<std::shared_ptr<sharded_reader>> open(const load_job& job) const;
+};
+static_assert(sharded_loader<loader>);
+
+/// Writes `common.pt`. What is no value of Python (a hole in a list, see `to_node`) is the object
+/// that stands for it in JSON.
+struct common_saver {
+  static constexpr std::string_view name = "torch_common_saver";
+  static constexpr std::string_view backend = "torch";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_common;
+
+  result<std::vector<leaf_record>> save_common(const save_job& job, const node& common) const;
+};
+static_assert(zarrpoint::common_saver<common_saver>);
+
+/// Reads `common.pt`, where it holds nothing but values of JSON: nothing in it is run.
+struct common_loader {
+  static constexpr std::string_view name = "torch_common_loader";
+  static constexpr std::string_view backend = "torch";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::load_common;
+
+  result<node> load_common(const load_job& job) const;
+};
+static_assert(zarrpoint::common_loader<common_loader>);
+
+/// Ours, and these.
+using strategies = default_strategies::with<saver, loader, common_saver, common_loader>;
+
+}}}  // namespace zarrpoint::v0::megatron
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
+#endif

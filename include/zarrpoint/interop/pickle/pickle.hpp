@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zarrpoint { inline namespace v0 { namespace torch {
+
+/// What a pickle may cost at most. A value takes some 80 bytes of memory, a call twice that, and
+/// each at least one byte of the pickle.
+struct pickle_limits {
+  std::uint64_t max_bytes = std::uint64_t{256} << 20;
+  std::size_t max_values = std::size_t{1} << 21;  ///< also of the memo and of the stack
+};
+
+/// Reads a pickle of protocol 2 to 5, and runs nothing of it: what Python would call becomes a
+/// value that says so. Errors: `corrupt`; `unsupported` for older protocols, opcodes of registered
+/// extensions and data kept apart; `resource_limit`.
+result<pickle_value> read_pickle(bytes_view bytes, const pickle_limits& limits = {});
+
+}}}  // namespace zarrpoint::v0::torch
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
+#endif

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
+#include <zarrpoint/interop/torch/torch_tensor.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace torch { namespace detail {
+
+ZARRPOINT_INLINE error tensor_corrupt(std::string what) {
+  return {errc::corrupt, "tensor: " + std::move(what)};
+}
+
+/// A tuple of integers from 0.
+ZARRPOINT_INLINE result<dims> read_torch_dims(const pickle_value& value, const char* what) {
+  dims out;
+  if (value.kind() != pickle_kind::tuple && value.kind() != pickle_kind::list)
+    return tensor_corrupt(std::string("its ") + what + " is no tuple");
+  if (value.element_count() > max_rank)
+    return error{errc::unsupported, "tensor of rank " + std::to_string(value.element_count())};
+  for (std::size_t i = 0; i < value.element_count(); ++i) {
+    const auto one = value.element(i).to_int64();
+    if (!one || *one < 0)
+      return tensor_corrupt(std::string("its ") + what + " has what is no number from 0");
+    out.push_back(*one);
+  }
+  return out;
+}
+
+/// `("storage", class, name, location, count)`, kept outside the pickle.
+ZARRPOINT_INLINE result<void> read_torch_storage(const pickle_value& value, tensor_info& out) {
+  if (value.kind() != pickle_kind::persistent) return tensor_corrupt("it has no storage");
+  const pickle_value id = value.element(0);
+  if (id.kind() != pickle_kind::tuple || id.element_count() < 5)
+    return tensor_corrupt("its storage has no name");
+  const std::string* kind = id.element(0).if_string();
+  const std::string* name = id.element(2).if_string();
+  const auto count = id.element(4).to_uint64();
+  const pickle_value type = id.element(1);
+  if (kind == nullptr || *kind != "storage" || name == nullptr || !count ||
+      type.kind() != pickle_kind::global)
+    return tensor_corrupt("its storage has no name");
+  const bool is_untyped = type.name() == "UntypedStorage";
+  if (!is_untyped) {
+    const auto found = storage_named(type.name());
+    if (!found || type.module() != "torch")
+      return error{errc::unsupported,
+                   "tensor of a " + zarrpoint::detail::in_quotes(type.name()) + " is not known"};
+    if (out.spec.type.valid() && out.spec.type != *found)
+      return tensor_corrupt("its type is not that of its storage");
+    out.spec.type = *found;
+  }
+  if (!out.spec.type.valid()) return tensor_corrupt("it has no type");
+  ZARRPOINT_TRY(bytes, checked_mul<std::uint64_t>(*count, is_untyped ? 1 : out.spec.type.size())
+                           .at("tensor: its storage"));
+  out.storage = *name;
+  out.storage_bytes = bytes;
+  return {};
+}
+
+/// Strides and offset from elements to bytes; all elements must lie in the storage.
+ZARRPOINT_INLINE result<void> place_torch_elements(std::uint64_t offset, const dims& strides,
+                                                   tensor_info& out) {
+  ZARRPOINT_TRY(count, element_count(out.spec.shape).at("tensor"));
+  const std::size_t size = out.spec.type.size();
+  out.strides = row_major_strides(out.spec.shape, size);
+  if (count == 0) return {};  // PyTorch lets nothing lie anywhere
+  ZARRPOINT_TRY(first, checked_mul<std::uint64_t>(offset, size).at("tensor: its offset"));
+  if (first > out.storage_bytes) return tensor_corrupt("it lies outside its storage");
+  out.offset = out.end = first;
+  for (std::size_t i = 0; i < strides.rank(); ++i) {
+    if (out.spec.shape[i] == 1) continue;  // such a step is never made, and may be of any size
+    ZARRPOINT_TRY(step, checked_mul<std::uint64_t>(static_cast<std::uint64_t>(strides[i]), size)
+                            .at("tensor: its strides"));
+    ZARRPOINT_TRY(
+        reach, checked_mul<std::uint64_t>(step, static_cast<std::uint64_t>(out.spec.shape[i] - 1))
+                   .at("tensor: its strides"));
+    ZARRPOINT_TRY(end, checked_add<std::uint64_t>(out.end, reach).at("tensor: its strides"));
+    if (end > out.storage_bytes) return tensor_corrupt("it lies outside its storage");
+    out.end = end;
+    out.strides[i] = static_cast<index_t>(step);
+  }
+  if (size > out.storage_bytes - out.end) return tensor_corrupt("it lies outside its storage");
+  out.end += size;
+  return {};
+}
+
+}}  // namespace torch::detail
+
+namespace torch {
+
+ZARRPOINT_INLINE bool is_tensor(const pickle_value& value) {
+  for (const char* name :
+       {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter"})
+    if (value.is_call_of("torch._utils", name)) return true;
+  return false;
+}
+
+ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, bool is_parameter) {
+  if (!is_tensor(value)) return error{errc::invalid_argument, "the pickled value is no tensor"};
+  const pickle_value arguments = value.arguments();
+  const std::size_t count = arguments.element_count();
+  if (value.callable().name() == "_rebuild_parameter") {
+    if (is_parameter || count < 2) return detail::tensor_corrupt("a parameter of no tensor");
+    ZARRPOINT_TRY(inner, describe_tensor(arguments.element(0), true));
+    inner.requires_grad = arguments.element(1).to_bool().value_or(false);
+    return std::move(inner);
+  }
+  const bool has_type = value.callable().name() == "_rebuild_tensor_v3";
+  if (count < (has_type ? 7U : 4U)) return detail::tensor_corrupt("it is described in part");
+  tensor_info out;
+  if (has_type) {
+    const pickle_value type = arguments.element(6);
+    const auto found = type.module() == "torch" ? dtype_named(type.name()) : std::nullopt;
+    if (!found)
+      return error{errc::unsupported,
+                   "tensor of type " + zarrpoint::detail::in_quotes(type.name())};
+    out.spec.type = *found;
+  }
+  ZARRPOINT_CHECK(detail::read_torch_storage(arguments.element(0), out));
+  const auto offset = arguments.element(1).to_uint64();
+  if (!offset) return detail::tensor_corrupt("it has no offset");
+  ZARRPOINT_TRY(shape, detail::read_torch_dims(arguments.element(2), "shape"));
+  ZARRPOINT_TRY(strides, detail::read_torch_dims(arguments.element(3), "stride"));
+  if (strides.rank() != shape.rank()) return detail::tensor_corrupt("its ranks differ");
+  out.spec.shape = shape;
+  if (count > 4) out.requires_grad = arguments.element(4).to_bool().value_or(false);
+  ZARRPOINT_CHECK(detail::place_torch_elements(*offset, strides, out));
+  return out;
+}
+
+}  // namespace torch
+
+}}  // namespace zarrpoint::v0

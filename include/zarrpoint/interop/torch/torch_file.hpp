@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
+#include <zarrpoint/interop/torch/torch_tensor.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace torch {
+
+/// A tensor where it lies in its file, without a copy.
+struct tensor_in_file {
+  host_view elements;
+  mapping memory;  ///< keeps the elements alive
+};
+
+/// A file of torch.save: a zip archive of a pickle and the storages of its tensors. Nothing of the
+/// pickle is run. It may be used from several threads at once.
+class file {
+ public:
+  /// What was saved.
+  const pickle_value& root() const noexcept { return root_; }
+
+  /// Where a tensor of the pickle lies. Errors: those of `describe_tensor`; `corrupt` when the
+  /// archive has no such storage, or one of another size.
+  result<tensor_info> tensor(const pickle_value& value) const;
+
+  /// The elements without a copy; valid while the mapping lives. Errors: `unsupported` when the
+  /// store cannot map, or the elements are not aligned or of another byte order; `corrupt` for a
+  /// bool that is none.
+  result<tensor_in_file> view(const tensor_info& of) const;
+
+  /// Copies the elements to memory of their dtype and shape, any strides. Errors: `dtype_mismatch`,
+  /// `shape_mismatch`, `corrupt`, `unsupported` for another byte order, `resource_limit`, `io`.
+  result<void> read(const tensor_info& of, const mutable_host_view& into) const;
+
+  static result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits);
+
+ private:
+  struct content {
+    pickle_value root;
+    endian order;
+  };
+  struct record {
+    const char* name;
+    std::uint64_t max_bytes;
+  };
+
+  file(zip_store archive, store_key prefix, content read);
+
+  /// Before 1.6 files were pickles in a row, and before that tar archives.
+  static result<void> check_kind(const blob& from);
+
+  /// The one directory of the archive, whatever its name.
+  static result<store_key> find_prefix(const zip_store& archive);
+
+  static result<std::optional<std::vector<std::byte>>> read_record(const zip_store& archive,
+                                                                   const store_key& prefix,
+                                                                   const record& which);
+
+  result<std::unique_ptr<blob>> open_storage(const tensor_info& of) const;
+
+  /// The strided view of a storage.
+  result<host_view> elements_of(bytes_view storage, const tensor_info& of) const;
+
+  zip_store archive_;
+  store_key prefix_;
+  pickle_value root_;
+  endian order_;
+};
+
+/// Opens a file that torch.save wrote: reads its directory and its pickle. Errors: `not_found`;
+/// `unsupported` for the format before PyTorch 1.6 and for compressed members; `corrupt`;
+/// `resource_limit`; `io`; those of `read_pickle`.
+result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
+result<file> open(const any_store& store, const store_key& key, const pickle_limits& limits = {});
+
+}}}  // namespace zarrpoint::v0::torch
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch/impl/torch_file_impl.hpp>
+#endif

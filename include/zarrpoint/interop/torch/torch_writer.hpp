@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace torch {
+
+/// What a file of torch.save can hold: values of JSON, bytes, tensors of the caller's, and lists
+/// and dicts of them.
+class value {
+ public:
+  struct member;
+  using bytes = std::vector<std::byte>;
+  using list = std::vector<value>;
+  using dict = std::vector<member>;
+  using storage = std::variant<node, bytes, host_view, list, dict>;
+
+  // Defined below, where `member` is complete.
+  value();
+  value(const value&);
+  value(value&&) noexcept;
+  value& operator=(const value&);
+  value& operator=(value&&) noexcept;
+  ~value();
+
+  value(node from);
+  value(bytes from);
+  /// The elements stay the caller's, and must live until they are saved.
+  value(host_view from);
+  value(list from);
+  value(dict from);
+
+  const storage& content() const noexcept { return content_; }
+
+ private:
+  storage content_;
+};
+
+/// One member of a dict.
+struct value::member {
+  std::string key;
+  value to;
+};
+
+/// Writes `what` as torch.save does, so that `torch.load(weights_only=True)` reads it: bytes since
+/// PyTorch 2.1. The object appears under its key in one step, and the same value makes the same
+/// file. `prefix` is the directory in the archive, of which PyTorch wants one: torch.save takes the
+/// name of the file. Errors: `invalid_argument` for text that is not UTF-8 and a prefix that is no
+/// key; `unsupported` for dtypes that PyTorch has not; those of the store.
+result<void> save(const any_store& store, const store_key& key, const value& what,
+                  std::string_view prefix = "archive");
+
+}}}  // namespace zarrpoint::v0::torch
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch/impl/torch_writer_impl.hpp>
+#endif

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The codec lzma. Link liblzma (-llzma).
+#include <zarrpoint/codec/lzma.hpp>

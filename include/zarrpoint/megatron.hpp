@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Directories of Megatron-Core's dist_checkpointing, by the strategies of distributed.hpp.
+#include <zarrpoint/interop/megatron/megatron_directory.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/megatron_strategies.hpp>

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/memory/memory_space.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Rows of bytes on a device and on the host: `count` rows of `width` bytes, each beginning a pitch
+/// after the one before. One run of bytes is one row. A pitch is at least the width.
+struct row_block {
+  std::size_t width = 0;
+  std::size_t count = 1;
+  std::size_t device_pitch = 0;  ///< of no meaning for one row, as is the other
+  std::size_t host_pitch = 0;
+};
+
+/// Elements that move from one place of a device to another: any strides, in bytes, of either sign.
+/// The elements of `to` are distinct and do not overlap those of `from`.
+struct strided_move {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::size_t element_size = 0;
+  dims shape;
+  dims to_strides;
+  dims from_strides;
+};
+
+/// One of many runs of bytes that a kernel moves within a device. Its layout is what kernels read
+/// from device memory.
+struct device_segment {
+  std::uint64_t to = 0;    ///< address on the device
+  std::uint64_t from = 0;  ///< address on the device
+  std::uint64_t bytes = 0;
+};
+
+/// `count` elements, one after another on a device, that change their type on the way. What the
+/// conversion means is in core/types/convert.hpp.
+struct device_cast {
+  std::byte* to = nullptr;
+  dtype to_type;
+  const std::byte* from = nullptr;
+  dtype from_type;
+  std::size_t count = 0;
+};
+
+/// A device's memory, seen through one of its streams. A model is a small copyable handle of both;
+/// copies of it may be used by any number of threads.
+///
+/// What is asked for runs on the stream: in order, after the call returned, so that memory on both
+/// sides must stay until an event recorded afterwards has been waited for. Streams know no order
+/// among each other but by `follow`. Handles are equal when they are of one stream. Host memory
+/// that is not pinned is copied just as well, but slower, and the call may wait. Every function may
+/// return `device` with the runtime's words; an error of an earlier operation may be told by any
+/// later one.
+///
+/// - `device()`: its number, for messages and to tell devices apart;
+/// - `allocate`, `deallocate`: memory that the stream's later work may use; `resource_limit` when
+///   there is none left; freed memory may be in use by the stream's earlier work;
+/// - `record`: an event that has happened when all that was asked for so far is done; `wait` (see
+///   `memory_space`) blocks the caller until then, `happened` asks, `follow` makes the stream's
+///   later work wait for an event of any stream, without blocking the caller;
+/// - `drain`: blocks until all that the device was asked for is done, by any stream, one that is
+///   destroyed included: for when no event can be had;
+/// - `check`: whether these bytes belong to this device: `invalid_argument` if not;
+/// - `pin`: registers host memory, which has been touched before, for fast copies; `unpin` undoes
+///   it when no copy uses it any more.
+template <class S>
+concept device_space =
+    memory_space<S> && !S::host_accessible && std::equality_comparable<S> &&
+    requires(const S& space, const typename S::event& event, std::byte* to, const std::byte* from,
+             std::size_t bytes, const row_block& rows, mutable_bytes host) {
+  { space.device() } -> std::same_as<int>;
+  { space.allocate(bytes) } -> std::same_as<result<std::byte*>>;
+  { space.deallocate(to, bytes) }
+  noexcept;
+  { space.copy_to_host(to, from, rows) } -> std::same_as<result<void>>;
+  { space.copy_from_host(to, from, rows) } -> std::same_as<result<void>>;
+  { space.copy_within(to, from, bytes) } -> std::same_as<result<void>>;
+  { space.fill(to, std::byte{}, bytes) } -> std::same_as<result<void>>;
+  { space.record() } -> std::same_as<result<typename S::event>>;
+  { space.happened(event) } -> std::same_as<result<bool>>;
+  { space.follow(event) } -> std::same_as<result<void>>;
+  { space.drain() }
+  noexcept;
+  { space.check(from, bytes) } -> std::same_as<result<void>>;
+  { space.pin(host) } -> std::same_as<result<void>>;
+  { space.unpin(host) }
+  noexcept;
+};
+
+/// A device that can compute, when `has_kernels()` says so; else the functions return
+/// `unsupported`, and elements are rearranged on the host. All addresses are the device's.
+///
+/// - `move`: strided gather and scatter; `scatter`: many runs by one kernel, whose table lies on
+///   the device;
+/// - `cast`, `swap_bytes` (in place), `unshuffle` (byte planes of `count` elements of `size` bytes
+///   to elements; `to` and `from` do not overlap);
+/// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`.
+template <class S>
+concept kernel_space = device_space<S> &&
+    requires(const S& space, std::byte* to, const std::byte* from, std::size_t size,
+             std::size_t count, const strided_move& elements, const device_segment* table,
+             const device_cast& conversion) {
+  { space.has_kernels() } -> std::same_as<bool>;
+  { space.move(elements) } -> std::same_as<result<void>>;
+  { space.scatter(table, count) } -> std::same_as<result<void>>;
+  { space.cast(conversion) } -> std::same_as<result<void>>;
+  { space.swap_bytes(to, size, count) } -> std::same_as<result<void>>;
+  { space.unshuffle(to, from, size, count) } -> std::same_as<result<void>>;
+  { space.crc32c(to, from, count) } -> std::same_as<result<void>>;
+};
+
+/// A device that keeps what operations give back for the next step of any, while the last of them
+/// runs: each holds a `reserve()`; `allocate_scratch` is `allocate` for what it frees before its
+/// end.
+template <class S>
+concept reserving_space = device_space<S> && requires(const S& space, std::size_t bytes) {
+  { space.reserve() } -> std::same_as<std::shared_ptr<void>>;
+  { space.allocate_scratch(bytes) } -> std::same_as<result<std::byte*>>;
+};
+
+/// What an operation holds as long as it runs; null where there is nothing to hold.
+template <device_space S>
+std::shared_ptr<void> reserve_of([[maybe_unused]] const S& space) {
+  if constexpr (reserving_space<S>) {
+    return space.reserve();
+  } else {
+    return nullptr;
+  }
+}
+
+/// Whether kernels may be asked for.
+template <device_space S>
+bool has_kernels([[maybe_unused]] const S& space) {
+  if constexpr (kernel_space<S>) {
+    return space.has_kernels();
+  } else {
+    return false;
+  }
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Processes of MPI as a communicator of distributed.hpp. Needs mpi.h.
+#include <zarrpoint/interop/mpi.hpp>

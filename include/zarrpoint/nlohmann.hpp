@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// `node` to and from nlohmann/json, which nothing else of the library includes.
+#include <zarrpoint/interop/nlohmann.hpp>

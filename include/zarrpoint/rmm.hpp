@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Handlers of RMM's containers; no header of RMM is included.
+#include <zarrpoint/cuda/rmm.hpp>

@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Files of safetensors, read and written.
+#include <zarrpoint/interop/safetensors/safetensors.hpp>

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Any store, its type erased; itself a store of every kind. What the store underneath cannot do
+/// is `unsupported`, and `can_write`, `can_list` and `can_publish` tell beforehand.
+///
+/// A store whose abilities are known only at run time (one opened read-only, one over another
+/// store) has members of the same names, which are asked.
+class any_store {
+ public:
+  template <class S>
+    requires(!std::same_as<S, any_store> && readable_store<S>)
+  any_store(S store)  // NOLINT(google-explicit-constructor): every store is an any_store
+      : model_(std::make_shared<const model<S>>(std::move(store))) {}
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const { return model_->open(key); }
+  std::string describe(const store_key& key) const { return model_->describe(key); }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
+  result<void> put(const store_key& key, bytes_view bytes) const { return model_->put(key, bytes); }
+  result<bool> erase(const store_key& key) const { return model_->erase(key); }
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+  result<std::unique_ptr<publication>> stage(const store_key& key,
+                                             const publish_options& how = {}) const;
+
+  /// Moves an object, or all that lies beneath a key, in one step; for stores that have a member of
+  /// this name, else `unsupported`: then copy and erase. Errors: `not_found`, `already_exists`.
+  result<void> rename(const store_key& from, const store_key& to) const;
+
+  /// Erases all that lies beneath a key, in one step; for stores that have a member of this name,
+  /// else `unsupported`. False when nothing was there.
+  result<bool> erase_all(const store_key& prefix) const { return model_->erase_all(prefix); }
+
+  bool can_write() const { return model_->can_write(); }
+  bool can_list() const { return model_->can_list(); }
+  bool can_publish() const { return model_->can_publish(); }
+
+  /// The same address for all handles of one store, another for another store; null for stores that
+  /// have no member of this name, as one whose objects lie elsewhere does not know who shares them.
+  const void* identity() const { return model_->identity(); }
+
+  /// Whether `key` of `other` lies beneath `top` of this store: where neither handle nor identity
+  /// tells, by what the stores call their keys.
+  bool is_above(const store_key& top, const any_store& other, const store_key& key) const;
+
+ private:
+  struct interface {
+    interface() = default;
+    interface(const interface&) = delete;
+    interface& operator=(const interface&) = delete;
+    virtual ~interface() = default;
+    virtual result<std::unique_ptr<blob>> open(const store_key&) const = 0;
+    virtual std::string describe(const store_key&) const = 0;
+    virtual result<std::unique_ptr<blob_writer>> create(const store_key&) const = 0;
+    virtual result<void> put(const store_key&, bytes_view) const = 0;
+    virtual result<bool> erase(const store_key&) const = 0;
+    virtual result<std::vector<list_entry>> list(const store_key&) const = 0;
+    virtual result<std::unique_ptr<publication>> stage(const store_key&,
+                                                       const publish_options&) const = 0;
+    virtual result<void> rename(const store_key&, const store_key&) const = 0;
+    virtual result<bool> erase_all(const store_key&) const = 0;
+    virtual bool can_write() const = 0;
+    virtual bool can_list() const = 0;
+    virtual bool can_publish() const = 0;
+    virtual const void* identity() const = 0;
+  };
+
+  template <class S>
+  struct model final : interface {
+    explicit model(S s) : store(std::move(s)) {}
+
+    result<std::unique_ptr<blob>> open(const store_key& key) const override {
+      return store.open(key);
+    }
+    std::string describe(const store_key& key) const override { return store.describe(key); }
+    result<std::unique_ptr<blob_writer>> create(const store_key& key) const override {
+      if constexpr (writable_store<S>) {
+        return store.create(key);
+      } else {
+        return refuse("write", key);
+      }
+    }
+    result<void> put(const store_key& key, bytes_view bytes) const override {
+      if constexpr (writable_store<S>) {
+        return store.put(key, bytes);
+      } else {
+        return refuse("write", key);
+      }
+    }
+    result<bool> erase(const store_key& key) const override {
+      if constexpr (writable_store<S>) {
+        return store.erase(key);
+      } else {
+        return refuse("erase", key);
+      }
+    }
+    result<std::vector<list_entry>> list(const store_key& prefix) const override {
+      if constexpr (listable_store<S>) {
+        return store.list(prefix);
+      } else {
+        return refuse("list", prefix);
+      }
+    }
+    result<std::unique_ptr<publication>> stage(const store_key& key,
+                                               const publish_options& how) const override {
+      if constexpr (publishable_store<S>) {
+        return store.stage(key, how);
+      } else {
+        return refuse("publish", key);
+      }
+    }
+    result<void> rename(const store_key& from, const store_key& to) const override {
+      if constexpr (requires { store.rename(from, to); }) {
+        return store.rename(from, to);
+      } else {
+        return refuse("rename", from);
+      }
+    }
+    result<bool> erase_all(const store_key& prefix) const override {
+      if constexpr (requires { store.erase_all(prefix); }) {
+        return store.erase_all(prefix);
+      } else {
+        return refuse("erase", prefix);
+      }
+    }
+    bool can_write() const override {
+      if constexpr (requires { store.can_write(); }) {
+        return store.can_write();
+      } else {
+        return writable_store<S>;
+      }
+    }
+    bool can_list() const override {
+      if constexpr (requires { store.can_list(); }) {
+        return store.can_list();
+      } else {
+        return listable_store<S>;
+      }
+    }
+    bool can_publish() const override {
+      if constexpr (requires { store.can_publish(); }) {
+        return store.can_publish();
+      } else {
+        return publishable_store<S>;
+      }
+    }
+    const void* identity() const override {
+      if constexpr (requires { store.identity(); }) {
+        return store.identity();
+      } else {
+        return nullptr;
+      }
+    }
+
+    error refuse(const char* action, const store_key& key) const {
+      return {errc::unsupported, std::string(action) + " " + store.describe(key) +
+                                     ": this kind of store does not offer it"};
+    }
+
+    S store;
+  };
+
+  std::shared_ptr<const interface> model_;
+};
+
+/// The whole of a small object, or nothing if the key is missing; `resource_limit` when it has more
+/// than `max_bytes`, before anything is allocated.
+template <readable_store S>
+result<std::optional<std::vector<std::byte>>> get(const S& store, const store_key& key,
+                                                  std::uint64_t max_bytes) {
+  ZARRPOINT_TRY(object, store.open(key));
+  if (!object) return std::optional<std::vector<std::byte>>();
+  const std::uint64_t size = object->size();
+  if (size > max_bytes) {
+    return error{errc::resource_limit, "read " + object->name() + ": its " + std::to_string(size) +
+                                           " bytes are more than the limit of " +
+                                           std::to_string(max_bytes)};
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  ZARRPOINT_CHECK(object->read(0, bytes));
+  return std::optional(std::move(bytes));
+}
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/base/impl/any_store_impl.hpp>
+#endif

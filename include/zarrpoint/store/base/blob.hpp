@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// One range of a vectored read: `into.size()` bytes from `offset`.
+struct read_request {
+  std::uint64_t offset;
+  mutable_bytes into;
+};
+
+/// Read-only bytes that stay where they are for as long as a copy of the mapping lives.
+class mapping {
+ public:
+  mapping() = default;
+  /// `owner` keeps `bytes` alive.
+  mapping(bytes_view bytes, std::shared_ptr<const void> owner);
+
+  bytes_view bytes() const noexcept { return bytes_; }
+
+ private:
+  bytes_view bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+/// One stored object, open for reading. Its size is fixed when it is opened; all members may be
+/// called from several threads at once.
+class blob {
+ public:
+  blob() = default;
+  blob(const blob&) = delete;
+  blob& operator=(const blob&) = delete;
+  virtual ~blob() = default;
+
+  /// The size of the object in bytes.
+  virtual std::uint64_t size() const noexcept = 0;
+
+  /// Fills `into` from `offset`, completely: `out_of_range` when the range is not inside the
+  /// object, `io` when the store fails. What `into` holds after an error is unspecified.
+  virtual result<void> read(std::uint64_t offset, mutable_bytes into) const = 0;
+
+  /// All of `requests`, in any order; the store may join neighbours into one operation.
+  result<void> read(std::span<const read_request> requests) const;
+
+  /// The whole object in memory without copying it; `unsupported` where the store cannot. Reading
+  /// a mapped file that another process truncates raises SIGBUS: map only what nobody rewrites.
+  ZARRPOINT_NO_KEY virtual result<mapping> map() const;
+
+  /// The file that is this object, from its first byte on, for callers that read it directly; -1
+  /// where there is none. Open for reading as long as the blob lives, which keeps it.
+  virtual int descriptor() const noexcept { return -1; }
+
+  /// What error messages call this object.
+  virtual std::string name() const = 0;
+
+ protected:
+  /// Behind `read(requests)`; override it where several ranges are cheaper together.
+  ZARRPOINT_NO_KEY virtual result<void> read_vectored(std::span<const read_request> requests) const;
+
+  /// `out_of_range`, unless `bytes` bytes from `offset` lie inside the object.
+  result<void> check_range(std::uint64_t offset, std::uint64_t bytes) const;
+};
+
+/// One object being written. It comes into being, whole, when `finish` succeeds; a writer that is
+/// destroyed before leaves nothing behind.
+class blob_writer {
+ public:
+  blob_writer() = default;
+  blob_writer(const blob_writer&) = delete;
+  blob_writer& operator=(const blob_writer&) = delete;
+  virtual ~blob_writer() = default;
+
+  /// Puts `bytes` at `offset`. Threads may write disjoint ranges at once. The object ends where the
+  /// last of its ranges ends (empty ones are ignored), and what no range covers is zero.
+  virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
+
+  /// Announces that the object will take up to `size` bytes, so that a full disk is reported
+  /// before the work is done. Only a hint: neither required nor a limit.
+  ZARRPOINT_NO_KEY virtual result<void> reserve(std::uint64_t size);
+
+  /// Fills `into` with what was written from `offset` on: for stores that build one object of many,
+  /// such as a zip file. `unsupported` where the store cannot.
+  ZARRPOINT_NO_KEY virtual result<void> read(std::uint64_t offset, mutable_bytes into) const;
+
+  /// Makes the object visible under its key, in place of the one before. Call it once, when all
+  /// writes have returned. On failure the object before is still there and the writer is spent;
+  /// only `outcome_unknown` means that the last sync failed after the object had its name.
+  virtual result<void> finish() = 0;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/base/impl/blob_impl.hpp>
+#endif

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <compare>
+#include <concepts>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+// A store maps keys to bytes. It is a handle: copies are cheap and mean the same place, members
+// are const, and all may be called from several threads at once. What a store can do is split
+// into concepts, so that a reader over HTTP need not pretend to write.
+
+/// One direct child of a prefix.
+struct list_entry {
+  std::string name;        ///< one segment, relative to the prefix
+  bool is_prefix = false;  ///< other keys lie beneath it
+
+  friend bool operator==(const list_entry&, const list_entry&) = default;
+  friend auto operator<=>(const list_entry&, const list_entry&) = default;
+};
+
+/// How a tree of keys is published.
+struct publish_options {
+  bool overwrite = false;  ///< replace what is there; otherwise `already_exists`
+  bool sync = true;        ///< survive a power cut: nothing is reported done before it is on disk
+};
+
+class any_store;
+
+/// A tree of keys being prepared out of sight, which `commit` puts in its place in one step.
+/// Destroyed before that, it leaves nothing behind.
+class publication {
+ public:
+  publication() = default;
+  publication(const publication&) = delete;
+  publication& operator=(const publication&) = delete;
+  virtual ~publication() = default;
+
+  /// Where to write: the root of this store becomes the published key.
+  virtual any_store store() const = 0;
+
+  /// The tree's own name beside the key, for other processes that write to it, too, in the same
+  /// directory; empty where they cannot. What they write they must sync themselves.
+  virtual std::string staged_name() const { return {}; }
+
+  /// Publishes. Call it once, when every writer has finished. On failure what was there before is
+  /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.
+  virtual result<void> commit() = 0;
+};
+
+/// A store that can be read. `open` gives a null pointer for a missing key: that is not an error,
+/// as a missing chunk is a fill value. `describe` is what error messages call a key.
+template <class S>
+concept readable_store = std::copy_constructible<S> && requires(const S& s, const store_key& key) {
+  { s.open(key) } -> std::same_as<result<std::unique_ptr<blob>>>;
+  { s.describe(key) } -> std::same_as<std::string>;
+};
+
+/// A store that can be written. `put` replaces an object in one step: a reader sees the old bytes
+/// or the new ones. `create` does the same for one written in pieces. `erase` tells whether the
+/// key was there.
+template <class S>
+concept writable_store = readable_store<S> &&
+    requires(const S& s, const store_key& key, bytes_view bytes) {
+  { s.create(key) } -> std::same_as<result<std::unique_ptr<blob_writer>>>;
+  { s.put(key, bytes) } -> std::same_as<result<void>>;
+  { s.erase(key) } -> std::same_as<result<bool>>;
+};
+
+/// A store that can be listed: the direct children of a prefix, sorted by name. A prefix without
+/// children gives an empty list.
+template <class S>
+concept listable_store = readable_store<S> && requires(const S& s, const store_key& prefix) {
+  { s.list(prefix) } -> std::same_as<result<std::vector<list_entry>>>;
+};
+
+/// A store in which a whole tree of keys can appear in one step.
+template <class S>
+concept publishable_store = writable_store<S> &&
+    requires(const S& s, const store_key& key, const publish_options& how) {
+  { s.stage(key, how) } -> std::same_as<result<std::unique_ptr<publication>>>;
+};
+
+}}  // namespace zarrpoint::v0

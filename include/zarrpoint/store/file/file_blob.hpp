@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A regular file, open for reading.
+class file_blob final : public blob {
+ public:
+  file_blob(unique_fd fd, std::uint64_t size, std::string name);
+
+  /// The file at `key`; null when there is none. A directory is no object either.
+  static result<std::unique_ptr<blob>> open(const file_root& root, const store_key& key);
+
+  std::uint64_t size() const noexcept override { return size_; }
+  int descriptor() const noexcept override { return fd_.get(); }
+  std::string name() const override { return name_; }
+
+  using blob::read;
+  ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
+
+  ZARRPOINT_NO_KEY result<mapping> map() const override;
+
+ protected:
+  /// Requests that follow one another in the file go in one system call.
+  ZARRPOINT_NO_KEY result<void> read_vectored(
+      std::span<const read_request> requests) const override;
+
+ private:
+  result<void> status_of(int code) const;
+
+  result<void> read_parts(std::uint64_t offset, std::span<const read_request> requests,
+                          std::span<const iovec> parts) const;
+
+  unique_fd fd_;
+  std::uint64_t size_;
+  std::string name_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/file/impl/file_blob_impl.hpp>
+#endif

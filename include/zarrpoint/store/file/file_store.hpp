@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+class file_root;
+}  // namespace detail
+
+/// A directory as a store: a key is a path beneath it. No symbolic link beneath the root is ever
+/// followed, and nothing but regular files is an object. Readers need no lock, since a file that is
+/// there is never written to again.
+class file_store {
+ public:
+  /// The directory at `path`. Errors: `not_found`, `io`.
+  static result<file_store> open(std::string_view path, const file_store_options& how = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+
+  std::string describe(const store_key& key) const;
+
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
+
+  result<void> put(const store_key& key, bytes_view bytes) const;
+
+  result<bool> erase(const store_key& key) const;
+
+  /// Moves a file or a directory with all in it, in one step. Errors: `not_found`,
+  /// `already_exists` when anything but an empty directory is there, `invalid_argument`, `io`;
+  /// `outcome_unknown` when only the sync afterwards failed.
+  result<void> rename(const store_key& from, const store_key& to) const;
+
+  /// Erases a directory with all in it: it loses its name in one step, its content after that.
+  /// False when there is none. What is left of it after a crash is never listed. Errors: `io`;
+  /// `outcome_unknown` when only the sync afterwards failed.
+  result<bool> erase_all(const store_key& prefix) const;
+
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  result<std::unique_ptr<publication>> stage(const store_key& key,
+                                             const publish_options& how = {}) const;
+
+  bool can_write() const;
+  bool can_list() const { return true; }
+  bool can_publish() const { return can_write(); }
+
+ private:
+  explicit file_store(std::shared_ptr<detail::file_root> root) : root_(std::move(root)) {}
+
+  result<void> check_writable(const store_key& key, const char* action) const;
+
+  class staged;
+
+  std::shared_ptr<detail::file_root> root_;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/file/impl/file_store_impl.hpp>
+#endif

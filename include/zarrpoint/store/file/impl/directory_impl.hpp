@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/directory.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The kernel's `struct open_how`; its header is missing where the kernel headers are old.
+struct open_how {
+  std::uint64_t flags;
+  std::uint64_t mode;
+  std::uint64_t resolve;
+};
+
+/// Whether an `openat2` that failed so will always do: the kernel or a sandbox forbids it. All
+/// else, such as too many open files, says nothing about the next call.
+ZARRPOINT_INLINE bool is_lasting_refusal(int code) noexcept {
+  return code == ENOSYS || code == EPERM || code == EACCES || code == EINVAL || code == E2BIG;
+}
+
+ZARRPOINT_INLINE std::atomic<confinement>& process_confinement() noexcept {
+  static std::atomic<confinement> chosen{confinement::unknown};
+  return chosen;
+}
+
+ZARRPOINT_INLINE int open_by_kernel(int root, const char* path, int flags, mode_t mode) noexcept {
+#if defined(SYS_openat2)
+  constexpr std::uint64_t no_magiclinks = 0x02;
+  constexpr std::uint64_t no_symlinks = 0x04;
+  constexpr std::uint64_t beneath = 0x08;
+  const bool creates = (flags & O_CREAT) != 0;
+  const open_how how{static_cast<std::uint64_t>(flags), creates ? mode : 0U,
+                     beneath | no_symlinks | no_magiclinks};
+  // EAGAIN: a directory on the way was renamed meanwhile.
+  for (int attempt = 0;; ++attempt) {
+    const long fd = ::syscall(SYS_openat2, root, path, &how, sizeof how);
+    if (fd >= 0 || (errno != EINTR && errno != EAGAIN) || attempt == 100)
+      return static_cast<int>(fd);
+  }
+#else
+  static_cast<void>(root), static_cast<void>(path), static_cast<void>(flags);
+  static_cast<void>(mode);
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+ZARRPOINT_INLINE int open_by_segment(int root, std::string_view path, int flags,
+                                     mode_t mode) noexcept {
+  unique_fd at;
+  for (;;) {
+    const int base = at ? at.get() : root;
+    const std::size_t slash = path.find('/');
+    const std::string segment(path.substr(0, slash));
+    const bool last = slash == std::string_view::npos;
+    const int how = last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC;
+    const int fd =
+        retry_interrupted([&] { return ::openat(base, segment.c_str(), how | O_NOFOLLOW, mode); });
+    if (fd < 0 && errno == ENOTDIR) {
+      // O_DIRECTORY and O_NOFOLLOW together call a symbolic link "not a directory".
+      struct ::stat info {};
+      const bool link = ::fstatat(base, segment.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        S_ISLNK(info.st_mode);
+      errno = link ? ELOOP : ENOTDIR;
+    }
+    if (last || fd < 0) return fd;
+    at = unique_fd(fd);
+    path.remove_prefix(slash + 1);
+  }
+}
+
+ZARRPOINT_INLINE int open_beneath(int root, const store_key& key, int flags, mode_t mode) noexcept {
+  std::atomic<confinement>& chosen = process_confinement();
+  confinement how = chosen.load(std::memory_order_relaxed);
+  if (how == confinement::unknown) {
+    // Asked of a path that always opens: sandboxes answer EPERM, which could mean the file too.
+    const unique_fd probe(open_by_kernel(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+    const bool lasts = probe || is_lasting_refusal(errno);
+    how = probe ? confinement::by_kernel : confinement::by_segment;
+    if (lasts) chosen.store(how, std::memory_order_relaxed);
+  }
+  flags |= O_CLOEXEC;
+  const char* path = key.is_root() ? "." : key.c_str();
+  return how == confinement::by_kernel ? open_by_kernel(root, path, flags, mode)
+                                       : open_by_segment(root, path, flags, mode);
+}
+
+ZARRPOINT_INLINE directory_stream::directory_stream(int fd) noexcept
+    : stream_(fd < 0 ? nullptr : ::fdopendir(fd)) {
+  if (stream_ == nullptr && fd >= 0) {
+    const int code = errno;
+    ::close(fd);
+    errno = code;
+  }
+}
+
+ZARRPOINT_INLINE directory_stream::~directory_stream() {
+  if (stream_ != nullptr) ::closedir(stream_);
+}
+
+ZARRPOINT_INLINE const dirent* directory_stream::next() noexcept {
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(stream_);
+    if (entry == nullptr) return nullptr;
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") return entry;
+  }
+}
+
+}}}  // namespace zarrpoint::v0::detail

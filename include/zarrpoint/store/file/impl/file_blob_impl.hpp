@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/file/file_blob.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, std::uint64_t size, std::string name)
+    : fd_(std::move(fd)), size_(size), name_(std::move(name)) {}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& root,
+                                                               const store_key& key) {
+  // O_NONBLOCK: a FIFO must not hold up whoever opens it.
+  unique_fd fd(open_beneath(root.fd(), key, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::unique_ptr<blob>();
+    return system_error("open", root.describe(key), errno);
+  }
+  struct ::stat info {};
+  if (::fstat(fd.get(), &info) != 0) return system_error("open", root.describe(key), errno);
+  if (S_ISDIR(info.st_mode)) return std::unique_ptr<blob>();
+  if (!S_ISREG(info.st_mode))
+    return error{errc::io, "open " + root.describe(key) + ": it is no regular file"};
+  return std::unique_ptr<blob>(std::make_unique<file_blob>(
+      std::move(fd), static_cast<std::uint64_t>(info.st_size), root.describe(key)));
+}
+
+ZARRPOINT_INLINE result<void> file_blob::read(std::uint64_t offset, mutable_bytes into) const {
+  ZARRPOINT_CHECK(check_range(offset, into.size()));
+  return status_of(read_fully(fd_.get(), offset, into));
+}
+
+ZARRPOINT_INLINE result<mapping> file_blob::map() const {
+  if (size_ == 0) return mapping();
+  const auto size = static_cast<std::size_t>(size_);
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd_.get(), 0);
+  if (at == MAP_FAILED) return system_error("map", name_, errno);
+  const bytes_view bytes(static_cast<const std::byte*>(at), size);
+  return mapping(bytes, std::shared_ptr<const void>(at, [size](void* p) { ::munmap(p, size); }));
+}
+
+ZARRPOINT_INLINE result<void> file_blob::read_vectored(
+    std::span<const read_request> requests) const {
+  while (!requests.empty()) {
+    std::array<iovec, 64> parts{};
+    std::size_t used = 0;
+    std::uint64_t end = requests[0].offset;
+    while (used < parts.size() && used < requests.size() && requests[used].offset == end) {
+      ZARRPOINT_CHECK(check_range(end, requests[used].into.size()));
+      parts[used] = {requests[used].into.data(), requests[used].into.size()};
+      end += requests[used].into.size();
+      ++used;
+    }
+    ZARRPOINT_CHECK(read_parts(requests[0].offset, requests.first(used), parts));
+    requests = requests.subspan(used);
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> file_blob::status_of(int code) const {
+  if (code == 0) return {};
+  if (code > 0) return system_error("read", name_, code);
+  return error{errc::io, "read " + name_ + ": it became shorter than its " + std::to_string(size_) +
+                             " bytes"};
+}
+
+ZARRPOINT_INLINE result<void> file_blob::read_parts(std::uint64_t offset,
+                                                    std::span<const read_request> requests,
+                                                    std::span<const iovec> parts) const {
+  const ssize_t count = retry_interrupted([&] {
+    return ::preadv(fd_.get(), parts.data(), static_cast<int>(requests.size()),
+                    static_cast<off_t>(offset));
+  });
+  if (count < 0) return status_of(errno);
+  // A short read is finished part by part.
+  auto done = static_cast<std::size_t>(count);
+  for (const read_request& request : requests) {
+    const std::size_t here = std::min(done, request.into.size());
+    done -= here;
+    if (here < request.into.size())
+      ZARRPOINT_CHECK(read(request.offset + here, request.into.subspan(here)));
+  }
+  return {};
+}
+
+}}}  // namespace zarrpoint::v0::detail

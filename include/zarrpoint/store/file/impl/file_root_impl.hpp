@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/direct_writes.hpp>
+#include <zarrpoint/store/file/directory.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE bool syncfs_is_reliable(int fd) noexcept {
+  struct ::utsname kernel {};
+  int major = 0, minor = 0;
+  if (::uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+    return false;
+  if (major < 5 || (major == 5 && minor < 8)) return false;
+  struct ::statfs info {};
+  if (::fstatfs(fd, &info) != 0) return false;
+  // statfs(2): ext4, XFS, btrfs, F2FS, tmpfs.
+  constexpr std::array<std::uint32_t, 5> types = {0xef53, 0x58465342, 0x9123683e, 0xf2f52010,
+                                                  0x01021994};
+  return std::find(types.begin(), types.end(), static_cast<std::uint32_t>(info.f_type)) !=
+         types.end();
+}
+
+ZARRPOINT_INLINE file_root::file_root(unique_fd directory, std::string path, file_store_options how)
+    : fd_(std::move(directory)), name_(std::move(path)), options_(how) {}
+
+ZARRPOINT_INLINE std::shared_ptr<file_root> file_root::staged(unique_fd directory, std::string path,
+                                                              bool durable) {
+  const int fd = directory.get();
+  auto out = std::make_shared<file_root>(std::move(directory), std::move(path),
+                                         file_store_options{.atomic = false});
+  out->durable_tree_ = durable;
+  out->syncs_as_one_ = durable && syncfs_is_reliable(fd);
+  return out;
+}
+
+ZARRPOINT_INLINE std::string file_root::describe(const store_key& key) const {
+  if (key.is_root()) return name_;
+  std::string text = name_;
+  if (!text.ends_with('/')) text += '/';
+  return text.append(key.str());
+}
+
+ZARRPOINT_INLINE unique_fd file_root::parent_of(const store_key& key, bool sync) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  // What one thread has made and not yet synced, no other may find and call durable.
+  if (sync) lock.lock();
+  return unique_fd(make_directories(fd(), key.parent(), [&](int parent, const store_key& made) {
+    if (sync) return sync_directory(parent);
+    const std::lock_guard guard(mutex_);
+    if (durable_tree_) made_.push_back(made);
+    return 0;
+  }));
+}
+
+ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
+  const bool few = synced_.fetch_add(1, std::memory_order_relaxed) < few_files;
+  if (syncs_as_one_ && !few) {
+    unsynced_.store(true, std::memory_order_relaxed);
+    return 0;
+  }
+  return note(::fdatasync(file) == 0 ? 0 : errno);
+}
+
+ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
+  if (const int code = failed_.load(std::memory_order_relaxed); code != 0) return code;
+  if (unsynced_.load(std::memory_order_relaxed))
+    return note(::syncfs(fd()) == 0 ? 0 : errno);  // directories included
+  const std::lock_guard lock(mutex_);
+  // Children before parents.
+  std::sort(made_.begin(), made_.end(), std::greater<>());
+  for (const store_key& key : made_) {
+    const unique_fd directory(open_beneath(fd(), key, O_RDONLY | O_DIRECTORY));
+    const int code = directory ? sync_directory(directory.get()) : errno;
+    if (code != 0) return note(code);
+  }
+  return note(sync_directory(fd()));
+}
+
+ZARRPOINT_INLINE int file_root::note(int code) noexcept {
+  if (code != 0) failed_.store(code, std::memory_order_relaxed);
+  return code;
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/rename.hpp>
+#include <zarrpoint/store/file/file_blob.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/file/file_writer.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// The type of a directory's entry; some file systems do not tell in the entry itself.
+ZARRPOINT_INLINE unsigned char type_of_entry(int directory, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type;
+  struct ::stat info {};
+  if (::fstatat(directory, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) return DT_UNKNOWN;
+  return S_ISDIR(info.st_mode) ? DT_DIR : S_ISREG(info.st_mode) ? DT_REG : DT_UNKNOWN;
+}
+
+}  // namespace detail
+
+class file_store::staged final : public publication {
+ public:
+  explicit staged(std::unique_ptr<detail::directory_publication> begun)
+      : begun_(std::move(begun)) {}
+  any_store store() const override { return file_store(begun_->tree()); }
+  std::string staged_name() const override { return begun_->staged_name(); }
+  result<void> commit() override { return begun_->commit(); }
+
+ private:
+  std::unique_ptr<detail::directory_publication> begun_;
+};
+
+ZARRPOINT_INLINE result<file_store> file_store::open(std::string_view path,
+                                                     const file_store_options& how) {
+  const std::string name(path);
+  if (name.find('\0') != std::string::npos || name.empty())
+    return error{errc::invalid_argument, "open \"" + name + "\": not a path"};
+  const bool created = how.create && ::mkdir(name.c_str(), 0777) == 0;
+  if (how.create && !created && errno != EEXIST) return detail::system_error("create", name, errno);
+  detail::unique_fd fd(detail::retry_interrupted(
+      [&] { return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!fd) return detail::system_error("open", name, errno);
+  if (created && how.sync) {
+    const detail::unique_fd parent(::openat(fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int code = parent ? detail::sync_directory(parent.get()) : errno;
+    if (code != 0) return detail::system_error("sync the directory of", name, code);
+  }
+  return file_store(std::make_shared<detail::file_root>(std::move(fd), name, how));
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_store::open(const store_key& key) const {
+  if (key.is_root()) return std::unique_ptr<blob>();
+  return detail::file_blob::open(*root_, key);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> file_store::create(
+    const store_key& key) const {
+  ZARRPOINT_CHECK(check_writable(key, "create"));
+  ZARRPOINT_TRY(writer, detail::file_writer::open(root_, key));
+  return std::unique_ptr<blob_writer>(std::move(writer));
+}
+
+ZARRPOINT_INLINE result<void> file_store::put(const store_key& key, bytes_view bytes) const {
+  ZARRPOINT_CHECK(check_writable(key, "write"));
+  ZARRPOINT_TRY(writer, detail::file_writer::open(root_, key));
+  ZARRPOINT_CHECK(writer->write(0, bytes));
+  return writer->finish();
+}
+
+ZARRPOINT_INLINE result<bool> file_store::erase(const store_key& key) const {
+  ZARRPOINT_CHECK(check_writable(key, "erase"));
+  const detail::unique_fd parent(
+      detail::open_beneath(root_->fd(), key.parent(), O_RDONLY | O_DIRECTORY));
+  const std::string name(key.name());
+  struct ::stat info {};
+  const bool there =
+      parent && ::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (there && !S_ISREG(info.st_mode)) return false;  // no object
+  if (there && ::unlinkat(parent.get(), name.c_str(), 0) == 0) {
+    const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
+    if (code != 0) return detail::system_error("sync the directory of", describe(key), code);
+    return true;
+  }
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return detail::system_error("erase", describe(key), errno);
+}
+
+ZARRPOINT_INLINE result<void> file_store::rename(const store_key& from, const store_key& to) const {
+  ZARRPOINT_CHECK(check_writable(from, "rename"));
+  ZARRPOINT_CHECK(check_writable(to, "rename to"));
+  ZARRPOINT_CHECK(detail::check_rename(*this, from, to));
+  const bool sync = root_->options().sync;
+  const detail::unique_fd old_parent(
+      detail::open_beneath(root_->fd(), from.parent(), O_RDONLY | O_DIRECTORY));
+  if (!old_parent) return detail::system_error("rename", describe(from), errno);
+  const detail::unique_fd new_parent(root_->parent_of(to, sync));
+  if (!new_parent) return detail::system_error("rename to", describe(to), errno);
+  const std::string old_name(from.name()), new_name(to.name());
+  int code = detail::check_free(new_parent.get(), new_name.c_str());
+  if (code != 0) return detail::system_error("rename to", describe(to), code);
+  struct ::stat info {};
+  const bool is_file =
+      ::fstatat(old_parent.get(), old_name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISDIR(info.st_mode);
+  // A file never replaces a directory, even an empty one.
+  if (is_file) ::unlinkat(new_parent.get(), new_name.c_str(), AT_REMOVEDIR);
+  if (::renameat(old_parent.get(), old_name.c_str(), new_parent.get(), new_name.c_str()) != 0)
+    return detail::system_error("rename", describe(from), errno);
+  code = sync ? detail::sync_directory(new_parent.get()) : 0;
+  if (code == 0 && sync) code = detail::sync_directory(old_parent.get());
+  if (code == 0) return {};
+  error failure = detail::system_error("sync the directory of", describe(to), code);
+  failure.code = errc::outcome_unknown;
+  return failure;
+}
+
+ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) const {
+  ZARRPOINT_CHECK(check_writable(prefix, "erase"));
+  const detail::unique_fd parent(
+      detail::open_beneath(root_->fd(), prefix.parent(), O_RDONLY | O_DIRECTORY));
+  const std::string name(prefix.name());
+  struct ::stat info {};
+  if (!parent || ::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return detail::system_error("erase", describe(prefix), errno);
+  }
+  if (!S_ISDIR(info.st_mode)) return false;
+  const std::string aside = detail::temporary_name(name);
+  if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
+    return detail::system_error("erase", describe(prefix), errno);
+  const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
+  detail::remove_tree(parent.get(), aside);
+  if (code == 0) return true;
+  error failure = detail::system_error("sync the directory of", describe(prefix), code);
+  failure.code = errc::outcome_unknown;
+  return failure;
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> file_store::list(const store_key& prefix) const {
+  const int fd = detail::open_beneath(root_->fd(), prefix, O_RDONLY | O_DIRECTORY);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::vector<list_entry>();
+  detail::directory_stream stream(fd);
+  if (!stream) return detail::system_error("list", describe(prefix), errno);
+  std::vector<list_entry> out;
+  while (const dirent* entry = stream.next()) {
+    const std::string_view name(entry->d_name);
+    if (detail::key_segment_fault(name) != nullptr || detail::is_temporary_name(name)) continue;
+    const unsigned char type = detail::type_of_entry(fd, *entry);
+    if (type == DT_DIR || type == DT_REG) out.push_back({std::string(name), type == DT_DIR});
+  }
+  if (errno != 0) return detail::system_error("list", describe(prefix), errno);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<publication>> file_store::stage(
+    const store_key& key, const publish_options& how) const {
+  ZARRPOINT_CHECK(check_writable(key, "publish"));
+  ZARRPOINT_TRY(begun, detail::directory_publication::begin(root_, key, how));
+  return std::unique_ptr<publication>(std::make_unique<staged>(std::move(begun)));
+}
+
+ZARRPOINT_INLINE result<void> file_store::check_writable(const store_key& key,
+                                                         const char* action) const {
+  if (root_->options().read_only)
+    return error{errc::unsupported,
+                 std::string(action) + " " + describe(key) + ": the store was opened read-only"};
+  if (key.is_root())
+    return error{errc::invalid_argument,
+                 std::string(action) + " " + describe(key) + ": the root of a store is no object"};
+  // In no segment: what lies in a directory of such a name is never listed, and may be removed.
+  for (std::string_view rest = key.str(); !rest.empty();) {
+    const std::string_view segment = rest.substr(0, rest.find('/'));
+    if (detail::is_temporary_name(segment))
+      return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
+                                               ": names of this form are for unfinished files"};
+    rest.remove_prefix(std::min(segment.size() + 1, rest.size()));
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE std::string file_store::describe(const store_key& key) const {
+  return root_->describe(key);
+}
+
+ZARRPOINT_INLINE bool file_store::can_write() const { return !root_->options().read_only; }
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/file/direct_writes.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/file_writer.hpp>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE result<std::unique_ptr<file_writer>> file_writer::open(
+    std::shared_ptr<file_root> root, const store_key& key) {
+  auto out = std::make_unique<file_writer>(std::move(root), key);
+  out->parent_ = out->root_->parent_of(key, out->root_->options().sync);
+  if (!out->parent_) return system_error("create", out->name(), errno);
+  // In its place only if nothing is there: what is there stays until it is replaced.
+  if (!out->root_->options().atomic && out->create_file(std::string(key.name()))) return out;
+  if (!out->create_file(temporary_name(key.name())))
+    return system_error("create", out->name(), errno);
+  // As long as this process lives, so that nobody takes it for abandoned.
+  static_cast<void>(::flock(out->fd_.get(), LOCK_EX | LOCK_NB));
+  out->renames_ = true;
+  return out;
+}
+
+ZARRPOINT_INLINE file_writer::file_writer(std::shared_ptr<file_root> root, store_key key)
+    : root_(std::move(root)), key_(std::move(key)) {
+  root_->writer_opened();
+}
+
+ZARRPOINT_INLINE file_writer::~file_writer() {
+  if (!at_.empty() && is_ours()) ::unlinkat(parent_.get(), at_.c_str(), 0);
+  root_->writer_closed();
+}
+
+ZARRPOINT_INLINE result<void> file_writer::write(std::uint64_t offset, bytes_view bytes) {
+  if (bytes.empty()) return {};
+  if (offset > max_file_size || bytes.size() > max_file_size - offset)
+    return error{errc::out_of_range, "write " + name() + ": beyond the largest file"};
+  if (const int code = put(offset, bytes); code != 0) {
+    failed_.store(true, std::memory_order_relaxed);
+    return system_error("write", name(), code);
+  }
+  const std::uint64_t end = offset + bytes.size();
+  std::uint64_t before = end_.load(std::memory_order_relaxed);
+  while (before < end && !end_.compare_exchange_weak(before, end, std::memory_order_relaxed)) {
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> file_writer::reserve(std::uint64_t size) {
+  if (size == 0 || size > max_file_size) return {};
+  const int code = retry_interrupted(
+      [&] { return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)); });
+  if (code == 0) {
+    reserved_ = size;
+  } else if (errno == ENOSPC || errno == EDQUOT) {
+    return system_error("reserve space for", name(), errno);
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_bytes into) const {
+  const int code = read_fully(fd_.get(), offset, into);
+  if (code == 0) return {};
+  if (code > 0) return system_error("read", name(), code);
+  return error{errc::out_of_range, "read " + name() + ": it was not written so far"};
+}
+
+ZARRPOINT_INLINE result<void> file_writer::finish() {
+  if (failed_.exchange(true, std::memory_order_relaxed) || !fd_) {
+    return error{errc::invalid_argument,
+                 "finish " + name() + ": it is finished already, or a write failed"};
+  }
+  const std::uint64_t end = end_.load(std::memory_order_relaxed);
+  if (reserved_ > end) {  // gives back what was reserved and not used
+    const int code =
+        retry_interrupted([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(end)); });
+    if (code != 0) return system_error("truncate", name(), errno);
+  }
+  if (root_->durable()) {
+    if (const int code = root_->sync_file(fd_.get()); code != 0)
+      return system_error("sync", name(), code);
+  }
+  direct_.reset();
+  const std::optional<file_id> ours = renames_ ? id_of(fd_.get()) : std::nullopt;
+  if (const int code = fd_.close(); code != 0) return system_error("close", name(), code);
+  if (renames_) {
+    const std::string target(key_.name());
+    const int parent = parent_.get();
+    int code = ::renameat(parent, at_.c_str(), parent, target.c_str()) == 0 ? 0 : errno;
+    code = rename_outcome(code, ours, parent, target.c_str());
+    if (code != 0) return system_error("rename", name(), code);
+  }
+  at_.clear();
+  if (root_->options().sync) {
+    if (const int code = sync_directory(parent_.get()); code != 0) {
+      error failure = system_error("sync the directory of", name(), code);
+      failure.code = errc::outcome_unknown;
+      return failure;
+    }
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {
+  constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  fd_ = unique_fd(
+      retry_interrupted([&] { return ::openat(parent_.get(), as.c_str(), flags, 0666); }));
+  if (fd_) at_ = std::move(as);
+  return static_cast<bool>(fd_);
+}
+
+ZARRPOINT_INLINE int file_writer::put(std::uint64_t offset, bytes_view bytes) {
+  if (bytes.size() < direct_minimum || !root_->durable())
+    return write_fully(fd_.get(), offset, bytes);
+  std::call_once(direct_once_, [this] { open_direct(); });
+  bytes_view done;
+  if (const int code = direct_->write(offset, bytes, root_->blocks(), done); code != 0) return code;
+  const auto head = static_cast<std::size_t>(done.data() - bytes.data());
+  const std::size_t tail = head + done.size();
+  const int code = write_fully(fd_.get(), offset, bytes.first(head));
+  return code != 0 ? code : write_fully(fd_.get(), offset + tail, bytes.subspan(tail));
+}
+
+ZARRPOINT_INLINE void file_writer::open_direct() {
+  // One that is written in its place may have been replaced: by a FIFO even, which would block.
+  constexpr int flags = O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  unique_fd fd(retry_interrupted([&] { return ::openat(parent_.get(), at_.c_str(), flags); }));
+  direct_.emplace(same_file(id_of(fd.get()), id_of(fd_.get())) ? std::move(fd) : unique_fd());
+}
+
+ZARRPOINT_INLINE bool file_writer::is_ours() const noexcept {
+  return !fd_ || same_file(id_of(fd_.get()), id_of(parent_.get(), at_.c_str()));
+}
+
+}}}  // namespace zarrpoint::v0::detail

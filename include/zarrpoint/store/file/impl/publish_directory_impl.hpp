@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/file/directory.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Removes a file, a link or an empty directory.
+ZARRPOINT_INLINE bool remove_entry(int parent, const char* name) noexcept {
+  return ::unlinkat(parent, name, 0) == 0 || ::unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+/// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
+/// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
+/// whether anything changed.
+ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::string& prefix,
+                                              std::uint64_t& counter) {
+  bool changed = false;
+  top.rewind();
+  while (const dirent* entry = top.next()) {
+    if (remove_entry(top.fd(), entry->d_name)) {
+      changed = true;
+      continue;
+    }
+    directory_stream inner(
+        ::openat(top.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!inner) continue;
+    while (const dirent* child = inner.next()) {
+      if (remove_entry(inner.fd(), child->d_name)) {
+        changed = true;
+      } else {
+        const std::string raised = prefix + std::to_string(counter++);
+        if (::renameat(inner.fd(), child->d_name, top.fd(), raised.c_str()) == 0) changed = true;
+      }
+    }
+    if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
+  }
+  return changed;
+}
+
+ZARRPOINT_INLINE void remove_tree(int parent, const std::string& name) {
+  if (remove_entry(parent, name.c_str())) return;
+  {
+    directory_stream top(
+        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!top) return;
+    const std::string prefix = random_id();
+    std::uint64_t counter = 0;
+    while (remove_or_raise_entries(top, prefix, counter)) {
+    }
+  }
+  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+}
+
+ZARRPOINT_INLINE int check_free(int parent, const char* name) noexcept {
+  struct ::stat info {};
+  if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT ? 0 : errno;
+  if (!S_ISDIR(info.st_mode)) return EEXIST;
+  directory_stream stream(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!stream) return errno;
+  return stream.next() != nullptr ? EEXIST : errno;
+}
+
+ZARRPOINT_INLINE directory_publication::directory_publication(std::shared_ptr<file_root> root,
+                                                              const store_key& key,
+                                                              publish_options how)
+    : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), how_(how) {}
+
+ZARRPOINT_INLINE int exchange_names(int parent, const char* one, const char* other) noexcept {
+#if defined(SYS_renameat2)
+  constexpr unsigned exchange = 2;
+  return ::syscall(SYS_renameat2, parent, one, parent, other, exchange) == 0 ? 0 : errno;
+#else
+  static_cast<void>(parent), static_cast<void>(one), static_cast<void>(other);
+  return ENOSYS;
+#endif
+}
+
+ZARRPOINT_INLINE void remove_abandoned(int parent, const std::string& target, std::time_t age) {
+  directory_stream entries(::openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!entries) return;
+  const std::string prefix = temporary_prefix(target);
+  std::vector<std::string> found;
+  while (const dirent* entry = entries.next()) {
+    const std::string_view name(entry->d_name);
+    if (name.starts_with(prefix) && is_temporary_name(name) && name.size() == prefix.size() + 32)
+      found.emplace_back(name);
+  }
+  for (const std::string& name : found) {
+    const unique_fd tree(
+        ::openat(parent, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    struct ::stat info {};
+    if (!tree || ::fstat(tree.get(), &info) != 0) continue;
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
+    if (std::time(nullptr) - info.st_ctim.tv_sec < age) continue;
+    if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
+  }
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_publication::begin(
+    std::shared_ptr<file_root> root, const store_key& key, const publish_options& how) {
+  auto out = std::make_unique<directory_publication>(std::move(root), key, how);
+  out->parent_ = out->base_->parent_of(key, how.sync);
+  if (!out->parent_) return system_error("create", out->name(), errno);
+  const int parent = out->parent_.get();
+  const int code = how.overwrite ? 0 : check_free(parent, out->target_.c_str());
+  if (code == EEXIST) return out->refuse();
+  if (code != 0) return system_error("create", out->name(), code);
+  remove_abandoned(parent, out->target_);
+  const std::string at = temporary_name(out->target_);
+  if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
+  out->at_ = at;
+  // Opened before the first write, see `file_root::sync_tree`.
+  unique_fd directory(
+      ::openat(parent, at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) return system_error("create", out->name(), errno);
+  // As long as this process lives; where a file system has no locks, nothing is ever abandoned.
+  static_cast<void>(::flock(directory.get(), LOCK_EX | LOCK_NB));
+  out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
+  return out;
+}
+
+ZARRPOINT_INLINE directory_publication::~directory_publication() {
+  if (!at_.empty()) remove_tree(parent_.get(), at_);
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::commit() {
+  if (at_.empty() || tree_->writers() != 0)
+    return error{errc::invalid_argument,
+                 "publish " + name() + ": " +
+                     (at_.empty() ? "it is published already" : "a file is still being written")};
+  if (how_.sync) {
+    if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
+  }
+  // A plain rename replaces nothing but an empty directory.
+  const int code = rename_to_target();
+  if (code == EEXIST || code == ENOTEMPTY || code == ENOTDIR)
+    return how_.overwrite ? replace() : refuse();
+  if (code != 0) return system_error("publish", name(), code);
+  at_.clear();
+  return sync_parent();
+}
+
+ZARRPOINT_INLINE error directory_publication::refuse() const {
+  return {errc::already_exists, "publish " + name() + ": it is there already"};
+}
+
+ZARRPOINT_INLINE int directory_publication::rename_to_target() noexcept {
+  const int parent = parent_.get();
+  const int code = ::renameat(parent, at_.c_str(), parent, target_.c_str()) == 0 ? 0 : errno;
+  return rename_outcome(code, id_of(tree_->fd()), parent, target_.c_str());
+}
+
+ZARRPOINT_INLINE int directory_publication::exchange_with_target() noexcept {
+  const int code = exchange_names(parent_.get(), at_.c_str(), target_.c_str());
+  return rename_outcome(code, id_of(tree_->fd()), parent_.get(), target_.c_str());
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::replace() {
+  const int code = exchange_with_target();
+  if (code == EINVAL || code == ENOSYS) return replace_in_two_steps();
+  if (code == ENOENT) return system_error("publish", name(), EBUSY);  // someone else is at it
+  if (code != 0) return system_error("publish", name(), code);
+  // The temporary name is now that of the old tree, which stays until the exchange is durable.
+  return remove_old(std::exchange(at_, {}));
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::replace_in_two_steps() {
+  const int parent = parent_.get();
+  const std::string aside = temporary_name(target_);
+  if (::renameat(parent, target_.c_str(), parent, aside.c_str()) != 0)
+    return system_error("publish", name(), errno);
+  if (const int code = rename_to_target(); code != 0) {
+    if (::renameat(parent, aside.c_str(), parent, target_.c_str()) != 0)
+      return error{errc::outcome_unknown,
+                   "publish " + name() + ": what was there before is now " + aside};
+    return system_error("publish", name(), code);
+  }
+  at_.clear();
+  return remove_old(aside);
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::remove_old(const std::string& old) {
+  ZARRPOINT_CHECK(sync_parent().at("the old one is kept as " + old));
+  remove_tree(parent_.get(), old);
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::sync_parent() {
+  const int code = how_.sync ? sync_directory(parent_.get()) : 0;
+  if (code == 0) return {};
+  error failure = system_error("sync the directory of", name(), code);
+  failure.code = errc::outcome_unknown;
+  return failure;
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/file/directory.hpp>
+#include <zarrpoint/store/file/file_root.hpp>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <ctime>
+#include <memory>
+#include <string>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Removes a file, or a directory with all that is in it, following no symbolic link. Best effort:
+/// what cannot be removed stays.
+void remove_tree(int parent, const std::string& name);
+
+/// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
+int check_free(int parent, const char* name) noexcept;
+
+/// Exchanges two names in a directory, both at once; 0 or the errno. By number: musl has no
+/// `renameat2` up to 1.2.5.
+int exchange_names(int parent, const char* one, const char* other) noexcept;
+
+/// Removes the temporary trees and files that killed writers of `target` left in `parent`: those of
+/// which nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may
+/// not have locked them yet, or may have exchanged them with the target and not made that durable
+/// yet.
+void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600);
+
+/// A directory that is built beside its target and renamed to it, so that the target is at any time
+/// what it was or what it will be.
+class directory_publication {
+ public:
+  /// Makes `.<name>.tmp.<id>` beside `key`.
+  static result<std::unique_ptr<directory_publication>> begin(std::shared_ptr<file_root> root,
+                                                              const store_key& key,
+                                                              const publish_options& how);
+
+  directory_publication(std::shared_ptr<file_root> root, const store_key& key, publish_options how);
+  directory_publication(const directory_publication&) = delete;
+  directory_publication& operator=(const directory_publication&) = delete;
+  ~directory_publication();
+
+  /// Where to write.
+  const std::shared_ptr<file_root>& tree() const noexcept { return tree_; }
+
+  /// The name of the tree beside its target; empty once it is published.
+  const std::string& staged_name() const noexcept { return at_; }
+
+  /// Makes the tree durable, renames it to the target in one step, makes that durable.
+  result<void> commit();
+
+ private:
+  const std::string& name() const noexcept { return name_; }
+
+  error refuse() const;
+
+  /// 0 or the errno.
+  int rename_to_target() noexcept;
+  int exchange_with_target() noexcept;
+
+  /// Exchanges the tree with what has the target's name, and removes that.
+  result<void> replace();
+
+  /// Where names cannot be exchanged: the old tree steps aside and comes back if the new one cannot
+  /// take its place. A crash between the two renames leaves it under its temporary name.
+  result<void> replace_in_two_steps();
+
+  result<void> remove_old(const std::string& old);
+
+  result<void> sync_parent();
+
+  std::shared_ptr<file_root> base_;
+  std::string name_;
+  std::string target_;
+  publish_options how_;
+  unique_fd parent_;
+  std::string at_;  ///< the temporary name; empty: none
+  std::shared_ptr<file_root> tree_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
+#endif

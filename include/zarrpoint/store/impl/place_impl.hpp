@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/file_blob.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
+#include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/zip/zip_file.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// A path in two: the directory, and the name in it.
+ZARRPOINT_INLINE std::pair<std::string, std::string> split_path(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return {".", std::string(path)};
+  return {std::string(path.substr(0, std::max<std::size_t>(slash, 1))),
+          std::string(path.substr(slash + 1))};
+}
+
+ZARRPOINT_INLINE result<stored_place> parent_place(const std::string& path,
+                                                   const file_store_options& how) {
+  const auto [parent, name] = split_path(path);
+  ZARRPOINT_TRY(key, store_key::parse(name));
+  if (key.is_root()) return error{errc::invalid_argument, "\"" + path + "\" names no checkpoint"};
+  ZARRPOINT_TRY(store, file_store::open(parent, how));
+  return stored_place{std::move(store), std::move(key)};
+}
+
+/// Removes what killed writers of the file at `path` left beside it.
+ZARRPOINT_INLINE void remove_abandoned_beside(const std::string& path) {
+  const auto [parent, name] = split_path(path);
+  const unique_fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) remove_abandoned(directory.get(), name);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_file(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos)
+    return error{errc::invalid_argument, "open \"" + path + "\": not a path"};
+  unique_fd fd(retry_interrupted(
+      [&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
+  struct ::stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
+  if (!S_ISREG(info.st_mode)) return error{errc::io, "open " + path + ": it is no regular file"};
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  return std::unique_ptr<blob>(std::make_unique<file_blob>(std::move(fd), size, path));
+}
+
+ZARRPOINT_INLINE bool is_zip_path(const std::string& path) {
+  struct ::stat info {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) return false;
+  if (std::string_view(path).ends_with(".zip")) return true;
+  if (!there || !S_ISREG(info.st_mode)) return false;
+  const auto file = open_file(path);
+  std::array<std::byte, 4> mark{};
+  return file && (*file)->size() >= mark.size() && (*file)->read(0, mark) &&
+         as_text(bytes_view(mark)) == "PK\x03\x04";
+}
+
+template <class Store>
+result<bool> has_root_document(const Store& store, const store_key& at) {
+  for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
+    ZARRPOINT_TRY(key, at.child(name));
+    ZARRPOINT_TRY(object, store.open(key));
+    if (object != nullptr) return true;
+  }
+  return false;
+}
+
+/// The root of the hierarchy in an archive: its own, or that of the one directory in it, when it
+/// was made from outside the directory.
+ZARRPOINT_INLINE result<store_key> zip_root(const zip_store& archive) {
+  const store_key root = store_key::root();
+  ZARRPOINT_TRY(at_root, has_root_document(archive, root));
+  if (at_root) return root;
+  ZARRPOINT_TRY(children, archive.list(root));
+  if (children.size() != 1 || !children[0].is_prefix) return root;
+  ZARRPOINT_TRY(inner, root.child(children[0].name));
+  ZARRPOINT_TRY(beneath, has_root_document(archive, inner));
+  return beneath ? inner : root;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path,
+                                                      const place_use& use) {
+  if (use.write) return detail::parent_place(path, {});
+  ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true}));
+  return stored_place{std::move(store), store_key::root()};
+}
+
+ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const place_use& use,
+                                                const zip_store_options& how) {
+  if (use.write) {
+    ZARRPOINT_TRY(at, detail::parent_place(path, {.sync = use.sync}));
+    detail::remove_abandoned_beside(path);
+    return stored_place{zip_file(std::move(at.store), std::move(at.key), how), store_key::root()};
+  }
+  ZARRPOINT_TRY(file, detail::open_file(path));
+  ZARRPOINT_TRY(archive, zip_store::open(std::move(file), how));
+  ZARRPOINT_TRY(root, detail::zip_root(archive));
+  return stored_place{std::move(archive), std::move(root)};
+}
+
+}}  // namespace zarrpoint::v0

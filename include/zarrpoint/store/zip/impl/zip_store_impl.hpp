@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/zip/zip_directory.hpp>
+#include <zarrpoint/store/zip/zip_member_blob.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE result<zip_store> zip_store::open(const any_store& base, const store_key& key,
+                                                   const zip_store_options& how) {
+  ZARRPOINT_TRY(file, base.open(key));
+  if (file == nullptr)
+    return error{errc::not_found, "open " + base.describe(key) + ": no such file"};
+  return open(std::move(file), how);
+}
+
+ZARRPOINT_INLINE result<zip_store> zip_store::open(std::unique_ptr<blob> file,
+                                                   const zip_store_options& how) {
+  const std::string name = file->name();
+  auto made = guarded([&] { return read(std::move(file), how); });
+  return std::move(made).at("open " + name);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> zip_store::open(const store_key& key) const {
+  const zip_member* member = state_->find(key.str());
+  if (member == nullptr || key.is_root()) return std::unique_ptr<blob>();
+  return open_zip_member(state_->archive, *member);
+}
+
+ZARRPOINT_INLINE std::string zip_store::describe(const store_key& key) const {
+  const std::string file = state_->archive->file->name();
+  return key.is_root() ? file : file + ":" + std::string(key.str());
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> zip_store::list(const store_key& prefix) const {
+  return detail::list_children(prefix, [this](std::string_view text) {
+    const auto at = state_->lower_bound(text);
+    return at == state_->members.end() ? nullptr : &at->name;
+  });
+}
+
+ZARRPOINT_INLINE std::vector<zip_member>::const_iterator zip_store::state::lower_bound(
+    std::string_view name) const {
+  return std::lower_bound(members.begin(), members.end(), name,
+                          [](const zip_member& a, std::string_view b) { return a.name < b; });
+}
+
+ZARRPOINT_INLINE const zip_member* zip_store::state::find(std::string_view name) const {
+  const auto at = lower_bound(name);
+  return at != members.end() && at->name == name ? &*at : nullptr;
+}
+
+ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
+                                                   const zip_store_options& how) {
+  ZARRPOINT_TRY(members, read_zip_directory(*file, how.directory_bytes));
+  // What archivers put there for directories is no object.
+  std::erase_if(members, [](const zip_member& member) {
+    return member.name.ends_with('/') && member.size == 0;
+  });
+  for (const zip_member& member : members) {
+    auto key = store_key::parse(member.name);
+    if (!key) return detail::zip_corrupt("member: " + key.failure().message);
+    if (key->is_root()) return detail::zip_corrupt("a member has no name");
+  }
+  // By name; of equal ones the last in the directory comes first, and stays.
+  std::vector<zip_member*> order;
+  order.reserve(members.size());
+  for (zip_member& member : members) order.push_back(&member);
+  std::sort(order.begin(), order.end(), [](const zip_member* a, const zip_member* b) {
+    return a->name != b->name ? a->name < b->name : std::greater<>()(a, b);
+  });
+  std::vector<zip_member> kept;
+  kept.reserve(members.size());
+  for (zip_member* member : order)
+    if (kept.empty() || kept.back().name != member->name) kept.push_back(std::move(*member));
+  auto archive = std::make_shared<const detail::zip_archive>(std::move(file), how.inflate);
+  return zip_store(std::make_shared<const state>(state{std::move(archive), std::move(kept)}));
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
+#include <zarrpoint/store/zip/zip_space.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The archive behind a `zip_writer`.
+class zip_builder {
+ public:
+  /// A member that is written; its piece of the archive is free again once nobody has it.
+  struct member {
+    member(zip_space& archive, zip_extent at) : space(archive), extent(at) {}
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+    ~member() { space.give_back(extent); }
+
+    zip_space& space;
+    zip_extent extent;
+    std::uint64_t size = 0;
+    std::uint32_t crc32 = 0;
+  };
+  using member_map = std::map<std::string, std::shared_ptr<const member>, std::less<>>;
+
+  zip_builder(std::unique_ptr<blob_writer> to, std::string name);
+
+  const std::string& name() const noexcept { return name_; }
+  zip_space& space() noexcept { return space_; }
+
+  /// Writes a piece of the archive. What was once written stays in the file, whoever has its place
+  /// later: the directory comes behind it.
+  result<void> write(std::uint64_t offset, bytes_view bytes);
+  result<void> read(std::uint64_t offset, mutable_bytes into) const;
+
+  void writer_opened() noexcept { writers_.fetch_add(1, std::memory_order_relaxed); }
+  void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_relaxed); }
+
+  std::shared_ptr<const member> find(std::string_view key) const;
+  void insert(const store_key& key, std::shared_ptr<const member> made);
+  bool erase(const store_key& key);
+  std::vector<list_entry> list(const store_key& prefix) const;
+
+  /// Writes the central directory behind all that was ever written, so that the file ends with it,
+  /// and puts the file in its place.
+  result<void> finish();
+
+  static zip_member describe_member(std::string_view key, const member& one);
+
+ private:
+  const std::unique_ptr<blob_writer> to_;
+  const std::string name_;
+  zip_space space_;
+  mutable std::mutex mutex_;
+  member_map members_;
+  std::atomic<unsigned> writers_{0};
+  std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
+  bool finished_ = false;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip/impl/zip_builder_impl.hpp>
+#endif

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// A zip file of another store, there or not, as a store that is replaced as a whole: `stage` of
+/// its root begins a new archive, which takes the place of the old one in one step. Single objects
+/// cannot be written (`unsupported`). This is how `save` writes the single-file form.
+class zip_file {
+ public:
+  zip_file(any_store base, store_key key, const zip_store_options& how = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const { return refuse(key); }
+  result<void> put(const store_key& key, bytes_view) const { return refuse(key); }
+  result<bool> erase(const store_key& key) const { return refuse(key); }
+
+  /// A new archive in place of the whole file. `how.sync` is that of the other store.
+  result<std::unique_ptr<publication>> stage(const store_key& key,
+                                             const publish_options& how = {}) const;
+
+  bool can_write() const { return false; }
+  bool can_list() const { return true; }
+  bool can_publish() const { return base_.can_write(); }
+
+ private:
+  error refuse(const store_key& key) const;
+
+  /// Null when there is no file.
+  result<std::unique_ptr<zip_store>> opened() const;
+
+  result<void> check_free(const publish_options& how) const;
+
+  class staged final : public publication {
+   public:
+    staged(std::shared_ptr<const zip_file> target, zip_writer begun, const publish_options& how);
+    any_store store() const override { return begun_; }
+    ZARRPOINT_NO_KEY result<void> commit() override;
+
+   private:
+    std::shared_ptr<const zip_file> target_;
+    zip_writer begun_;
+    publish_options how_;
+  };
+
+  any_store base_;
+  store_key key_;
+  zip_store_options how_;
+};
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip/impl/zip_file_impl.hpp>
+#endif

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/zip/zip_directory.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Undoes the compression of one member, piece by piece.
+class zip_decoder {
+ public:
+  zip_decoder() = default;
+  zip_decoder(const zip_decoder&) = delete;
+  zip_decoder& operator=(const zip_decoder&) = delete;
+  virtual ~zip_decoder() = default;
+
+  /// Takes from the beginning of `from` and fills the beginning of `to`, both of which move on.
+  /// True once the stream has ended. Errors: `corrupt`, `resource_limit`.
+  virtual result<bool> decode(bytes_view& from, mutable_bytes& to) = 0;
+};
+
+/// Makes a decoder for deflated members: `zip_inflate` of <zarrpoint/zip_inflate.hpp>. Null
+/// where the program does without zlib.
+using zip_decoder_factory = result<std::unique_ptr<zip_decoder>> (*)();
+
+namespace detail {
+
+/// An archive that is open for reading, and its mapping, which its members share.
+struct zip_archive {
+  zip_archive(std::unique_ptr<blob> opened, zip_decoder_factory decoders);
+
+  result<mapping> map() const;
+
+  const std::unique_ptr<blob> file;
+  const zip_decoder_factory inflate;
+  mutable std::mutex mutex;
+  mutable std::optional<mapping> mapped;
+};
+
+/// One member as an object of a store.
+class zip_member_blob : public blob {
+ public:
+  zip_member_blob(std::shared_ptr<const zip_archive> archive, const zip_member& member,
+                  std::uint64_t begin);
+
+  std::uint64_t size() const noexcept override { return member_.size; }
+  std::string name() const override { return archive_->file->name() + ":" + member_.name; }
+
+ protected:
+  error wrong(const char* what) const { return {errc::corrupt, "read " + name() + ": " + what}; }
+  result<void> check_crc(std::uint32_t crc) const;
+
+  std::shared_ptr<const zip_archive> archive_;
+  zip_member member_;
+  std::uint64_t begin_;  ///< of its bytes in the file
+};
+
+}  // namespace detail
+
+/// A member as an object: stored, or deflated where `archive` has a decoder for that. Errors:
+/// `corrupt`, `unsupported` for other methods and without a decoder.
+result<std::unique_ptr<blob>> open_zip_member(std::shared_ptr<const detail::zip_archive> archive,
+                                              const zip_member& member);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip/impl/zip_member_blob_impl.hpp>
+#endif

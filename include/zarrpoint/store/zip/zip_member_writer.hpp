@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_builder.hpp>
+#include <zarrpoint/store/zip/zip_checksum.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A member being written. Small ones are kept in memory until they are whole. Others get a piece
+/// of the archive, as large as was reserved, or else twice of what there is so far each time that
+/// they outgrow it: then what is written moves, unless they are the last.
+class zip_member_writer final : public blob_writer {
+ public:
+  zip_member_writer(std::shared_ptr<zip_builder> archive, store_key key);
+  ZARRPOINT_NO_KEY ~zip_member_writer() override;
+
+  ZARRPOINT_NO_KEY result<void> write(std::uint64_t offset, bytes_view bytes) override;
+
+  ZARRPOINT_NO_KEY result<void> reserve(std::uint64_t size) override;
+
+  ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
+
+  ZARRPOINT_NO_KEY result<void> finish() override;
+
+ private:
+  static constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20;
+  /// So that offsets never overflow: no file is as large.
+  static constexpr std::uint64_t max_size = std::uint64_t{1} << 62;
+  /// Bytes that a page aligns from a size on at which a page more or less does not matter.
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t paged_bytes = 16 * page;
+  static constexpr std::uint64_t least_alignment = 64;
+
+  std::string name() const { return archive_->name() + ":" + std::string(key_.str()); }
+  error refuse() const;
+
+  std::uint64_t header_size() const { return zip_local_size + key_.str().size() + zip_least_extra; }
+
+  std::shared_ptr<zip_builder::member> allocate(std::uint64_t capacity);
+
+  result<void> keep(std::size_t offset, bytes_view bytes);
+
+  result<void> put(std::uint64_t offset, bytes_view bytes);
+
+  /// A place for at least `end` bytes, which has all that was written before.
+  result<void> make_room(std::uint64_t end);
+
+  result<void> place_and_describe();
+
+  /// What no range covers is zero, whatever was there before.
+  result<void> fill_holes();
+
+  result<std::uint32_t> whole_checksum() const;
+
+  const std::shared_ptr<zip_builder> archive_;
+  const store_key key_;
+  mutable std::shared_mutex mutex_;  ///< shared by those who write to the place
+  std::vector<std::byte> kept_;
+  std::uint64_t reserved_ = 0;
+  std::uint64_t size_ = 0;
+  std::shared_ptr<zip_builder::member> place_;
+  zip_checksum checksum_;
+  bool spent_ = false;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip/impl/zip_member_writer_impl.hpp>
+#endif

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Files of torch.save, read without running anything in them, and written.
+#include <zarrpoint/interop/pickle/pickle.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>

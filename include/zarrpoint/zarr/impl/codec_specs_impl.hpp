@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
+#include <zarrpoint/zarr/document.hpp>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
+  codec_spec out;
+  if (const std::string* name = value.if_string()) {
+    out.name = *name;
+  } else {
+    const node::object* members = value.if_object();
+    if (members == nullptr) return detail::corrupt("must be an object with a name");
+    ZARRPOINT_TRY(given, detail::required(value, "name"));
+    if (given->if_string() == nullptr) return detail::corrupt("name must be a string");
+    out.name = *given->if_string();
+    ZARRPOINT_CHECK(detail::only_members(*members, {"name", "configuration", "must_understand"})
+                        .at(detail::in_quotes(out.name)));
+    if (const node* configuration = value.find("configuration")) {
+      if (configuration->if_object() == nullptr)
+        return detail::corrupt(detail::in_quotes(out.name) + ": configuration must be an object");
+      out.configuration = *configuration;
+    }
+    if (const node* understand = value.find("must_understand")) {
+      if (understand->if_bool() == nullptr)
+        return detail::corrupt(detail::in_quotes(out.name) + ": must_understand must be a boolean");
+      out.must_understand = *understand->if_bool();
+    }
+  }
+  if (out.name.empty()) return detail::corrupt("name is empty");
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::vector<codec_spec>> parse_codec_specs(const node& value) {
+  const node::array* list = value.if_array();
+  if (list == nullptr || list->empty()) return detail::corrupt("must be a list of codecs");
+  std::vector<codec_spec> out;
+  out.reserve(list->size());
+  for (const node& element : *list) {
+    ZARRPOINT_TRY(spec, parse_codec_spec(element));
+    out.push_back(std::move(spec));
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<node> codec_specs_to_node(std::span<const codec_spec> specs) {
+  if (specs.empty()) return error{errc::invalid_argument, "a list of codecs must not be empty"};
+  node::array out;
+  for (const codec_spec& spec : specs) {
+    if (!spec.must_understand)
+      return error{errc::invalid_argument,
+                   "codec " + detail::in_quotes(spec.name) + " has must_understand false"};
+    node::object members{{"name", spec.name}};
+    if (!spec.configuration.is_null()) members.push_back({"configuration", spec.configuration});
+    out.emplace_back(std::move(members));
+  }
+  return node(std::move(out));
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE result<codec_spec> parse_named(const node& value) {
+  if (value.find("must_understand") != nullptr)
+    return unsupported("unknown member \"must_understand\"");
+  return parse_codec_spec(value);
+}
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

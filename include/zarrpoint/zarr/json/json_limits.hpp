@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What a JSON document may cost, so that a hostile one is an error and not an exhausted machine.
+struct json_limits {
+  /// Consolidated metadata of 100,000 arrays are about 80 MB.
+  std::size_t max_bytes = std::size_t{128} << 20;
+  /// Nesting of arrays and objects; nested shards need 6 levels each. No more than 1,024, since the
+  /// reader calls itself for each.
+  std::size_t max_depth = 64;
+  /// Values in all; 0 for one for each 12 bytes that a document may have (they have one for 16), at
+  /// 40 to 80 bytes of `node` each.
+  std::size_t max_nodes = 0;
+  /// Whether the bare tokens `NaN`, `Infinity` and `-Infinity` are numbers. JSON has none, but
+  /// zarr-python writes them in attributes.
+  bool allow_nan_literals = true;
+
+  constexpr std::size_t node_limit() const noexcept {
+    return max_nodes != 0 ? max_nodes : std::max<std::size_t>(max_bytes / 12, 4096);
+  }
+};
+
+}}  // namespace zarrpoint::v0

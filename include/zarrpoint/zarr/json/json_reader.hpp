@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/error.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/zarr/json/json_limits.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+class json_reader;
+
+/// A member of a document that somebody else reads, from its text, while the document is parsed: in
+/// place of its value stands null. Where that reader gives up, or the document is wrong, the member
+/// is like every other one, and was not `found`.
+class json_member {
+ public:
+  /// `path` are the keys that lead to it from the root.
+  explicit json_member(std::span<const std::string_view> path) noexcept : path_(path) {}
+  json_member(const json_member&) = delete;
+  json_member& operator=(const json_member&) = delete;
+  virtual ~json_member() = default;
+
+  bool found() const noexcept { return found_; }
+
+ protected:
+  /// Reads the value; false to give up, and have the whole document read as any other.
+  virtual bool read(json_reader& from) = 0;
+
+ private:
+  friend class json_reader;
+  std::span<const std::string_view> path_;
+  bool found_ = false;
+};
+
+/// Reads JSON (RFC 8259), and nothing else but NaN and the infinities where `limits` allow them. A
+/// byte order mark before the document is passed over.
+class json_reader {
+ public:
+  json_reader(std::string_view text, const json_limits& limits, json_member* wanted = nullptr);
+
+  /// The whole of the document. False when it is wrong or a member's reader gave up; `out` is
+  /// unspecified then.
+  bool read(node& out);
+  /// What is wrong with it, after `read` has returned false.
+  error failure() &&;
+
+  // For those who read a member. They count values, and levels of nesting, themselves.
+
+  /// What is left of the text.
+  std::string_view rest() const noexcept { return {at_, static_cast<std::size_t>(end_ - at_)}; }
+  /// Goes past `text` if it comes next.
+  bool take_text(std::string_view text) noexcept;
+  std::size_t values_left() const noexcept { return values_left_; }
+  bool count_values(std::size_t values) noexcept;
+  bool descend(std::size_t levels) noexcept;
+  void ascend(std::size_t levels) noexcept { levels_left_ += levels; }
+  bool read_value(node& out) { return read_value(out, no_path); }
+  /// Appends a string to `out`; gives up on `\u` and `\/`, which our writer has no use for.
+  bool read_plain_string(std::string& out) { return read_string(out, true); }
+  bool read_uint64(std::uint64_t& out);
+
+ private:
+  /// It calls itself for each level.
+  static constexpr std::size_t most_levels = 1024;
+  /// No key at this place is one of the path that is looked for.
+  static constexpr std::size_t no_path = SIZE_MAX;
+
+  /// Keeps the first failure; false.
+  bool fail(errc code, std::string message);
+  /// The text is not JSON: `what` was expected, or is wrong, at the place that is reached.
+  bool wrong(std::string_view what);
+
+  void skip_space() noexcept;
+  bool take(char c) noexcept;
+  /// The same, or it is wrong.
+  bool expect(char c, std::string_view what);
+  bool expect_text(std::string_view text);
+  /// `matched` keys of the path that is looked for lead to this value.
+  bool read_value(node& out, std::size_t matched);
+
+  /// Those of all levels that are open wait on one stack, so that each list is allocated once.
+  bool read_members(node& out, std::size_t matched);
+
+  bool read_elements(node& out);
+
+  /// A key that stands twice, or null.
+  static const std::string* duplicate_key(const node::object& members);
+
+  bool read_string(std::string& out, bool plain);
+  /// What follows a backslash.
+  bool read_escape(std::string& out, bool plain);
+  bool read_hex4(char32_t& out);
+
+  bool take_digits() noexcept;
+
+  bool read_number(node& out);
+
+  bool read_double(const char* from, node& out);
+
+  template <class Integer>
+  bool read_integer(const char* from, node& out) {
+    Integer value = 0;
+    if (std::from_chars(from, at_, value).ec != std::errc()) return too_large(from);
+    out = node(value);
+    return true;
+  }
+  bool too_large(const char* from);
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  std::size_t levels_;
+  std::size_t levels_left_;
+  std::size_t values_;
+  std::size_t values_left_;
+  json_member* wanted_;
+  std::optional<error> failure_;
+  bool takes_nan_;
+  bool passed_wanted_ = false;
+  node::object members_;
+  node::array elements_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/json/impl/json_reader_impl.hpp>
+#endif

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How JSON is laid out.
+enum class json_style : std::uint8_t {
+  compact,  ///< no white space at all
+  pretty,   ///< one member or element a line, indented by two spaces, as `json.dumps(x, indent=2)`
+};
+
+namespace detail {
+
+/// The shortest text that reads back as `value`, spelled as Python's `repr` spells it, which is
+/// what zarr-python writes: fixed from 1e-4 up to 1e16, always with a point or an exponent.
+void write_json_double(std::string& out, double value);
+
+void write_json_string(std::string& out, std::string_view text);
+
+class json_writer {
+ public:
+  explicit json_writer(json_style style) : pretty_(style == json_style::pretty) {}
+
+  void write(const node& value);
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <class T>
+  void write_value(const T& value) {
+    if constexpr (std::is_same_v<T, std::monostate>) {
+      out_ += "null";
+    } else if constexpr (std::is_same_v<T, bool>) {
+      out_ += value ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, double>) {
+      write_json_double(out_, value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      write_json_string(out_, value);
+    } else if constexpr (std::is_same_v<T, node::array>) {
+      write_list('[', value, ']', [this](const node& element) { write(element); });
+    } else if constexpr (std::is_same_v<T, node::object>) {
+      write_list('{', value, '}', [this](const node::member& member) {
+        write_json_string(out_, member.key);
+        out_ += pretty_ ? ": " : ":";
+        write(member.value);
+      });
+    } else {
+      out_ += std::to_string(value);
+    }
+  }
+
+  template <class List, class F>
+  void write_list(char open, const List& list, char close, F write_one) {
+    out_ += open;
+    ++depth_;
+    bool first = true;
+    for (const auto& one : list) {
+      if (!first) out_ += ',';
+      first = false;
+      new_line();
+      write_one(one);
+    }
+    --depth_;
+    if (!first) new_line();
+    out_ += close;
+  }
+
+  void new_line();
+
+  std::string out_;
+  std::size_t depth_ = 0;
+  bool pretty_;
+};
+
+}  // namespace detail
+
+/// `value` as JSON text (RFC 8259), the same bytes for equal values in every run and on every
+/// machine. Members keep their order, integers are exact, doubles are the shortest text that
+/// reads back equal. NaN and the infinities become the bare tokens `NaN`, `Infinity` and
+/// `-Infinity`, as zarr-python writes them; bytes that are not UTF-8 become U+FFFD.
+std::string dump_json(const node& value, json_style style = json_style::compact);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/json/impl/json_writer_impl.hpp>
+#endif

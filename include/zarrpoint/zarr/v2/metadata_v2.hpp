@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/group_metadata.hpp>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// The documents of a Zarr v2 node.
+struct v2_documents {
+  node document;    ///< `.zarray` or `.zgroup`
+  node attributes;  ///< `.zattrs`; null when there are none and no file is needed
+};
+
+/// The array that a `.zarray` describes, in the words of v3 (Zarr v2.0, "Metadata"). `attributes`
+/// is the `.zattrs`, null where there is none. As TensorStore and zarr-python, members that are not
+/// known are passed over. Errors: `corrupt` for what no reader accepts, `unsupported` for data
+/// types, filters and compressors this build does not know, naming them.
+result<array_metadata> parse_array_v2(const node& zarray, const node* attributes = nullptr);
+
+/// The `.zarray` and `.zattrs` of an array, members in alphabetical order as TensorStore and
+/// zarr-python 2 write them. Errors: `unsupported` for what Zarr v2 cannot say or its readers
+/// would not understand: sharding, other codecs than one compressor, the v3 key encoding,
+/// dimension names, a NaN with a payload; `invalid_argument`.
+result<v2_documents> to_v2(const array_metadata& array);
+
+/// The group that a `.zgroup` describes. `attributes` is the `.zattrs`, null where there is none.
+/// Errors: `corrupt`, `unsupported`.
+result<group_metadata> parse_group_v2(const node& zgroup, const node* attributes = nullptr);
+
+/// The `.zgroup` and `.zattrs` of a group; consolidated metadata is a document of its own
+/// (`to_zmetadata`). Errors: `invalid_argument`.
+result<v2_documents> to_v2(const group_metadata& group);
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/zarr/v2/impl/metadata_v2_impl.hpp>
+#endif
