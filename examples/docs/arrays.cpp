@@ -6,9 +6,6 @@
 //   docs_arrays [folder for the arrays]
 
 #include <zarrpoint/array.hpp>
-#include <zarrpoint/array.hpp>
-#include <zarrpoint/array.hpp>
-#include <zarrpoint/array.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <cstddef>

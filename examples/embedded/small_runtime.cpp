@@ -27,6 +27,8 @@ void __verbose_terminate_handler() { end("std::terminate"); }
 }  // namespace __gnu_cxx
 
 // The entry points of the Itanium C++ ABI by which an exception is thrown, caught and passed on.
+// The ABI chose their names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void* __cxa_allocate_exception(std::size_t) noexcept { end("an exception was to be thrown"); }
 void __cxa_free_exception(void*) noexcept {}
@@ -39,3 +41,4 @@ int __gxx_personality_v0(...) { end("an exception came by"); }
 int __gcc_personality_v0(...) { end("a thread was cancelled"); }
 void _Unwind_Resume(void*) { end("a thread was cancelled"); }
 }
+// NOLINTEND(bugprone-reserved-identifier)

@@ -63,7 +63,8 @@ TEST_CASE("store_tree: renamed, where the store cannot by copying") {
     CHECK(text_of(store, "a/b/c") == "(missing)");
     CHECK(detail::rename_tree(store, key_of("moved"), key_of("full")).failure().code ==
           errc::already_exists);
-    CHECK(detail::rename_tree(store, key_of("gone"), key_of("z")).failure().code == errc::not_found);
+    CHECK(detail::rename_tree(store, key_of("gone"), key_of("z")).failure().code ==
+          errc::not_found);
     CHECK(detail::rename_tree(store, key_of("moved"), key_of("moved/in")).failure().code ==
           errc::invalid_argument);
     CHECK(text_of(store, "moved/here/b/c") == "2");

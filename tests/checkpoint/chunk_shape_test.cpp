@@ -64,8 +64,10 @@ TEST_CASE("contiguous chunks are contiguous, whatever the shape") {
 }
 
 TEST_CASE("the greedy rule gives Orbax's golden values") {
-  CHECK(detail::greedy_chunk_shape(f32({1024, 1024}), {1024, 1024}, 65536).value() == dims{128, 128});
-  CHECK(detail::greedy_chunk_shape(f32({8, 1000, 64}), {4, 1000, 64}, 100000).value() == dims{1, 250, 64});
+  CHECK(detail::greedy_chunk_shape(f32({1024, 1024}), {1024, 1024}, 65536).value() ==
+        dims{128, 128});
+  CHECK(detail::greedy_chunk_shape(f32({8, 1000, 64}), {4, 1000, 64}, 100000).value() ==
+        dims{1, 250, 64});
   CHECK(detail::greedy_chunk_shape(f32({7, 7}), {7, 7}, 48).value() == dims{1, 7});
 }
 

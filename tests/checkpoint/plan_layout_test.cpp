@@ -141,7 +141,8 @@ TEST_CASE("Zarr v2 cuts what is larger than 64 MiB into equal runs") {
 }
 
 TEST_CASE("Zarr v2 has one chunk a leaf") {
-  const array_metadata metadata = detail::plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
+  const array_metadata metadata =
+      detail::plan_layout("w", matrix, {.zarr_format = 2}).value().metadata;
   CHECK(metadata.zarr_format == 2);
   CHECK(metadata.chunk_shape == dims{1024, 1024});
   CHECK(metadata.keys.key({0, 0}) == "0.0");

@@ -150,8 +150,7 @@ TEST_CASE("blosc: among the default codecs; zlib inside names the header to incl
   const auto status = blosc_codec{}.decode(stored, to, scratch);
   REQUIRE_FALSE(status);
   CHECK(status.failure().code == zp::errc::unsupported);
-  CHECK(status.failure().message.find("<zarrpoint/blosc_zlib.hpp>") !=
-        std::string::npos);
+  CHECK(status.failure().message.find("<zarrpoint/blosc_zlib.hpp>") != std::string::npos);
 }
 
 }  // namespace blosc_test

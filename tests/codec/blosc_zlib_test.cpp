@@ -61,8 +61,7 @@ TEST_CASE("blosc_zlib: writes what blosc_codec does not") {
   const auto refused = plain.encode(values, out, scratch);
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == zp::errc::unsupported);
-  CHECK(refused.failure().message.find("<zarrpoint/blosc_zlib.hpp>") !=
-        std::string::npos);
+  CHECK(refused.failure().message.find("<zarrpoint/blosc_zlib.hpp>") != std::string::npos);
 }
 
 }  // namespace blosc_zlib_test

@@ -31,8 +31,8 @@ ZARRPOINT_INLINE bool commit_reader::read(json_reader& from) {
   std::string writer;
   // The document, its leaves, one of them, its objects, one of them.
   if (!from.descend(levels) || !from.take_text(R"({"format":1,"writer":)") ||
-      !from.read_plain_string(writer) || !from.take_text(R"(,"id":)") || !from.read_plain_string(id) ||
-      !from.take_text(R"(,"leaves":[)") || !read_leaves(from))
+      !from.read_plain_string(writer) || !from.take_text(R"(,"id":)") ||
+      !from.read_plain_string(id) || !from.take_text(R"(,"leaves":[)") || !read_leaves(from))
     return false;
   const std::string_view sealed = text.substr(0, text.size() - from.rest().size());
   std::string seal;
