@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace base64_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("base64: the vectors of RFC 4648, section 10, both ways") {
@@ -33,3 +35,5 @@ TEST_CASE("base64: what is no base64 is refused") {
     CHECK_FALSE(zp::detail::from_base64(text));
   }
 }
+
+}  // namespace base64_test

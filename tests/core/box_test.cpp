@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+namespace box_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("box: whole, empty, text") {
@@ -51,3 +53,5 @@ TEST_CASE("selection: what makes no sense is refused, whatever the numbers") {
   CHECK(zp::selection({2}, {3}, {4}).check({5}).failure().message ==
         "selection at [2] of [3] by [4] leaves the array of shape [5]");
 }
+
+}  // namespace box_test

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 
+namespace bytes_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("bytes: text and back") {
@@ -33,3 +35,5 @@ TEST_CASE("load_le and store_le: little endian at any address") {
   CHECK(zp::load_le<std::uint16_t>(bytes.data() + 3) == 0x0403);
   CHECK(zp::load_le<std::uint8_t>(bytes.data() + 4) == 4);
 }
+
+}  // namespace bytes_test

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace checked_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("checked: sums and products of 8 bits, all of them, against wider ones") {
@@ -39,3 +41,5 @@ TEST_CASE("ceil_div and checked_round_up: against loops, and at the end of the r
   CHECK(zp::checked_round_up(SIZE_MAX - 1, 2).value() == SIZE_MAX - 1);
   CHECK_FALSE(zp::checked_round_up(SIZE_MAX, 2));
 }
+
+}  // namespace checked_test

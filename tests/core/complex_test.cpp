@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace complex_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("complex: elements of their dtype, long double not") {
@@ -13,3 +15,5 @@ TEST_CASE("complex: elements of their dtype, long double not") {
   CHECK(zp::dtype_of<std::complex<double>> == zp::dtype_kind::complex128);
   CHECK(zp::dtype_of<std::complex<double>>.scalar_size() == sizeof(double));
 }
+
+}  // namespace complex_test

@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+namespace config_test {
+
 TEST_CASE("config: exceptions are noticed; assertions pass what holds") {
 #if ZARRPOINT_EXCEPTIONS
   CHECK_THROWS_AS(throw 1, int);
 #endif
   ZARRPOINT_ASSERT(1 + 1 == 2);
 }
+
+}  // namespace config_test

@@ -12,6 +12,8 @@
 #include <limits>
 #include <random>
 
+namespace convert_test {
+
 namespace zp = zarrpoint;
 using zp::convert;
 
@@ -181,3 +183,5 @@ TEST_CASE("convert: to bool, and complex numbers") {
   CHECK(convert<twice>(zp::float16(0.5)) == twice(0.5, 0));
   CHECK(convert<single>(true) == single(1, 0));
 }
+
+}  // namespace convert_test

@@ -9,6 +9,8 @@
 
 #include <string_view>
 
+namespace crc32_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("crc32: the check value of its catalogue, and zlib's values") {
@@ -38,3 +40,5 @@ TEST_CASE("crc32: pieces are joined") {
   CHECK(detail::crc32_combine(0x12345678, 0x9abcdef0, std::uint64_t{5} << 32) ==
         crc32_combine64(0x12345678, 0x9abcdef0, static_cast<z_off_t>(std::uint64_t{5} << 32)));
 }
+
+}  // namespace crc32_test

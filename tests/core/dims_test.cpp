@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+namespace dims_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("dims: built from lists, spans, ranges and repetition") {
@@ -60,3 +62,5 @@ TEST_CASE("row_major_strides: the last dimension runs fastest") {
   // Beside a 0 an extent may be of any size; under UBSan this would trap on overflow.
   CHECK(zp::row_major_strides({0, INT64_MAX, INT64_MAX}, 8).rank() == 3);
 }
+
+}  // namespace dims_test

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+namespace dtype_test {
+
 namespace zp = zarrpoint;
 using kind = zp::dtype_kind;
 
@@ -111,3 +113,5 @@ TEST_CASE("dtype_of: keyed on size and sign; text is not a number") {
   static_assert(!zp::element<char> && !zp::element<std::string> && !zp::element<float*>);
   CHECK(zp::dtype_of<float> == kind::float32);
 }
+
+}  // namespace dtype_test

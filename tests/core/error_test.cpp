@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+namespace error_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("errc: every code has a name of its own") {
@@ -28,3 +30,5 @@ TEST_CASE("error: each layer puts its context in front") {
   const zp::error moved = std::move(failure).at("load \"w\"");
   CHECK(zp::to_string(moved) == "corrupt: load \"w\": chunk c/0/1: zstd: frame truncated");
 }
+
+}  // namespace error_test

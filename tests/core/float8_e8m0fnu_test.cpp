@@ -10,6 +10,8 @@
 #include <functional>
 #include <limits>
 
+namespace float8_e8m0fnu_test {
+
 using zarrpoint::float8_e8m0fnu;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("float8_e8m0fnu: limits, text, comparison") {
   static_assert(std::is_trivial_v<float8_e8m0fnu>);
   static_assert(float8_e8m0fnu(3.0F).to_bits() == 129);
 }
+
+}  // namespace float8_e8m0fnu_test

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+namespace float_bits_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("NaN has the bits that the specification names") {
@@ -63,3 +65,5 @@ TEST_CASE("every bit pattern of the narrow types keeps its value") {
     }
   }
 }
+
+}  // namespace float_bits_test

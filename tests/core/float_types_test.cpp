@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace float_types_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -384,3 +386,5 @@ TEST_CASE("small floats: the same bits as numpy and ml_dtypes") {
   // Here ml_dtypes rounds twice, by way of a float, to 0x3f80.
   CHECK(zp::bfloat16(0x1.0100000001p+0).to_bits() == 0x3f81);
 }
+
+}  // namespace float_types_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+namespace node_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("node: every kind knows what it is") {
@@ -62,3 +64,5 @@ TEST_CASE("node: objects keep the order of their members; set adds or replaces")
   const zp::node moved = std::move(object);
   CHECK(moved == copy);
 }
+
+}  // namespace node_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace printable_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("text from a file is made fit for a message") {
@@ -22,3 +24,5 @@ TEST_CASE("long text is cut between characters") {
   CHECK(detail::printable(std::string(1000, '\1'), 10).size() <= 13);
   CHECK(detail::in_quotes(std::string(1 << 20, 'x')).size() < 100);
 }
+
+}  // namespace printable_test

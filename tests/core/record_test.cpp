@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+namespace record_test {
+
 namespace zp = zarrpoint;
 using zp::dtype_kind;
 
@@ -81,3 +83,5 @@ TEST_CASE("record: what cannot be a record is refused") {
   for (std::size_t i = 0; i < zp::detail::max_record_depth; ++i) deep = record_of({{"x", deep}});
   CHECK(code({{"x", deep}}) == zp::errc::invalid_argument);
 }
+
+}  // namespace record_test

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace result_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -176,3 +178,5 @@ TEST_CASE("result: a move that throws in an assignment leaves an error, and noth
   CHECK(counted::alive == 0);
 }
 #endif
+
+}  // namespace result_test

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+namespace small_complex_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE_TEMPLATE("small complex numbers: elements of their dtype, real part first", T,
@@ -35,3 +37,5 @@ TEST_CASE("small complex numbers: bytes") {
   CHECK(std::bit_cast<std::uint16_t>(value) ==
         (std::endian::native == std::endian::little ? 0xc03c : 0x3cc0));
 }
+
+}  // namespace small_complex_test

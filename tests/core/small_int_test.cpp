@@ -10,6 +10,8 @@
 #include <limits>
 #include <type_traits>
 
+namespace small_int_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE_TEMPLATE("small integers: keep the lowest bits, and their sign", T, zp::int2, zp::int4,
@@ -57,3 +59,5 @@ TEST_CASE_TEMPLATE("small integers: elements of their dtype", T, zp::int2, zp::i
   CHECK(zp::dtype_of<T>.bits() == static_cast<std::size_t>(std::numeric_limits<T>::digits +
                                                            std::numeric_limits<T>::is_signed));
 }
+
+}  // namespace small_int_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace tensor_spec_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("tensor_spec: text, equality and size") {
@@ -16,3 +18,5 @@ TEST_CASE("tensor_spec: text, equality and size") {
   CHECK(spec != zp::tensor_spec{zp::dtype_kind::int32, {3, 4}});
   CHECK(spec != zp::tensor_spec{zp::dtype_kind::float32, {4, 3}});
 }
+
+}  // namespace tensor_spec_test

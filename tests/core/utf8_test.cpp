@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+namespace utf8_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("utf8: every code point comes back, and nothing else does") {
   CHECK_FALSE(zarrpoint::take_code_point(broken));
   CHECK(broken.size() == 3);
 }
+
+}  // namespace utf8_test

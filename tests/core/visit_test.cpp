@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace visit_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("visit_dtype: calls with the type that stands for the dtype, for all numbers") {
@@ -14,3 +16,5 @@ TEST_CASE("visit_dtype: calls with the type that stands for the dtype, for all n
     CHECK(zp::visit_dtype(type, []<zp::element T>() { return sizeof(T); }) == type.size());
   }
 }
+
+}  // namespace visit_test

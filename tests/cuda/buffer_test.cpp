@@ -4,6 +4,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace buffer_test {
+
 using namespace zarrpoint;
 using cuda_buffer = zarrpoint::cuda::buffer;
 using cuda_space = zarrpoint::cuda::device_space;
@@ -23,3 +25,5 @@ TEST_CASE("a buffer gives its bytes back once, where they came from") {
   CHECK(cuda_buffer::allocate(0, cuda_space(1)).value().data() == nullptr);
   CHECK(cuda_buffer().size() == 0);
 }
+
+}  // namespace buffer_test

@@ -11,6 +11,8 @@
 
 #include <string>
 
+namespace cast_test {
+
 namespace zp = zarrpoint;
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
@@ -182,3 +184,5 @@ TEST_CASE("cast kernel: beyond 4 GiB, directly and by way of a wide type") {
   for (std::uint64_t i = place.first(); i < count; i += place.step(), ++steps)
     REQUIRE(to.data()[i] == static_cast<std::byte>(steps));
 }
+
+}  // namespace cast_test

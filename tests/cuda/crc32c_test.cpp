@@ -11,6 +11,8 @@
 
 #include <memory>
 
+namespace crc32c_test {
+
 namespace zp = zarrpoint;
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
@@ -162,3 +164,5 @@ TEST_CASE("crc32c kernel: exponents of sizes that no memory has") {
     REQUIRE(kernels::crc32c_product(a, b) == zp::detail::crc32c_multiply(a, b));
   }
 }
+
+}  // namespace crc32c_test

@@ -10,6 +10,8 @@
 #include <optional>
 #include <thread>
 
+namespace current_device_test {
+
 using namespace zarrpoint;
 using zarrpoint::cuda::device_scope;
 using zarrpoint_test::fake_context;
@@ -94,3 +96,5 @@ TEST_CASE("without a device the count says so") {
                                  "no CUDA device: cudaErrorNoDevice"));
   zarrpoint_test::restart_fake_runtime();
 }
+
+}  // namespace current_device_test

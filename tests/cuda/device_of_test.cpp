@@ -5,6 +5,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace device_of_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("device_of: a pointer says whose memory it is") {
@@ -28,3 +30,5 @@ TEST_CASE("device_of: without a device it is the first, and leaves no error behi
   CHECK(cudaGetLastError() == cudaSuccess);
   zarrpoint_test::restart_fake_runtime();
 }
+
+}  // namespace device_of_test

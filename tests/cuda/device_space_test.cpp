@@ -13,6 +13,8 @@
 #include <cstring>
 #include <span>
 
+namespace device_space_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using zarrpoint_test::contains;
@@ -363,3 +365,5 @@ TEST_CASE("each fault is an error with the runtime's name for it") {
   CHECK(cuda_space().allocate(1001).failure().code == errc::resource_limit);
   CHECK(cuda_space().allocate(0).value() == nullptr);
 }
+
+}  // namespace device_space_test

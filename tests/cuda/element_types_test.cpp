@@ -9,6 +9,8 @@
 
 #include <bit>
 
+namespace element_types_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -53,3 +55,5 @@ TEST_CASE("they are elements of tensors on a device") {
   const auto t = zarrpoint::cuda::tensor<__half>::from_host(values, {5}).value();
   CHECK(static_cast<float>(t.download().value().back()) == 0.5F);
 }
+
+}  // namespace element_types_test

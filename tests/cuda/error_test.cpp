@@ -4,6 +4,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace error_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("an error has the device, what was asked, and the runtime's words") {
@@ -32,3 +34,5 @@ TEST_CASE("the runtime forgets an error that was reported") {
   CHECK(!zarrpoint::cuda::detail::checked(status, {77, "choice of the device"}));
   CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
+
+}  // namespace error_test

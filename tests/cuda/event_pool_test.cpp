@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+namespace event_pool_test {
+
 using namespace zarrpoint;
 using zarrpoint::cuda::event;
 using zarrpoint::cuda::detail::event_pool;
@@ -130,3 +132,5 @@ TEST_CASE("many threads record and wait") {
   for (std::thread& one : threads) one.join();
   CHECK(failed == 0);
 }
+
+}  // namespace event_pool_test

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+namespace event_test {
+
 using namespace zarrpoint;
 using zarrpoint::cuda::event;
 using zarrpoint_test::fake_runtime_alive;
@@ -45,3 +47,5 @@ TEST_CASE("an event that cannot be recorded is none") {
   CHECK(fake_runtime_alive().events == 0);
   CHECK(event::record(9, cudaStreamLegacy).failure().code == errc::device);
 }
+
+}  // namespace event_test

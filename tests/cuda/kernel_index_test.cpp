@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 
+namespace kernel_index_test {
+
 namespace kernels = zarrpoint::cuda::detail;
 
 TEST_CASE("fast_divisor: every divisor's quotients below 2^31") {
@@ -88,3 +90,5 @@ TEST_CASE("load, store: what words of each width hold") {
   check(std::integral_constant<std::size_t, 8>());
   check(std::integral_constant<std::size_t, 16>());
 }
+
+}  // namespace kernel_index_test

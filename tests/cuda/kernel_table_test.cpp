@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+namespace kernel_table_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("kernel_table: a program may bring its own, and nothing is there before") {
@@ -36,3 +38,5 @@ TEST_CASE("device_segment: what kernels read from the device") {
   CHECK(words[1] == 2);
   CHECK(words[2] == 3);
 }
+
+}  // namespace kernel_table_test

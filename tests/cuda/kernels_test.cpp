@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+namespace kernels_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -40,3 +42,5 @@ TEST_CASE("kernels: each member of the table is what its name says") {
   CHECK(table.crc32c(nullptr, to, at, 9) == cudaSuccess);
   CHECK(zp::load_le<std::uint32_t>(to) == 0xe3069283);
 }
+
+}  // namespace kernels_test

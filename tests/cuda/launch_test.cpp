@@ -10,6 +10,8 @@
 
 #include <vector>
 
+namespace launch_test {
+
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
 
@@ -46,3 +48,5 @@ TEST_CASE("launch, copy_bytes: errors are told once and not remembered") {
   CHECK(simulated.remembered == cudaSuccess);
   CHECK(visit == 0);
 }
+
+}  // namespace launch_test

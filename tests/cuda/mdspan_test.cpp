@@ -8,6 +8,8 @@
 
 #include <array>
 
+namespace mdspan_test {
+
 using namespace zarrpoint;
 using zarrpoint::cuda::device_mdspan;
 using cuda_space = zarrpoint::cuda::device_space;
@@ -55,3 +57,5 @@ TEST_CASE("an mdspan over a device's addresses keeps its strides, space and even
       zarrpoint::cuda::on_device(matrix<float>{t.data(), {2, 2}, {0, 0}, false}, t.get_space());
   CHECK(handler::spec(tiled).failure().code == errc::invalid_argument);
 }
+
+}  // namespace mdspan_test

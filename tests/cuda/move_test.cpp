@@ -12,6 +12,8 @@
 
 #include <limits>
 
+namespace move_test {
+
 namespace zp = zarrpoint;
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
@@ -256,3 +258,5 @@ TEST_CASE("move kernel: requests that are none, and errors of launches") {
   CHECK(simulated.remembered == cudaSuccess);
   CHECK(simulated.launches + simulated.copies == 0);
 }
+
+}  // namespace move_test

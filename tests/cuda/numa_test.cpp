@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace numa_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("the node of a device is what the system says of its PCI address") {
@@ -40,3 +42,5 @@ TEST_CASE("memory near a node keeps what it holds") {
   zarrpoint::cuda::prefer_numa_node(all, 0);                  // where the kernel lets us
   CHECK(memory == std::vector<std::byte>(100000, std::byte{7}));
 }
+
+}  // namespace numa_test

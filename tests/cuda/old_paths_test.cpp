@@ -5,4 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace old_paths_test {
+
 TEST_CASE("old paths: of CUDA") { CHECK(zarrpoint::device_space<zarrpoint::cuda::device_space>); }
+
+}  // namespace old_paths_test

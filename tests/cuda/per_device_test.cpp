@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+namespace per_device_test {
+
 namespace {
 
 struct counted {
@@ -52,3 +54,5 @@ TEST_CASE("users come and go on any threads") {
   for (std::thread& one : threads) one.join();
   CHECK(counted::alive == 0);
 }
+
+}  // namespace per_device_test

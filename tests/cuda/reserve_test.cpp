@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace reserve_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using zarrpoint_test::counted_from;
@@ -193,3 +195,5 @@ TEST_CASE("a program's own pool stays what it is, and faults leave nothing") {
   }
   CHECK(fired > 60);
 }
+
+}  // namespace reserve_test

@@ -23,6 +23,8 @@
 #include <variant>
 #include <vector>
 
+namespace round_trip_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using zarrpoint::cuda::tensor_any;
@@ -333,3 +335,5 @@ TEST_CASE("without a device the error says so, and the host is not touched") {
   CHECK(contains(loaded.failure().message, "no CUDA device: cudaErrorNoDevice"));
   zarrpoint_test::restart_fake_runtime();
 }
+
+}  // namespace round_trip_test

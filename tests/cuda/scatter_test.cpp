@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+namespace scatter_test {
+
 namespace zp = zarrpoint;
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
@@ -86,3 +88,5 @@ TEST_CASE("scatter kernel: a run of more than 4 GiB") {
     REQUIRE(to.data()[16 + i * 16 + i / step % 16] == static_cast<std::byte>(1 + i / step % 255));
   CHECK(std::memcmp(to.data() + bytes - 2, from.data() + bytes - 2, 5) == 0);
 }
+
+}  // namespace scatter_test

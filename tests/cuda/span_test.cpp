@@ -6,6 +6,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace span_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using zarrpoint::cuda::device_span;
@@ -30,3 +32,5 @@ TEST_CASE("a span on a device is a flat view with its space and event") {
   CHECK(!target_view(span, {dtype_kind::int32, {7}}));
   CHECK(handler_is_view<handler>());
 }
+
+}  // namespace span_test

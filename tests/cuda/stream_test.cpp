@@ -4,6 +4,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace stream_test {
+
 using namespace zarrpoint;
 using zarrpoint::cuda::stream;
 
@@ -26,3 +28,5 @@ TEST_CASE("a stream is destroyed once, and a space of it is the device's") {
   CHECK(
       zarrpoint_test::contains(refused.failure().message, "cuda:4: creation of a stream: no such"));
 }
+
+}  // namespace stream_test

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <limits>
 
+namespace swap_bytes_test {
+
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
 
@@ -74,3 +76,5 @@ TEST_CASE_TEMPLATE("swap_bytes kernel: beyond 4 GiB", Size, std::integral_consta
   }
   CHECK(steps == 24);
 }
+
+}  // namespace swap_bytes_test

@@ -7,6 +7,8 @@
 
 #include <span>
 
+namespace tensor_any_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using zarrpoint::cuda::tensor_any;
@@ -58,3 +60,5 @@ TEST_CASE("its handler makes it where the place says, and lends views of it") {
   CHECK(refused({dtype_kind::int64, {index_t{1} << 62}}) == errc::out_of_range);
   CHECK(refused({dtype_kind::int64, {index_t{1} << 40}}) == errc::resource_limit);
 }
+
+}  // namespace tensor_any_test

@@ -5,6 +5,8 @@
 
 #include "cuda/fixture.hpp"
 
+namespace tensor_test {
+
 using namespace zarrpoint;
 using cuda_space = zarrpoint::cuda::device_space;
 using device_tensor = zarrpoint::cuda::tensor<float>;
@@ -64,3 +66,5 @@ TEST_CASE("an upload or download that fails leaves no copy under way") {
     }
   }
 }
+
+}  // namespace tensor_test

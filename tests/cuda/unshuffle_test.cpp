@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+namespace unshuffle_test {
+
 namespace kernels = zarrpoint::cuda::detail;
 using namespace zarrpoint_test;
 
@@ -65,3 +67,5 @@ TEST_CASE("unshuffle kernel: planes beyond 4 GiB") {
   }
   CHECK(steps == 24);
 }
+
+}  // namespace unshuffle_test

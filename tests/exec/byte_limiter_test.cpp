@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace byte_limiter_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -157,3 +159,5 @@ TEST_CASE("byte_limiter: never above the limit under random load") {
     CHECK(limiter.peak() < 1100);
   }
 }
+
+}  // namespace byte_limiter_test

@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+namespace executor_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("hardware_concurrency: the quota of a container, rounded up") {
         "-1 100000", "1 -1", "x", "1x 2", "1 2x", "18446744073709551616 1"})
     CHECK(processors_of_quota(none) == UINT_MAX);
 }
+
+}  // namespace executor_test

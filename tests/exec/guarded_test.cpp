@@ -8,6 +8,8 @@
 #include <new>
 #include <stdexcept>
 
+namespace guarded_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("guarded: passes results through") {
@@ -42,3 +44,5 @@ TEST_CASE("guarded: exceptions become errors") {
   CHECK(zp::to_string(failure_of(42)) == "invalid_argument: exception of an unknown type");
 }
 #endif
+
+}  // namespace guarded_test

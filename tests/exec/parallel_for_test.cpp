@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+namespace parallel_for_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -314,3 +316,5 @@ TEST_CASE("parallel_for: exceptions are failures like others") {
   }
 }
 #endif
+
+}  // namespace parallel_for_test

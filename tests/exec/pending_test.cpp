@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+namespace pending_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("pending: with the inline executor it is done on return") {
@@ -185,3 +187,5 @@ TEST_CASE("pending: exceptions become errors") {
   CHECK(refused.get().value() == 6);
 }
 #endif
+
+}  // namespace pending_test

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+namespace progress_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("progress_meter: from many threads one at a time, never less than befo
   CHECK(events.back().done == total);
   for (std::size_t i = 1; i < events.size(); ++i) CHECK(events[i].done > events[i - 1].done);
 }
+
+}  // namespace progress_test

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+namespace stop_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("stop: a default token never stops") {
@@ -59,3 +61,5 @@ TEST_CASE("stop: what was written before the request is visible after it is seen
     CHECK(seen == round);
   }
 }
+
+}  // namespace stop_test

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace task_test {
+
 namespace zp = zarrpoint;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("task: holds move-only callables, function pointers and results that a
   static_assert(noexcept(std::declval<zp::task&>()()));
   static_assert(!std::is_constructible_v<zp::task, int>);
 }
+
+}  // namespace task_test

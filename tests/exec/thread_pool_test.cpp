@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+namespace thread_pool_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("thread_pool: as many threads as asked for, all at work") {
@@ -138,3 +140,5 @@ TEST_CASE("thread_pool: producers that race with its end lose no task") {
     CHECK(runs == 50);
   }
 }
+
+}  // namespace thread_pool_test

@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+namespace array_test {
+
 using namespace zarrpoint;
 
 using matrix = std::array<std::array<float, 4>, 3>;
@@ -48,3 +50,5 @@ TEST_CASE("an array as a target takes any shape of as many elements") {
   CHECK(target_view(values, {dtype_kind::float32, {3, 4}}).value().shape == dims{3, 4});
   CHECK(!target_view(values, {dtype_kind::float32, {13}}));
 }
+
+}  // namespace array_test

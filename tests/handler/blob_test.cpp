@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace blob_test {
+
 using namespace zarrpoint;
 
 static_assert(blob_leaf<json_text> && !savable<json_text> && !loadable<json_text>);
@@ -25,3 +27,5 @@ TEST_CASE("bytes go there and back, zeros included") {
         value);
   CHECK(handler_of<byte_string>::typestr == "bytes");
 }
+
+}  // namespace blob_test

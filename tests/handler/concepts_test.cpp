@@ -6,6 +6,8 @@
 
 #include <stdexcept>
 
+namespace concepts_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("a container that cannot allocate becomes a resource_limit") {
         errc::out_of_range);
   CHECK(!called);
 }
+
+}  // namespace concepts_test

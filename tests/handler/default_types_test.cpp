@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace default_types_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("the defaults are widened by types of the caller") {
   CHECK(
       std::holds_alternative<tensor>(make<types>("array", {dtype_kind::float32, {4, 4}}).value()));
 }
+
+}  // namespace default_types_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+namespace diagnose_test {
+
 // What the messages say when a type does not pass is tested in tests/compile_fail.
 
 using namespace zarrpoint;
@@ -45,3 +47,5 @@ TEST_CASE("packed bools are known whatever their allocator") {
   CHECK(detail::is_packed_bools<std::vector<bool>>);
   CHECK(!detail::is_packed_bools<std::vector<char>>);
 }
+
+}  // namespace diagnose_test

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+namespace leaf_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -228,3 +230,5 @@ TEST_CASE("leaves come from a loop as well as from braces") {
   CHECK(leaves[1].view().value().data ==
         reinterpret_cast<const std::byte*>(weights.at("b").data()));
 }
+
+}  // namespace leaf_test

@@ -11,6 +11,8 @@
 
 #include <array>
 
+namespace mdspan_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("the mdspan of the CUDA toolkit is one") {
   CHECK(handler_of<strided>::view(part).strides == dims{24, 8});
 }
 #endif
+
+}  // namespace mdspan_test

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace registry_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -232,3 +234,5 @@ TEST_CASE("a whole tree goes into a map of variants") {
   CHECK(std::get<grid<float>>(loaded.at("w")).extents == std::vector<std::size_t>{2, 3});
   CHECK(std::get<std::vector<float>>(loaded.at("b")).size() == 3);
 }
+
+}  // namespace registry_test

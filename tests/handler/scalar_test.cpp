@@ -11,6 +11,8 @@
 #include <complex>
 #include <cstring>
 
+namespace scalar_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -24,8 +26,13 @@ enum class color { red };
 
 }  // namespace
 
+}  // namespace scalar_test
+
 template <>
-inline constexpr dtype zarrpoint::dtype_of<my_half> = dtype_kind::float16;
+inline constexpr zarrpoint::dtype zarrpoint::dtype_of<scalar_test::my_half> =
+    zarrpoint::dtype_kind::float16;
+
+namespace scalar_test {
 
 static_assert(loadable<bool> && loadable<std::byte> && loadable<long> && loadable<long long>);
 static_assert(loadable<my_half> && handler_dtype<handler_of<my_half>>() == dtype_kind::float16);
@@ -66,3 +73,5 @@ TEST_CASE("a scalar is made from rank 0 and its own dtype only") {
   CHECK(typed.failure().code == errc::dtype_mismatch);
   CHECK(typed.failure().message == "stored dtype is float64, wanted float32");
 }
+
+}  // namespace scalar_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace span_test {
+
 using namespace zarrpoint;
 
 static_assert(savable<std::span<const float>> && savable<std::span<float, 4>>);
@@ -42,3 +44,5 @@ TEST_CASE("the dtype of a target is left to the caller, who may cast") {
   const auto view = target_view(std::span(values), {dtype_kind::float64, {2}}).value();
   CHECK(view.type == dtype_kind::float32);
 }
+
+}  // namespace span_test

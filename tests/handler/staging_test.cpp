@@ -12,6 +12,8 @@
 #include <random>
 #include <vector>
 
+namespace staging_test {
+
 using namespace zarrpoint;
 using zarrpoint_test::fake_device;
 using zarrpoint_test::fake_space;
@@ -331,3 +333,5 @@ TEST_CASE("a placement of other elements, or of scattered ones, is refused") {
   scattered.strides[0] = 8;
   CHECK(place_from_host(view, scattered).failure().code == errc::invalid_argument);
 }
+
+}  // namespace staging_test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace string_test {
+
 using namespace zarrpoint;
 
 static_assert(loadable<std::string> && fillable<std::string&> && !fillable<const std::string&>);
@@ -24,3 +26,5 @@ TEST_CASE("a string is made from one string only") {
   const auto number = handler_of<std::string>::make({dtype_kind::uint8, {}}, {});
   CHECK(number.failure().code == errc::dtype_mismatch);
 }
+
+}  // namespace string_test

@@ -35,6 +35,8 @@
 #include <string>
 #include <vector>
 
+namespace structural_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -259,3 +261,5 @@ TEST_CASE("an array outside the host brings its space and its event along") {
   CHECK(view.strides == dims{12, 4});
   CHECK(made->download() == values);
 }
+
+}  // namespace structural_test

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+namespace tensor_test {
+
 using namespace zarrpoint;
 
 static_assert(loadable<tensor> && fillable<tensor&> && !fillable<const tensor&>);
@@ -36,3 +38,5 @@ TEST_CASE("a tensor as a target has a shape of its own") {
   CHECK(target_view(target, {dtype_kind::float32, {2, 3}}));
   CHECK(target_view(target, {dtype_kind::float32, {6}}).failure().code == errc::shape_mismatch);
 }
+
+}  // namespace tensor_test

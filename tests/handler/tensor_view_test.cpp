@@ -7,6 +7,8 @@
 
 #include <array>
 
+namespace tensor_view_test {
+
 using namespace zarrpoint;
 
 static_assert(savable<host_view> && savable<mutable_host_view>);
@@ -41,3 +43,5 @@ TEST_CASE("a view that describes nothing that can be stored is refused") {
   huge.shape = {index_t{1} << 40, index_t{1} << 40};
   CHECK(leaf("w", huge).spec().failure().code == errc::out_of_range);
 }
+
+}  // namespace tensor_view_test

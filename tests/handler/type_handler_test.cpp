@@ -10,6 +10,8 @@
 #include <memory_resource>
 #include <vector>
 
+namespace type_handler_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -77,18 +79,24 @@ struct tagged_two : tagged_one {};
 
 }  // namespace
 
+}  // namespace type_handler_test
+
 template <>
-struct zarrpoint::type_handler<foreign> : facts<foreign> {};
+struct zarrpoint::type_handler<type_handler_test::foreign>
+    : type_handler_test::facts<type_handler_test::foreign> {};
 template <>
-struct zarrpoint::type_handler<everything> : facts<everything> {};
-template <tagged T>
-struct zarrpoint::type_handler<T> : facts<T> {};
+struct zarrpoint::type_handler<type_handler_test::everything>
+    : type_handler_test::facts<type_handler_test::everything> {};
+template <type_handler_test::tagged T>
+struct zarrpoint::type_handler<T> : type_handler_test::facts<T> {};
 /// A user's handler of a standard type comes before the library's, without ambiguity.
 template <class T>
 struct zarrpoint::type_handler<std::vector<T, std::pmr::polymorphic_allocator<T>>>
     : detail::builtin_handler<std::vector<T, std::pmr::polymorphic_allocator<T>>> {
   static constexpr std::string_view typestr = "pmr";
 };
+
+namespace type_handler_test {
 
 static_assert(loadable<foreign> && fillable<foreign&> && !fillable<const foreign&>);
 static_assert(loadable<own> && loadable<tagged_one> && loadable<tagged_two>);
@@ -132,3 +140,5 @@ TEST_CASE("the skeleton to copy holds what it says") {
   CHECK(handler::make({dtype_kind::float32, {INT64_MAX, 2}}, here).failure().code ==
         errc::out_of_range);
 }
+
+}  // namespace type_handler_test

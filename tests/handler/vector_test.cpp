@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace vector_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("a hostile size is an error and not a crash") {
   CHECK(huge.failure().message.starts_with("cannot make float64[101] (808 bytes): "));
 #endif
 }
+
+}  // namespace vector_test

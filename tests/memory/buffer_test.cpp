@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+namespace buffer_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("buffer: nothing at first, aligned once allocated") {
@@ -61,3 +63,5 @@ TEST_CASE("buffer: moves hand over the memory, and it is given back exactly once
   }
   CHECK(resource.in_use() == 0);
 }
+
+}  // namespace buffer_test

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace byteswap_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -30,3 +32,5 @@ TEST_CASE("byteswap: every scalar size and length, in place and copied, against 
     }
   }
 }
+
+}  // namespace byteswap_test

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+namespace cast_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -197,3 +199,5 @@ TEST_CASE("cast_elements: shapes must agree") {
   CHECK(refused.failure().code == zp::errc::shape_mismatch);
   CHECK(refused.failure().message == "cannot cast float64[3, 2] to float32[2, 3]");
 }
+
+}  // namespace cast_test

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+namespace device_buffer_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -66,3 +68,5 @@ TEST_CASE("device_buffer: nothing is no allocation") {
   CHECK(none.data() == nullptr);
   CHECK(device.count().calls == 0);
 }
+
+}  // namespace device_buffer_test

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+namespace device_source_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -348,3 +350,5 @@ TEST_CASE("device_source: bad views are refused, and each fault is an error that
     }
   }
 }
+
+}  // namespace device_source_test

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace device_space_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -443,3 +445,5 @@ TEST_CASE("fake_device: many threads, each with its stream") {
   CHECK(wrong == std::vector<int>(4));
   CHECK(device.live_allocations() == 0);
 }
+
+}  // namespace device_space_test

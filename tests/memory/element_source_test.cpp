@@ -6,6 +6,8 @@
 
 #include <type_traits>
 
+namespace element_source_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -46,3 +48,5 @@ TEST_CASE("element_source: parts have memory of their own, and nothing else is n
   CHECK(erased.settle().has_value());
   CHECK_FALSE(std::is_copy_constructible_v<constant_source>);
 }
+
+}  // namespace element_source_test

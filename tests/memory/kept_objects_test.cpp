@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+namespace kept_objects_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("kept_objects: one object for each type and number, made once") {
@@ -48,3 +50,5 @@ TEST_CASE("kept_objects: many threads get the same object") {
   CHECK(made == 1);
   for (const auto& one : got) CHECK(one == got[0]);
 }
+
+}  // namespace kept_objects_test

@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+namespace loop_nest_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -77,3 +79,5 @@ TEST_CASE("loop_nest: stops when told to, and never begins when there is nothing
   }));
   CHECK(steps == 1);
 }
+
+}  // namespace loop_nest_test

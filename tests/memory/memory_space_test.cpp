@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace memory_space_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("host_space: what is there is ready") {
@@ -26,3 +28,5 @@ TEST_CASE("memory_space: asks for the whole set of members") {
   static_assert(!zp::memory_space<without_wait>);
   CHECK_FALSE(zp::memory_space<int>);
 }
+
+}  // namespace memory_space_test

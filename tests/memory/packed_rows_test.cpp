@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+namespace packed_rows_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 using zp::packed_rows;
@@ -86,3 +88,5 @@ TEST_CASE("packed_rows: as few copies as the memory allows") {
   CHECK(of({50, 3, 6}, {4000, 40, 4}).copies() == 3);  // the longer axis is that of the rows
   CHECK(of({10, 4}, {4, 4}).copies() == 10);           // windows that overlap: rows may not
 }
+
+}  // namespace packed_rows_test

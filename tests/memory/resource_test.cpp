@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+namespace resource_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("default_resource: aligned, writable to the last byte, of every size") {
@@ -114,3 +116,5 @@ TEST_CASE("limited_resource: what others allocate can be charged to it") {
   CHECK(resource.in_use() == 0);
   CHECK(resource.charge(1000));
 }
+
+}  // namespace resource_test

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace staging_ring_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -337,3 +339,5 @@ TEST_CASE("ring_of: what a ring has not taken, another may; and gets it back") {
   CHECK(all->take(std::size_t{512} * kib));
   CHECK_FALSE(all->take(1));
 }
+
+}  // namespace staging_ring_test

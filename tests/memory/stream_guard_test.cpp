@@ -8,6 +8,8 @@
 
 #include <array>
 
+namespace stream_guard_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
@@ -52,3 +54,5 @@ TEST_CASE("stream_guard: what fails is told by finish, and nothing is under way"
     device.free(memory);
   }
 }
+
+}  // namespace stream_guard_test

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace strided_copy_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -193,3 +195,5 @@ TEST_CASE("fill_elements and all_equal: strings take the text") {
   CHECK(zp::all_equal(zp::as_const(zp::subview(view, zp::box{{0, 1}, {2, 2}})),
                       zp::as_bytes("fill")));
 }
+
+}  // namespace strided_copy_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+namespace tensor_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("tensor: dense and aligned, every dtype and the empty ones") {
@@ -75,3 +77,5 @@ TEST_CASE("tensor: what cannot be made is an error that names it") {
   CHECK(zp::tensor::make({zp::dtype_kind::int8, {-1}}).failure().code == zp::errc::out_of_range);
   CHECK(zp::tensor::make({}).failure().code == zp::errc::invalid_argument);
 }
+
+}  // namespace tensor_test

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace tensor_view_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -109,3 +111,5 @@ TEST_CASE("a writable view is a view") {
   CHECK(view.strides == writable.strides);
   static_assert(!std::convertible_to<zp::host_view, zp::mutable_host_view>);
 }
+
+}  // namespace tensor_view_test

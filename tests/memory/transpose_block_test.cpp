@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace transpose_block_test {
+
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
@@ -53,3 +55,5 @@ TEST_CASE("transpose_matrix: every element size; none, whole and broken tiles") 
     }
   }
 }
+
+}  // namespace transpose_block_test

@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+namespace any_store_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -136,3 +138,5 @@ TEST_CASE("get: whole small objects, within a limit, or nothing") {
   CHECK(refused.failure().code == errc::resource_limit);
   CHECK(refused.failure().message.find("constant") != std::string::npos);
 }
+
+}  // namespace any_store_test

@@ -8,6 +8,8 @@
 #include <array>
 #include <vector>
 
+namespace blob_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("blob_writer: reserving is only a hint") {
   null_writer writer;
   CHECK(writer.reserve(UINT64_MAX));
 }
+
+}  // namespace blob_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace block_cache_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("block_cache: while something changes, nothing is found and nothing ad
   cache.insert(meanwhile, "a", 10, {0, bytes_of(10)});
   CHECK(cache.find(after, "a", 0) == nullptr);
 }
+
+}  // namespace block_cache_test

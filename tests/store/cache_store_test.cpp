@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+namespace cache_store_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -298,3 +300,5 @@ TEST_CASE("cache_store: many threads, a cache too small for all, and writers") {
   CHECK(store.counts().bytes <= 60'000);
   CHECK(store.counts().hits > 0);
 }
+
+}  // namespace cache_store_test

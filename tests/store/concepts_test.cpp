@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace concepts_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("publish_options: durable and careful unless asked otherwise") {
   CHECK(publish_options{}.sync);
   CHECK_FALSE(publish_options{}.overwrite);
 }
+
+}  // namespace concepts_test

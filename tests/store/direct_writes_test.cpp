@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+namespace direct_writes_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint::detail;
 
@@ -147,3 +149,5 @@ TEST_CASE("staging_blocks: aligned, and used again") {
   static_assert(noexcept(blocks.give(third)));
   for (std::byte* block : {first, second, third}) blocks.give(block);
 }
+
+}  // namespace direct_writes_test

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+namespace directory_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint::detail;
 namespace fs = std::filesystem;
@@ -181,3 +183,5 @@ TEST_CASE("directory_stream: all entries, again after rewind; errors leave nothi
   }
   CHECK(test::open_files() == before);
 }
+
+}  // namespace directory_test

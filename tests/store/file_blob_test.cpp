@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace file_blob_test {
+
 using namespace zarrpoint;
 using detail::file_blob;
 using detail::file_root;
@@ -188,3 +190,5 @@ TEST_CASE("file_blob: a mapping outlives its blob; nothing stays open") {
   }
   CHECK(test::open_files() == before);
 }
+
+}  // namespace file_blob_test

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+namespace file_root_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint::detail;
 
@@ -117,3 +119,5 @@ TEST_CASE("file_root: a directory that cannot be made durable is not made") {
   });
   CHECK((said == "refused" || said == "skipped"));
 }
+
+}  // namespace file_root_test

@@ -16,6 +16,8 @@
 
 #include <filesystem>
 
+namespace file_store_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -254,3 +256,5 @@ TEST_CASE("file_store: the root may be reached through a link, since its path is
   CHECK(fs::exists(dir / "real/a"));
   CHECK(store.describe(test::key("a")) == dir / "link/a");
 }
+
+}  // namespace file_store_test

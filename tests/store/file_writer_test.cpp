@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+namespace file_writer_test {
+
 using namespace zarrpoint;
 using detail::file_root;
 using detail::file_writer;
@@ -254,3 +256,5 @@ TEST_CASE("file_writer: what takes the name meanwhile is not written to, nor wai
     if (!pipe) CHECK(test::read_file(f.dir / "a") == "theirs");
   }
 }
+
+}  // namespace file_writer_test

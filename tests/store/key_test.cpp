@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace key_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("store_key: keys that are good") {
@@ -42,3 +44,5 @@ TEST_CASE("store_key: a key cannot leave its store") {
   }
   CHECK(store_key::parse("a\nb").failure().message.find("\\x0a") != std::string::npos);
 }
+
+}  // namespace key_test

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+namespace listing_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("list_children: direct children, sorted, each once; it asks once for each") {
@@ -35,3 +37,5 @@ TEST_CASE("list_children: direct children, sorted, each once; it asks once for e
   CHECK(under("missing").empty());
   CHECK(under("many").size() == 1000);
 }
+
+}  // namespace listing_test

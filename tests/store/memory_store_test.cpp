@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-using namespace zarrpoint;
-
 #if ZARRPOINT_EXCEPTIONS && !defined(ZARRPOINT_TEST_SANITIZED)
 namespace {
 thread_local int allocations_left = -1;  // then one fails; below 0: none does
@@ -25,6 +23,13 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+namespace memory_store_test {
+
+using namespace zarrpoint;
+
+#if ZARRPOINT_EXCEPTIONS && !defined(ZARRPOINT_TEST_SANITIZED)
 
 TEST_CASE("memory_store: whichever allocation fails, a commit or a finish is done or not done") {
   const std::string prefix(100, 'm');  // long, so that every key is an allocation
@@ -140,3 +145,5 @@ TEST_CASE("memory_store: a published tree takes the place of an object, and of t
   whole->commit().value();
   CHECK(store.list(store_key::root()).value() == std::vector<list_entry>{{"y", false}});
 }
+
+}  // namespace memory_store_test

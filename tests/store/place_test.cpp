@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <string>
 
+namespace place_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("place: a directory, to read its root, to write its parent") {
@@ -73,3 +75,5 @@ TEST_CASE("place: which paths mean a zip file") {
   test::write_file(directory / "text", "PK");
   CHECK_FALSE(detail::is_zip_path(directory / "text"));
 }
+
+}  // namespace place_test

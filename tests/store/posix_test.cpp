@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+namespace posix_test {
+
 using namespace zarrpoint;
 using namespace zarrpoint::detail;
 
@@ -186,3 +188,5 @@ TEST_CASE("temporary names: fresh, recognised, within 255 bytes") {
        {"", ".", ".zarray", "x.tmp.0123", ".tmp.0123456789abcdef0123456789abcdeG"})
     CHECK_FALSE(is_temporary_name(name));
 }
+
+}  // namespace posix_test

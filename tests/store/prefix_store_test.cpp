@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+namespace prefix_store_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("prefix_store: conforms") {
@@ -49,3 +51,5 @@ TEST_CASE("prefix_store: keys that are too long together are refused") {
                                    "/" + std::string(250, 'x') + "/" + std::string(250, 'x')),
                          {}));
 }
+
+}  // namespace prefix_store_test

@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+namespace publish_directory_test {
+
 using namespace zarrpoint;
 namespace fs = std::filesystem;
 
@@ -436,3 +438,5 @@ TEST_CASE("publish: remove_tree follows no links") {
   CHECK(fs::exists(dir / "outside/kept"));
   detail::remove_tree(parent.get(), "not there");
 }
+
+}  // namespace publish_directory_test

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <vector>
 
+namespace read_only_store_test {
+
 namespace zp = zarrpoint;
 
 TEST_CASE("a read-only store reads and lists, and has nothing that writes") {
@@ -41,3 +43,5 @@ TEST_CASE("the scheme of a small loader opens directories and nothing else") {
   CHECK(table.open(path + "/x.zip", {}).failure().code == zp::errc::unsupported);
   CHECK(table.open(path + "/none", {}).failure().code == zp::errc::not_found);
 }
+
+}  // namespace read_only_store_test

@@ -15,6 +15,8 @@
 
 #include <string>
 
+namespace registry_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("store_registry: with zip_inflate_scheme deflated members of paths are
   const auto with = default_stores::with<zip_inflate_scheme>::table().open(path, {}).value();
   CHECK(as_text(test::read_object(with.store, "a")) == "hello");
 }
+
+}  // namespace registry_test

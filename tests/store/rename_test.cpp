@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+namespace rename_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("check_rename: neither the root, nor the same place, nor one within the other") {
@@ -21,3 +23,5 @@ TEST_CASE("check_rename: neither the root, nor the same place, nor one within th
                                  std::pair{"a", "a/b"}, std::pair{"a/b", "a"}})
     CHECK_FALSE(check(from, to));
 }
+
+}  // namespace rename_test

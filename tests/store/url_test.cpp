@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace url_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("url: a scheme before ://, or it is a path") {
@@ -34,3 +36,5 @@ TEST_CASE("url: paths") {
     CHECK(url::of_path("file", kept).path().value().ends_with(kept));
   CHECK(url::of_path("file", "/a%b").path().value() == "/a%b");
 }
+
+}  // namespace url_test

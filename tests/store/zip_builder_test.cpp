@@ -8,6 +8,8 @@
 
 #include <doctest/doctest.h>
 
+namespace zip_builder_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_builder: members by name; the room of what is replaced is free when nobody has it") {
@@ -43,3 +45,5 @@ TEST_CASE("zip_builder: it is finished once, and by nobody who still writes") {
   CHECK_FALSE(builder.finish());
   CHECK(zip_store::open(store, test::key("z")).value().list(store_key::root()).value().empty());
 }
+
+}  // namespace zip_builder_test

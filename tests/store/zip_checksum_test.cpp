@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+namespace zip_checksum_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_checksum: pieces in any order") {
@@ -77,3 +79,5 @@ TEST_CASE("zip_checksum: holes are told though pieces overlap, as counting each 
     }
   }
 }
+
+}  // namespace zip_checksum_test

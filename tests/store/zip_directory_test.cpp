@@ -9,6 +9,8 @@
 #include <random>
 #include <string>
 
+namespace zip_directory_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("zip directory: flipped bits never lead outside the file") {
     }
   }
 }
+
+}  // namespace zip_directory_test

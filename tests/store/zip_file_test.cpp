@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <iterator>
 
+namespace zip_file_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_file: replaced as a whole, or not at all") {
@@ -74,3 +76,5 @@ TEST_CASE("zip_file: two that publish without overwriting: one of them wins") {
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::already_exists);
 }
+
+}  // namespace zip_file_test

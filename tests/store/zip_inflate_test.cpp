@@ -10,6 +10,8 @@
 
 #include <string>
 
+namespace zip_inflate_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("zip_inflate: damaged streams are errors, or the damage changes nothin
   }
   CHECK(refused + 10 > tried);
 }
+
+}  // namespace zip_inflate_test

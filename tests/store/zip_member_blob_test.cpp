@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <string>
 
+namespace zip_member_blob_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("zip member: a compressed one that is not what it says is refused") {
   refuses({"a", stored.substr(0, 50), 8, 1000, crc}, "cut short");
   refuses({"a", stored.substr(0, 50) + "!" + stored.substr(50), 8, 1000, crc}, "damaged");
 }
+
+}  // namespace zip_member_blob_test

@@ -14,6 +14,8 @@
 #include <random>
 #include <thread>
 
+namespace zip_member_writer_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_CASE("zip_member_writer: offsets beyond all files are refused") {
   REQUIRE_FALSE(wrong);
   CHECK(wrong.failure().code == errc::out_of_range);
 }
+
+}  // namespace zip_member_writer_test

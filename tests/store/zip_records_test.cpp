@@ -8,6 +8,8 @@
 #include <string>
 #include <tuple>
 
+namespace zip_records_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_cursor: zeros past the end, and it says so") {
@@ -67,3 +69,5 @@ TEST_CASE("zip64: the fields appear where 32 bits do not do, and nowhere else") 
     CHECK(end.size() == size);
   }
 }
+
+}  // namespace zip_records_test

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+namespace zip_space_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_space: aligned, and what is given back is used again") {
@@ -53,3 +55,5 @@ TEST_CASE("zip_space: no two extents overlap, whatever is asked in whatever orde
   for (const auto& one : held) space.give_back(one);
   CHECK(space.tail() == 0);
 }
+
+}  // namespace zip_space_test

@@ -11,6 +11,8 @@
 
 #include <string>
 
+namespace zip_store_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("zip_store: members of a file are mapped where they lie") {
   REQUIRE_FALSE(missing);
   CHECK(missing.failure().code == errc::not_found);
 }
+
+}  // namespace zip_store_test

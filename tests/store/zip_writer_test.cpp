@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <string>
 
+namespace zip_writer_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("zip_writer: conformance, in memory and in a file") {
@@ -130,3 +132,5 @@ TEST_CASE("zip_writer: room that was never written takes no place in the file") 
   const auto archive = zip_store::open(store, test::key("x.zip")).value();
   CHECK(test::read_object(archive, "a") == data);
 }
+
+}  // namespace zip_writer_test

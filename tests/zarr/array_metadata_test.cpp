@@ -6,6 +6,8 @@
 
 #include <limits>
 
+namespace array_metadata_test {
+
 using namespace zarrpoint;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("parts that do not") {
   CHECK(code_after([](auto& a) { a.shape = {huge, 3}; }) == errc::out_of_range);
   CHECK(code_after([](auto& a) { a.chunk_shape = {huge, 1}; }) == errc::out_of_range);
 }
+
+}  // namespace array_metadata_test

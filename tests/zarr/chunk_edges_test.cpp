@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+namespace chunk_edges_test {
+
 using namespace zarrpoint;
 
 // The documents are in metadata_v3_test.cpp.
@@ -40,3 +42,5 @@ TEST_CASE("chunk extents: each coordinate has its chunk") {
   const axis_edges many(std::move(runs));
   for (index_t i = 0; i < 300000; ++i) REQUIRE(many.find(i).index == i / 3 * 2 + (i % 3 + 1) / 2);
 }
+
+}  // namespace chunk_edges_test

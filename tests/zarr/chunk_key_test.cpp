@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace chunk_key_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("keys of chunks") {
@@ -31,3 +33,5 @@ TEST_CASE("keys read back, and nothing else does") {
     }
   }
 }
+
+}  // namespace chunk_key_test

@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace codec_specs_test {
+
 using namespace zarrpoint;
 using json_input::node_of;
 
@@ -69,3 +71,5 @@ TEST_CASE("the codecs of zarr-python's own tests") {
     }
   }
 }
+
+}  // namespace codec_specs_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace consolidated_v2_test {
+
 using namespace zarrpoint;
 using json_input::golden;
 using json_input::node_of;
@@ -80,3 +82,5 @@ TEST_CASE("any value in any place: an error, or nodes that read back") {
           FAIL_CHECK(dump_json(damaged));
       });
 }
+
+}  // namespace consolidated_v2_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace data_type_test {
+
 using namespace zarrpoint;
 
 // The documents are in metadata_v3_test.cpp.
@@ -20,3 +22,5 @@ TEST_CASE("units of time by their names") {
   CHECK_FALSE(parse_time_unit(""));
   CHECK_FALSE(parse_time_unit("seconds"));
 }
+
+}  // namespace data_type_test

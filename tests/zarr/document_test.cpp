@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace document_test {
+
 using namespace zarrpoint;
 using json_input::node_of;
 
@@ -58,3 +60,5 @@ TEST_CASE("only an object that says so may be passed over") {
                            "null", "false", "[]", R"({"must_understand": null})"})
     CHECK_FALSE(detail::may_ignore(node_of(text)));
 }
+
+}  // namespace document_test

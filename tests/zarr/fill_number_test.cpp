@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 
+namespace fill_number_test {
+
 using namespace zarrpoint;
 
 // Every form is in fill_value_test.cpp.
@@ -19,3 +21,5 @@ TEST_CASE("a scalar's bits in native order, of any size") {
   }
   CHECK(detail::parse_time_fill(node("NaT")).value() == std::uint64_t{1} << 63);
 }
+
+}  // namespace fill_number_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace fill_value_test {
+
 using namespace zarrpoint;
 using json_input::node_of;
 
@@ -291,3 +293,5 @@ TEST_CASE("every fill value of zarr-python's own tests") {
     }
   }
 }
+
+}  // namespace fill_value_test

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+namespace group_metadata_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("a group is compared by what it says") {
@@ -16,3 +18,5 @@ TEST_CASE("a group is compared by what it says") {
   a.attributes = node::object{{"x", 1}};
   CHECK_FALSE(a == b);
 }
+
+}  // namespace group_metadata_test

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-using namespace zarrpoint;
-
 namespace json_input {
+
+using namespace zarrpoint;
 
 node node_of(std::string_view text) {
   auto parsed = parse_json(as_bytes(text));
@@ -78,6 +78,10 @@ void for_each_damage(const node& document, const std::function<void(const node&)
 }
 
 }  // namespace json_input
+
+namespace json_test {
+
+using namespace zarrpoint;
 
 namespace {
 
@@ -267,3 +271,5 @@ TEST_CASE("what is written reads back") {
   const node value = parse(text).value();
   CHECK(parse(dump_json(value, json_style::pretty)).value() == value);
 }
+
+}  // namespace json_test

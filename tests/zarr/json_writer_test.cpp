@@ -13,6 +13,8 @@
 #include <limits>
 #include <random>
 
+namespace json_writer_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("scalars") {
@@ -71,3 +73,5 @@ TEST_CASE("members keep their order, both styles") {
         "{\n  \"b\": [\n    1,\n    {},\n    []\n  ],\n  \"a\": \"x\"\n}");
   CHECK(dump_json(node::object{}, json_style::pretty) == "{}");
 }
+
+}  // namespace json_writer_test

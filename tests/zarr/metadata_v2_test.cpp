@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace metadata_v2_test {
+
 using namespace zarrpoint;
 using json_input::golden;
 using json_input::node_of;
@@ -339,3 +341,5 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
   }
   CHECK(accepted > 0);
 }
+
+}  // namespace metadata_v2_test

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+namespace metadata_v3_test {
+
 using namespace zarrpoint;
 using json_input::golden;
 using json_input::node_of;
@@ -535,3 +537,5 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
           FAIL_CHECK(dump_json(damaged));
       });
 }
+
+}  // namespace metadata_v3_test

@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace node_name_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("names that may be created") {
@@ -41,3 +43,5 @@ TEST_CASE("paths in documents must be safe, and no more than that") {
     CHECK(detail::check_safe_path(path).failure().code == errc::corrupt);
   }
 }
+
+}  // namespace node_name_test

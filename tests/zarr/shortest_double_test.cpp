@@ -12,6 +12,8 @@
 #include <random>
 #include <string>
 
+namespace shortest_double_test {
+
 using zarrpoint::detail::decimal_digits;
 using zarrpoint::detail::shortest_digits;
 
@@ -80,3 +82,5 @@ TEST_CASE("the next larger decimal") {
   CHECK(spelled(number) == "1e5");
   CHECK(number.read_back() == 1e5);
 }
+
+}  // namespace shortest_double_test

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace typestr_test {
+
 using namespace zarrpoint;
 
 TEST_CASE("typestrs both ways") {
@@ -146,3 +148,5 @@ TEST_CASE("records: nested, with arrays, of one byte order or of several") {
   for (int i = 0; i < 20; ++i) deep = R"([["a",)" + deep + "]]";
   CHECK_FALSE(read(deep.c_str()));
 }
+
+}  // namespace typestr_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+namespace v2_codecs_test {
+
 using namespace zarrpoint;
 using json_input::node_of;
 
@@ -264,3 +266,5 @@ TEST_CASE("chains of v3 that v2 can say in other words, and some that it cannot"
   CHECK(written(array_of(dtype_kind::string, R"(["bytes"])")).find("vlen-utf8, not \"bytes\"") !=
         std::string::npos);
 }
+
+}  // namespace v2_codecs_test

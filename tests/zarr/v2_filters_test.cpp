@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 
+namespace v2_filters_test {
+
 using namespace zarrpoint;
 using json_input::node_of;
 
@@ -89,3 +91,5 @@ TEST_CASE("filters are written with the byte order that is stored") {
   CHECK(written(R"({"dtype":">i4"})", endian::big) ==
         R"([{"id":"delta","dtype":"<i4","astype":">i4"}])");
 }
+
+}  // namespace v2_filters_test
