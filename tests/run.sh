@@ -6,7 +6,9 @@
 #   bash tests/run.sh            all steps but the rows of other compilers and machines, and Megatron-Core
 #   bash tests/run.sh dev tidy   only the named ones
 #
-# One line per step; what a failed one said stands in build/logs.
+# One line per step as it ends, with its seconds and those of processors; what a failed one said
+# stands in build/logs. Steps of one build folder follow each other; two such chains run at a time,
+# each with half of the processors.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/debian.sh
@@ -21,20 +23,24 @@ export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
+# All that the steps need, so that none of them installs anything while others run.
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev nlohmann-json3-dev doctest-dev \
-    libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv
+    libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv \
+    python3-torch &&
+    python_packages
 }
 
 # packages_in VENV REQUIREMENTS
-packages_in() {
-  [ -f "$1/done" ] && cmp -s "$1/done" "$2" && return
+packages_in() (
+  flock 9 || exit 1
+  [ -f "$1/done" ] && cmp -s "$1/done" "$2" && exit
   rm -rf "$1" &&
     "$python" -m venv "$1" &&
     "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
     cp "$2" "$1/done"
-}
+) 9>"$1.lock"
 python_packages() { packages_in "$venv" tests/interop/requirements.txt; }
 
 format() {
@@ -139,34 +145,71 @@ tidy() { "$python" tests/tools/run_tidy.py; }
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers interop mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
 rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
+# Those that share a folder of build/, in their order; each other step is a chain of its own.
+chains=("dev mpi cli cuda" "asan coverage fuzz")
+# Begun in this order: long chains first, so that nothing waits for one alone.
+order="dev asan tsan consumers tidy noexcept conformance interop parallel single_header cost size docs format readme compile_fail layers"
+
+# one STEP: runs it, prints its line and adds it to build/logs/results.
+one() {
+  local step=$1 log=$logs/$1.log status
+  local TIMEFORMAT='%R %U %S' spent
+  if [ "$step" = packages ]; then # in sight: it may ask for a password
+    log=/dev/stdout
+  fi
+  { time "$step" >"$log" 2>&1; } 2>"$logs/$step.time"
+  status=$?
+  spent=$(awk 'END { printf "%4d s %5d s of processors", $1, $2 + $3 }' "$logs/$step.time")
+  rm "$logs/$step.time"
+  echo "$status" >>"$logs/results"
+  if [ $status -eq 0 ]; then
+    echo "ok    $spent  $step"
+    [ "$step" != coverage ] || sed 's/^/      | /' "$log"
+  else
+    printf 'FAIL  %s  %s (exit status %d; %s)\n%s\n' "$spent" "$step" $status "$log" \
+      "$([ ! -f "$log" ] || tail -n 40 "$log" | sed 's/^/      | /')"
+  fi
+  return $status
+}
+
+# chains_of STEP...: a line for each chain, of the named steps only.
+chains_of() {
+  local chain step line
+  for chain in "${chains[@]}"; do
+    line=
+    for step in $chain; do [[ " $* " != *" $step "* ]] || line+="$step "; done
+    [ -z "$line" ] || echo "$line"
+  done
+  for step in "$@"; do [[ " ${chains[*]} " == *" $step "* ]] || echo "$step"; done
+}
+
+if [ "${1:-}" = --chain ]; then
+  shift
+  for step in "$@"; do one "$step"; done
+  exit
+fi
 
 run_steps() {
-  local step began status passed=0 failed=0
+  local step todo lanes=2 failed total named=" $* "
   for step in "$@"; do
     if [[ " $all $rows " != *" $step "* ]]; then
       echo "there is no step '$step'; the steps are: $all; and $rows"
       return 2
     fi
-    began=$SECONDS
-    if [ "$step" = packages ]; then # in sight: it may ask for a password
-      packages
-    else
-      "$step" >"$logs/$step.log" 2>&1
-    fi
-    status=$?
-    if [ $status -eq 0 ]; then
-      passed=$((passed + 1))
-      printf 'ok    %4d s  %s\n' $((SECONDS - began)) "$step"
-      [ "$step" != coverage ] || sed 's/^/      | /' "$logs/$step.log"
-    else
-      failed=$((failed + 1))
-      printf 'FAIL  %4d s  %s (exit status %d; %s)\n' $((SECONDS - began)) "$step" $status \
-        "$logs/$step.log"
-      [ -f "$logs/$step.log" ] && tail -n 40 "$logs/$step.log" | sed 's/^/      | /'
-    fi
   done
-  printf '%d passed, %d failed in %d s\n' $passed $failed $SECONDS
-  [ $failed -eq 0 ]
+  rm -f "$logs/results"
+  [[ $named != *" packages "* ]] || one packages
+  # shellcheck disable=SC2046
+  todo=$(chains_of $(for step in $order mpi cli cuda coverage fuzz $rows; do
+    [[ $named != *" $step "* ]] || echo "$step"
+  done))
+  [ "$jobs" -ge 2 ] && [[ $todo == *$'\n'* ]] || lanes=1
+  # shellcheck disable=SC2016
+  JOBS=$((jobs / lanes)) xargs -r -P $lanes -I '{}' bash -c 'exec bash tests/run.sh --chain $1' - '{}' <<<"$todo"
+  failed=$(grep -cv '^0$' "$logs/results")
+  total=$(wc -l <"$logs/results")
+  printf '%d passed, %d failed in %d s\n' $((total - failed)) "$failed" $SECONDS
+  [ "$failed" -eq 0 ]
 }
 
 # shellcheck disable=SC2086

@@ -33,7 +33,21 @@ need_packages() {
     return 1
   fi
   echo "installing ${missing[*]}"
-  as_root apt-get update -qq &&
-    as_root env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  apt_get update -qq && apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# apt_get ARGUMENT...  Waits up to ten minutes for whoever has apt's locks, such as the upgrades of
+# a machine that has just begun: dpkg's by its own option, that of the lists, for which there is
+# none, by trying again.
+apt_get() {
+  local try said
+  for try in $(seq 60); do
+    said=$(as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+      apt-get -o DPkg::Lock::Timeout=600 "$@" 2>&1 >&3) && return
+    [[ $said == *"Could not get lock"* || $said == *"Unable to lock"* ]] || break
+    echo "apt is in use; trying again ($try)" >&2
+    sleep 10
+  done 3>&1
+  echo "$said" >&2
+  return 1
 }

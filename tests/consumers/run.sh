@@ -54,7 +54,7 @@ export PATH=/usr/lib/ccache:/usr/bin:$PATH
 export CMAKE_GENERATOR=Ninja CCACHE_DIR=${CCACHE_DIR:-$root/build/ccache}
 prepare || exit 1
 # shellcheck disable=SC2086
-printf '%s\n' ${*:-$all} | xargs -P "${JOBS:-2}" -I '{}' bash tests/consumers/run.sh --one '{}'
+printf '%s\n' ${*:-$all} | xargs -P "${JOBS:-$(nproc)}" -I '{}' bash tests/consumers/run.sh --one '{}'
 status=$?
 if [ $status -eq 0 ]; then echo "every consumer works ($SECONDS s)"; else echo "FAILED ($SECONDS s)"; fi
 [ $status -eq 0 ]

@@ -146,6 +146,7 @@ std::string reshard(std::uint64_t seed) {
   }
   const bool once = below(2) == 0;
   const bool later = below(2) == 0;
+  const std::size_t memory = below(4) == 0 ? SIZE_MAX : std::size_t{4} << 20;  // large rings, small
   const auto tree_of = [](const std::vector<sharded_tensor>& shards) {
     state::list out;
     for (const sharded_tensor& one : shards) out.push_back(one);
@@ -165,7 +166,7 @@ std::string reshard(std::uint64_t seed) {
             shards.push_back(kept.back().tensor_of);
           }
         }
-        const process_group group = machine.group(self);
+        const process_group group = machine.group(self, memory);
         if (!later) {
           auto report = save(location(store), tree_of(shards), group);
           for (const device_shard& one : kept) one.on_device->download();  // replicas are not saved
@@ -189,7 +190,7 @@ std::string reshard(std::uint64_t seed) {
       kept.push_back(device_shard::with_room(machine.space(rank), one));
       shards.push_back(kept.back().tensor_of);
     }
-    ZARRPOINT_CHECK(load(location(store), tree_of(shards), machine.group(self),
+    ZARRPOINT_CHECK(load(location(store), tree_of(shards), machine.group(self, memory),
                          {.validate = false, .read_once = once}));
     std::string wrong;
     for (const device_shard& one : kept) {
@@ -399,8 +400,8 @@ TEST_CASE("device shards: each fault in a load is the error of all, and the targ
                                                         rows_of(self.rank(), 2, global));
             room.on_device->mark_loaded(true);
             if (self.rank() == 1) machine.device(1).arm(fault, n);
-            const auto done =
-                load(location(store), state{{"w", room.tensor_of}}, machine.group(self));
+            const auto done = load(location(store), state{{"w", room.tensor_of}},
+                                   machine.group(self, std::size_t{4} << 20));
             if (room.on_device->loaded() != static_cast<bool>(done))
               return error{errc::corrupt, "marked as what it is not"};
             if (!done) return done.failure();
@@ -502,7 +503,7 @@ TEST_CASE("device shards: each fault in a save is the error of all, and what was
               flat.on_device->download();
               if (rank == 1) machine.device(1).arm(fault, n);
               const state tree = {{"w", rows.tensor_of}, {"flat", flat.tensor_of}};
-              const process_group group = machine.group(self);
+              const process_group group = machine.group(self, std::size_t{4} << 20);
               if (!later) return save(path, tree, group, options).transform([](auto&&) {});
               async_saves saves(group);
               ZARRPOINT_CHECK(saves.schedule(path, tree, options));

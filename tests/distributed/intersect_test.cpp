@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/plan/intersect.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <random>
@@ -57,7 +59,7 @@ TEST_CASE("boxes of all kinds meet as comparing all with all says") {
   const auto pick = [&](index_t least, index_t most) {
     return std::uniform_int_distribution<index_t>(least, most)(random);
   };
-  for (int round = 0; round < 1200; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(1200); ++round) {
     const auto rank = static_cast<std::size_t>(pick(0, 4));
     const index_t extent = pick(1, 3) == 1 ? 4 : pick(5, 200);  // few places: many ties
     const index_t longest = pick(0, 2) == 0 ? extent : 6;

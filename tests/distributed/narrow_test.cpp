@@ -4,6 +4,8 @@
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -238,7 +240,7 @@ TEST_CASE("what a narrowed shard says of its elements is what they are in the na
   const auto below = [&](index_t n) {
     return static_cast<index_t>(random() % static_cast<unsigned>(n));
   };
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(2000); ++round) {
     const dims local{1 + below(5), 1 + below(5)};
     const index_t volume = local[0] * local[1];
     const index_t start = below(volume + 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/plan/plan_save.hpp>
 
+#include "support/random_rounds.hpp"
 #include "support/random_sharding.hpp"
 
 #include <doctest/doctest.h>
@@ -137,7 +138,7 @@ TEST_CASE("a cell in flat pieces is written by the process of the first that has
 
 TEST_CASE("no two processes write one object, and every element is in one: random layouts") {
   random_source random(34);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(1500); ++round) {
     const int ranks = static_cast<int>(pick(random, 1, 9));
     std::vector<shard_metadata> shards;
     const std::string keys[] = {"a", "b/c", "zz"};

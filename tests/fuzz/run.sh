@@ -17,7 +17,9 @@ jobs=${JOBS:-$(nproc)}
 declare -A runs_of=([metadata]=100000 [hierarchy]=100000 [shard]=25000 [codecs]=230000
   [safetensors]=400000 [checkpoint]=28000 [zip]=300000 [pickle]=400000)
 
-cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j "$jobs" || exit 1
+# The library as the step asan compiles it, with the marks that libFuzzer follows.
+export LLVM_PROFILE_FILE=/dev/null
+cmake --preset asan -DZARRPOINT_TEST_UNITY=ON >/dev/null && cmake --build --preset fuzz -j "$jobs" || exit 1
 rm -rf "$build/seeds"
 python3 tests/fuzz/seeds.py tests/golden "$build/seeds" || exit 1
 
@@ -27,7 +29,7 @@ fixed_addresses() {
 }
 
 fuzz() {
-  local target=$1 log=$build/$1.log program=$build/tests/fuzz_$1
+  local target=$1 log=$build/$1.log program=build/asan/tests/fuzz_$1
   local corpus=$build/corpus/$target seeds=$build/seeds/$target
   mkdir -p "$corpus" "$build/findings/$target" "$seeds"
   local known=(tests/fuzz/findings/"$target"/*)

@@ -11,10 +11,6 @@
 #include <complex>
 #include <cstring>
 
-namespace scalar_test {
-
-using namespace zarrpoint;
-
 namespace {
 
 /// Somebody else's half, with the same bits.
@@ -22,17 +18,20 @@ struct my_half {
   std::uint16_t bits;
 };
 
+}  // namespace
+
+template <>
+inline constexpr zarrpoint::dtype zarrpoint::dtype_of<my_half> = zarrpoint::dtype_kind::float16;
+
+namespace scalar_test {
+
+using namespace zarrpoint;
+
+namespace {
+
 enum class color { red };
 
 }  // namespace
-
-}  // namespace scalar_test
-
-template <>
-inline constexpr zarrpoint::dtype zarrpoint::dtype_of<scalar_test::my_half> =
-    zarrpoint::dtype_kind::float16;
-
-namespace scalar_test {
 
 static_assert(loadable<bool> && loadable<std::byte> && loadable<long> && loadable<long long>);
 static_assert(loadable<my_half> && handler_dtype<handler_of<my_half>>() == dtype_kind::float16);

@@ -70,7 +70,7 @@ def main(layers):
             jobs.append((source, f"include/zarrpoint/{layer}/"))
         if not layers:
             jobs += [(path, "/examples/") for path in sorted((ROOT / "examples").rglob("*.cpp")) if can_be_read(path)]  # fmt: skip
-        with ThreadPoolExecutor(os.cpu_count()) as workers:
+        with ThreadPoolExecutor(int(os.environ.get("JOBS", 0)) or os.cpu_count()) as workers:
             findings = [text for text in workers.map(lambda job: tidy(*job), jobs) if text]
     print("\n".join(findings) or f"{len(jobs)} translation units are clean")
     return 1 if findings else 0
