@@ -31,6 +31,32 @@ constexpr std::uint64_t mixed(std::uint64_t seed, std::uint64_t number) {
   return x ^ (x >> 31U);
 }
 
+/// Calls `f(position in the local data, index in the global tensor)` for each element of a shard.
+/// Elements beyond `stored` (as a rule the global shape) have index -1.
+template <class F>
+void for_each_element(const zp::shard_metadata& of, const zp::dims& stored, const F& f) {
+  const std::size_t lead = of.prepended_axes;
+  zp::index_t count = 1;
+  for (const zp::index_t extent : of.local_shape) count *= extent;
+  const zp::flat_range range = of.range.value_or(zp::flat_range{0, count});
+  std::vector<zp::index_t> at(of.global_shape.rank(), 0);
+  for (zp::index_t n = range.start; n < range.stop; ++n) {
+    zp::index_t rest = n;
+    for (std::size_t axis = of.local_shape.rank(); axis-- > 0;) {
+      at[axis + lead] = rest % of.local_shape[axis];
+      rest /= of.local_shape[axis];
+    }
+    zp::index_t global = 0;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < stored.rank(); ++axis) {
+      const zp::index_t place = of.global_offset[axis] + at[axis];
+      inside = inside && place < stored[axis];
+      global = global * stored[axis] + place;
+    }
+    f(n - range.start, inside ? global : -1);
+  }
+}
+
 /// The values of a shard. The shard must pass `check`.
 zp::tensor values_of(const zp::shard_metadata& of, std::uint64_t seed);
 
