@@ -63,7 +63,7 @@ HEAVY_EXCEPTIONS = {("core/types/complex.hpp", "complex"), ("core/types/float_ty
 MACROS = {
     "ZARRPOINT_" + name
     for name in (
-        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS BODIES INLINE NO_KEY ASSERT TRY CHECK"
+        "VERSION_MAJOR VERSION_MINOR VERSION_PATCH EXCEPTIONS BODIES INLINE NO_KEY COMPILED_ONCE ASSERT TRY CHECK"
     ).split()
 }
 # Switches of third-party headers, defined and undefined around the include.

@@ -13,6 +13,7 @@
 #include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/load_batch_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/load_into_all_impl.hpp>
+#include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/plan_layout_impl.hpp>
@@ -21,5 +22,6 @@
 #include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
+#include <zarrpoint/handler/base/impl/concepts_impl.hpp>
 #include <zarrpoint/handler/impl/leaf_impl.hpp>
 #include <zarrpoint/handler/types/impl/string_impl.hpp>

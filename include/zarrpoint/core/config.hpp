@@ -3,7 +3,7 @@
 #pragma once
 
 // Build facts shared by every header. Macros in the whole library: VERSION_{MAJOR,MINOR,PATCH},
-// EXCEPTIONS, BODIES, INLINE, NO_KEY, ASSERT, TRY, CHECK; all begin with ZARRPOINT_.
+// EXCEPTIONS, BODIES, INLINE, NO_KEY, COMPILED_ONCE, ASSERT, TRY, CHECK; all begin with ZARRPOINT_.
 
 #include <cassert>
 
@@ -22,22 +22,27 @@
 // the library's own units or in the one that defines ZARRPOINT_IMPLEMENTATION. Neither a signature
 // nor a layout depends on the form, so that units of both link together. NO_KEY stands before
 // virtual functions: header-only, a class without a key function emits nothing where nobody uses
-// it.
+// it. COMPILED_ONCE: templates that the library instantiates for all are not instantiated
+// elsewhere.
 #if defined(ZARRPOINT_LIBRARY_UNIT)  // zarrpoint/compiled/*.cpp: each names the bodies that it
                                      // holds
 #define ZARRPOINT_BODIES 0
 #define ZARRPOINT_INLINE
 #define ZARRPOINT_NO_KEY
+#define ZARRPOINT_COMPILED_ONCE 1
 #elif defined(ZARRPOINT_IMPLEMENTATION)
 #define ZARRPOINT_BODIES 1
 #define ZARRPOINT_INLINE
 #define ZARRPOINT_NO_KEY
+#define ZARRPOINT_COMPILED_ONCE 1
 #elif defined(ZARRPOINT_COMPILED)
 #define ZARRPOINT_BODIES 0
 #define ZARRPOINT_INLINE inline
 #define ZARRPOINT_NO_KEY
+#define ZARRPOINT_COMPILED_ONCE 1
 #else
 #define ZARRPOINT_BODIES 1
 #define ZARRPOINT_INLINE inline
 #define ZARRPOINT_NO_KEY inline
+#define ZARRPOINT_COMPILED_ONCE 0
 #endif

@@ -232,12 +232,7 @@ class checkpoint {
   template <class T, class Handler, class Space>
   result<T> make_for(const detail::stored_leaf& leaf, const array& source,
                      const load_options& options, place<Space> where) const {
-    ZARRPOINT_TRY(wanted, wanted_spec(source, name_of(leaf), options));
-    constexpr dtype type = handler_dtype<Handler>();
-    if constexpr (type.valid()) {
-      ZARRPOINT_CHECK(check_type(wanted.type, type, options));
-      wanted.type = type;
-    }
+    ZARRPOINT_TRY(wanted, wanted_as(handler_dtype<Handler>(), leaf, source, options));
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
     if (where.resource == nullptr) where.resource = how().resource;
     ZARRPOINT_TRY(made, Handler::make(wanted, where));
@@ -250,6 +245,10 @@ class checkpoint {
   /// The stored spec, but for the dtype and the shape that rules ask for.
   static result<tensor_spec> wanted_spec(const array& source, std::string_view name,
                                          const load_options& options);
+
+  /// The same for elements of `type`, which the C++ type decides; of any, where that is invalid.
+  static result<tensor_spec> wanted_as(dtype type, const detail::stored_leaf& leaf,
+                                       const array& source, const load_options& options);
 
   static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
 

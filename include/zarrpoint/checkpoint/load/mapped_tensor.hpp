@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -14,6 +15,20 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
+/// Dense elements and what keeps their memory.
+struct kept_elements {
+  explicit kept_elements(mapped_view mapped);
+  explicit kept_elements(tensor owned);
+
+  dims shape;
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+};
+
+}  // namespace detail
+
 /// A read-only row-major tensor that keeps its memory alive: a mapped file where the layout allows
 /// it, a copy otherwise. Copies are cheap and share the memory. Array-like by structure
 /// (`value_type`, `shape()`, `data()`), so that tensor libraries can adapt it.
@@ -23,37 +38,31 @@ class mapped_tensor {
   using value_type = T;
 
   /// Over mapped elements, which must be dense.
-  explicit mapped_tensor(mapped_view mapped)
-      : data_(reinterpret_cast<const T*>(mapped.elements.data)),
-        shape_(mapped.elements.shape),
-        owner_(std::make_shared<const mapping>(std::move(mapped.memory))),
-        zero_copy_(true) {}
+  explicit mapped_tensor(mapped_view mapped) : of_(std::move(mapped)), zero_copy_(true) {}
 
   /// Over a tensor of its own.
-  explicit mapped_tensor(tensor owned) : shape_(owned.shape()) {
-    auto kept = std::make_shared<const tensor>(std::move(owned));
-    data_ = reinterpret_cast<const T*>(kept->view().data);
-    owner_ = std::move(kept);
-  }
+  explicit mapped_tensor(tensor owned) : of_(std::move(owned)) {}
 
-  const T* data() const noexcept { return data_; }
-  const dims& shape() const noexcept { return shape_; }
+  const T* data() const noexcept { return reinterpret_cast<const T*>(of_.data); }
+  const dims& shape() const noexcept { return of_.shape; }
   std::size_t size() const noexcept {
-    return static_cast<std::size_t>(element_count(shape_).value_or(0));
+    return static_cast<std::size_t>(element_count(of_.shape).value_or(0));
   }
-  std::span<const T> elements() const noexcept { return {data_, size()}; }
-  const T& operator[](std::size_t i) const noexcept { return data_[i]; }
-  const T* begin() const noexcept { return data_; }
-  const T* end() const noexcept { return data_ + size(); }
+  std::span<const T> elements() const noexcept { return {data(), size()}; }
+  const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+  const T* begin() const noexcept { return data(); }
+  const T* end() const noexcept { return data() + size(); }
 
   /// Whether the elements lie in the store itself.
   bool is_zero_copy() const noexcept { return zero_copy_; }
 
  private:
-  const T* data_ = nullptr;
-  dims shape_;
-  std::shared_ptr<const void> owner_;
+  detail::kept_elements of_;
   bool zero_copy_ = false;
 };
 
 }}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
+#endif

@@ -27,13 +27,22 @@ constexpr std::span<const std::string_view> aliases_of() {
   }
 }
 
+/// A codec of a configuration. All of the codec's code hangs on it, so the compiled form has that
+/// of the default codecs in the library (default_codecs.hpp).
+template <class C>
+struct codec_maker {
+  static result<any_codec> make(const node& configuration);
+};
+
+template <class C>
+result<any_codec> codec_maker<C>::make(const node& configuration) {
+  ZARRPOINT_TRY(made, C::from_configuration(configuration));
+  return any_codec(std::move(made));
+}
+
 template <class C>
 constexpr codec_entry entry_of() {
-  return {C::name, aliases_of<C>(), kind_of<C>(),
-          [](const node& configuration) -> result<any_codec> {
-            ZARRPOINT_TRY(made, C::from_configuration(configuration));
-            return any_codec(std::move(made));
-          }};
+  return {C::name, aliases_of<C>(), kind_of<C>(), &codec_maker<C>::make};
 }
 
 template <std::size_t N>

@@ -55,20 +55,23 @@ class codec_workspace {
   /// The worker's own `State`, made as `State(memory_resource&)` when first asked for.
   template <class State>
   State& state() {
-    for (const kept& one : states_) {
-      if (one.key == &state_key<State>) return *static_cast<State*>(one.value.get());
+    void* held = find_state(&state_key<State>);
+    if (held == nullptr) {
+      constexpr auto destroy = [](void* old) { delete static_cast<State*>(old); };
+      held = keep_state(&state_key<State>, {new State(*resource_), destroy});
     }
-    auto made = std::make_shared<State>(*resource_);
-    State& out = *made;
-    states_.push_back({&state_key<State>, std::move(made)});
-    return out;
+    return *static_cast<State*>(held);
   }
 
  private:
+  using any_state = std::unique_ptr<void, void (*)(void*)>;
   struct kept {
     char* key;
-    std::shared_ptr<void> value;
+    any_state value;
   };
+  void* find_state(char* key) const noexcept;  // or null
+  void* keep_state(char* key, any_state made);
+
   /// One address per type; writable, since linkers may fold equal constants.
   template <class State>
   static inline char state_key = 0;

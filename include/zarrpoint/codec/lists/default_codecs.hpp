@@ -10,6 +10,7 @@
 #include <zarrpoint/codec/vlen_bytes.hpp>
 #include <zarrpoint/codec/vlen_utf8.hpp>
 #include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/core/config.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -17,4 +18,20 @@ namespace zarrpoint { inline namespace v0 {
 using default_codecs = codec_registry<bytes_codec, transpose_codec, vlen_utf8_codec,
                                       vlen_bytes_codec, crc32c_codec, zstd_codec, blosc_codec>;
 
+#if ZARRPOINT_COMPILED_ONCE
+namespace detail {
+extern template struct codec_maker<bytes_codec>;
+extern template struct codec_maker<transpose_codec>;
+extern template struct codec_maker<vlen_utf8_codec>;
+extern template struct codec_maker<vlen_bytes_codec>;
+extern template struct codec_maker<crc32c_codec>;
+extern template struct codec_maker<zstd_codec>;
+extern template struct codec_maker<blosc_codec>;
+}  // namespace detail
+#endif
+
 }}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/lists/impl/default_codecs_impl.hpp>
+#endif

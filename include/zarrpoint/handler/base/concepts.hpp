@@ -32,6 +32,7 @@
 //   static result<T> from_bytes(bytes_view);
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/fwd.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -170,19 +171,13 @@ inline constexpr std::string_view string_kind = "string";
 /// What Orbax calls its arrays.
 inline constexpr std::array<std::string_view, 2> array_aliases{"np.ndarray", "jax.Array"};
 
-inline error wrong_shape(const tensor_spec& stored, std::string_view wanted) {
-  std::string text = "stored shape is ";
-  text.append(to_string(stored.shape)).append(", wanted ").append(wanted);
-  return {errc::shape_mismatch, static_cast<std::string&&>(text)};
-}
+error wrong_shape(const tensor_spec& stored, std::string_view wanted);
+/// Of an array of more dimensions than `max_rank`.
+error wrong_rank(std::size_t rank);
+error cannot_make(const tensor_spec& spec, std::size_t bytes, std::string_view why);
 
 /// Errors: `dtype_mismatch` when the stored elements are not of the C++ type's.
-inline result<void> expect_dtype(const tensor_spec& stored, dtype wanted) {
-  if (stored.type == wanted) return {};
-  std::string text = "stored dtype is ";
-  text.append(to_string(stored.type)).append(", wanted ").append(to_string(wanted));
-  return error{errc::dtype_mismatch, static_cast<std::string&&>(text)};
-}
+result<void> expect_dtype(const tensor_spec& stored, dtype wanted);
 
 /// Runs `f`, which allocates as the user's container does; a container that throws becomes
 /// `resource_limit`. Without exceptions a failed allocation there ends the program.
@@ -193,8 +188,7 @@ result<void> allocate_guarded(const tensor_spec& spec, F&& f) {
   try {
     f();
   } catch (const std::exception& failure) {
-    return error{errc::resource_limit, "cannot make " + to_string(spec) + " (" +
-                                           std::to_string(bytes) + " bytes): " + failure.what()};
+    return cannot_make(spec, bytes, failure.what());
   }
 #else
   static_cast<void>(bytes);
@@ -206,3 +200,7 @@ result<void> allocate_guarded(const tensor_spec& spec, F&& f) {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/handler/base/impl/concepts_impl.hpp>
+#endif

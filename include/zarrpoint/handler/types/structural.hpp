@@ -121,8 +121,7 @@ struct structural_handler {
   static result<tensor_spec> spec(const A& value) {
     const auto& shape = value.shape();
     if (static_cast<std::size_t>(shape.size()) > max_rank)
-      return error{errc::invalid_argument, "array of rank " + std::to_string(shape.size()) +
-                                               "; at most " + std::to_string(max_rank)};
+      return wrong_rank(static_cast<std::size_t>(shape.size()));
     const tensor_spec out{type, to_dims(shape)};
     ZARRPOINT_CHECK(byte_count(out.shape, memory_size(type)));
     return out;

@@ -181,6 +181,17 @@ ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_spec(const array& source
   return spec;
 }
 
+ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_as(dtype type,
+                                                           const detail::stored_leaf& leaf,
+                                                           const array& source,
+                                                           const load_options& options) {
+  ZARRPOINT_TRY(wanted, wanted_spec(source, name_of(leaf), options));
+  if (!type.valid()) return wanted;
+  ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+  wanted.type = type;
+  return wanted;
+}
+
 ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,
                                                      const load_options& options) {
   if (stored == wanted) return {};

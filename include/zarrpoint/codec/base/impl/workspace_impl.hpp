@@ -48,6 +48,17 @@ ZARRPOINT_INLINE std::size_t codec_workspace::held() const noexcept {
   return bytes;
 }
 
+ZARRPOINT_INLINE void* codec_workspace::find_state(char* key) const noexcept {
+  for (const kept& one : states_) {
+    if (one.key == key) return one.value.get();
+  }
+  return nullptr;
+}
+
+ZARRPOINT_INLINE void* codec_workspace::keep_state(char* key, any_state made) {
+  return states_.emplace_back(kept{key, std::move(made)}).value.get();
+}
+
 ZARRPOINT_INLINE result<void> codec_workspace::charge_text(std::size_t bytes) {
   if (outer_ != nullptr) return outer_->charge_text(bytes);
   if (text_budget_ == nullptr) return {};
