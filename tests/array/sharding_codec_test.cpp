@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/array_cases.hpp"
@@ -166,6 +167,12 @@ TEST_CASE("an inner chunk that fails is named, as deep as it lies") {
   CAPTURE(message);
   CHECK(message.find("chunk c/0/0: inner chunk [0, 0]") != std::string::npos);
   CHECK(message.find("inner chunk [1, 0]") != std::string::npos);
+  const auto part = made.read(box{{2, 0}, {1, 1}});  // of which only that inner chunk is read
+  REQUIRE_FALSE(part);
+  const std::string of_part = to_string(part.failure());
+  CAPTURE(of_part);
+  CHECK(of_part.find("corrupt: array memory:a: chunk c/0/0: inner chunk [0, 0]: inner chunk "
+                     "[1, 0]: crc32c: checksum mismatch") == 0);
 }
 
 }}  // namespace sharding_codec_test

@@ -3,6 +3,7 @@
 
 // Every error of docs/errors.md, made to happen; its text is the page's.
 
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -15,9 +16,13 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace errors_test {
@@ -75,6 +80,16 @@ void check_in_child(const std::function<std::string()>& work) {
   check_documented(said);
 }
 
+/// The metadata of four uint8 in one chunk.
+array_metadata one_chunk(std::vector<codec_spec> codecs) {
+  array_metadata out;
+  out.shape = out.chunk_shape = {4};
+  out.type = dtype_kind::uint8;
+  out.fill = fill_value::zero(out.type);
+  out.codecs = std::move(codecs);
+  return out;
+}
+
 std::string text_of(const result<save_report>& done) {
   return done ? "done" : to_string(done.failure());
 }
@@ -87,6 +102,9 @@ TEST_CASE("errors: not_found") {
   fs::create_directory("empty");
   check_documented(open("empty"));
   check_documented(open("model.zarr").value().load<int>("stepp"));
+  const array theirs =
+      array::create(memory_store{}, store_key::parse("a").value(), one_chunk({{"bytes"}})).value();
+  check_documented(theirs.read(box::whole({4}), read_options{.missing = missing_chunks::error}));
 }
 
 TEST_CASE("errors: already_exists") {
@@ -129,6 +147,29 @@ TEST_CASE("errors: corrupt") {
   check_documented(open("model.zarr"));
   test::write_file("model.zarr/zarr.json", root.substr(0, 300));
   check_documented(open("model.zarr"));
+}
+
+TEST_CASE("errors: corrupt, where no digests were kept") {
+  const std::array<std::uint8_t, 4> data{1, 2, 3, 4};
+  const host_view from =
+      dense_view(std::as_bytes(std::span(data)).data(), {dtype_kind::uint8, {4}});
+  const auto damaged = [&](std::vector<codec_spec> codecs, std::size_t at) {
+    const memory_store store;
+    const array made =
+        array::create(store, store_key::parse("a").value(), one_chunk(std::move(codecs))).value();
+    made.write(box::whole({4}), from).value();
+    const store_key key = store_key::parse("a/c/0").value();
+    const auto stored = get(store, key, SIZE_MAX).value().value();
+    std::vector<std::byte> bytes(bytes_view(stored).begin(), bytes_view(stored).end());
+    bytes[at] ^= std::byte{1};
+    store.put(key, bytes).value();
+    return made.read(box::whole({4}));
+  };
+  check_documented(damaged({{"bytes"}, {"crc32c"}}, 0));
+  sharding_config config;
+  config.chunk_shape = {2};
+  config.codecs = {codec_spec{"bytes"}};
+  check_documented(damaged({config.to_spec().value()}, 5));
 }
 
 TEST_CASE("errors: unsupported") {

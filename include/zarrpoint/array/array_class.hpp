@@ -100,6 +100,9 @@ class array {
   /// The chunk grid, shards and codecs, resolved.
   const array_layout& layout() const noexcept;
 
+  // Bodies: reading and writing in impl/array_transfer_impl.hpp, views in impl/array_view_impl.hpp,
+  // opening in impl/array_open_impl.hpp.
+
   /// Reads the elements of `part` to `into`, which has the array's dtype and the part's shape, and
   /// any strides. Whole inner chunks of uncompressed data are read straight to their destination,
   /// compressed ones decoded there. Errors: those of `selection::check`; `dtype_mismatch`,

@@ -23,6 +23,7 @@
 #include <zarrpoint/array/shard/impl/layout_impl.hpp>
 #include <zarrpoint/array/shard/impl/shard_index_cache_impl.hpp>
 #include <zarrpoint/array/shard/impl/shard_index_impl.hpp>
+#include <zarrpoint/array/shard/impl/shard_parts_impl.hpp>
 #include <zarrpoint/array/shard/impl/sharding_codec_impl.hpp>
 #include <zarrpoint/array/shard/impl/sharding_impl.hpp>
 #include <zarrpoint/array/write/impl/chunk_encoder_impl.hpp>

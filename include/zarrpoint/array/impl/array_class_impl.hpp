@@ -24,8 +24,9 @@ namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<void> raw_run::check(std::size_t i, std::uint32_t found) const {
   if (crc32c[i] == found) return {};
-  return error{errc::corrupt, "stored block " + std::to_string(i) + " of " +
-                                  std::to_string(block_bytes) + " bytes is not that of the digest"};
+  return error{errc::corrupt, "stored block [" + std::to_string(i) + "]: its " +
+                                  std::to_string(block_bytes) +
+                                  " stored bytes are not those of the digest"};
 }
 
 ZARRPOINT_INLINE read_options array::with_digests(read_options options) const noexcept {

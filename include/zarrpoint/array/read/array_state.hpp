@@ -41,6 +41,8 @@ struct array_state {
   const context& how = described->how;
   /// The key of the only chunk, when this is one chunk of another array; else empty.
   std::string only_key{};
+  /// Whether this is a shard within a shard, which has no key.
+  bool is_within = false;
 
   /// The key of a chunk, relative to the array.
   std::string chunk_key(const dims& index) const;

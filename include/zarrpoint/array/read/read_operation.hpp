@@ -21,6 +21,26 @@
 #include <optional>
 #include <string>
 
+// The way of one chunk, from the store into the caller's memory. Each inner chunk that is wanted
+// goes it on its own, on any worker; the members of `read_operation` are named after the steps.
+//
+//   1 plan    which inner chunks a selection meets, and where the elements of each go
+//             (grid/plan.hpp); slabs of large uncompressed chunks
+//   2 open    the object, once for all of its inner chunks that are wanted; of a shard the index is
+//             read, compared with its crc32c and checked (stored_object.hpp). Errors: `io`;
+//             `corrupt`, "shard index: ..." and what digests expect of the object
+//   3 check   whether the inner chunk is there, and should be. Errors: `corrupt`, `not_found`
+//   4 fetch   its stored bytes, or the rows of them that are wanted, as few reads as can be
+//             (coalescing_blob.hpp, grid/raw_rows.hpp); of a shard within the shard, by steps 1 to
+//             7
+//   5 verify  their crc32c is that of the digest, while they are in the cache
+//   6 decode  the chain of codecs (codec/base/chain.hpp), into the destination itself where it
+//   allows
+//             that. Errors: the codec's, by its name: "crc32c: checksum mismatch: ..."
+//   7 place   the wanted part of what was decoded, cast where that is asked for
+//
+// An error gets its place on the way out: "array ...: chunk c/0/0: inner chunk [1]: ...".
+
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// One call of `array::read`.
@@ -44,6 +64,13 @@ class read_operation {
     const mutable_host_view& to;
     const blob& bytes;
     shard_entry entry;
+    const std::uint32_t* digest;  // what its stored bytes are compared with; null: nothing
+  };
+
+  /// What step 3 says of an inner chunk.
+  struct checked {
+    shard_entry entry;
+    const std::uint32_t* digest;
   };
 
   /// The metadata of inner chunks that are shards.
@@ -52,52 +79,47 @@ class read_operation {
     array_layout layout;
   };
 
-  result<void> read(std::size_t i);
-
+  result<void> read_item(std::size_t i);
+  result<void> read_item_of(const plan_item& item, const std::string& key);
+  result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
+  result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
   std::size_t item_bytes(const plan_item& item) const;
 
-  result<void> read_of_object(const plan_item& item, const std::string& key);
-
-  result<opened> open(const std::string& key, codec_workspace& scratch);
-
-  /// Joins the reads of small inner chunks that lie next to each other.
-  void coalesce(const plan_item& item, stored_object& shard) const;
-
-  /// What an inner chunk is that is a shard itself: an array of one chunk.
-  result<void> resolve_within();
-
-  /// Reads the part of a shard within a shard that is wanted, and no more of it.
-  result<void> read_within(const source& from);
-
+  // 1 plan
   /// Whether chunks may be read in pieces: uncompressed ones of which no digest is to be compared.
   bool can_read_slabs(const selection& part) const;
   bool reads_slabs() const { return grid_.inner_shape != chunk_spec_.shape; }
-
   /// Slabs of a chunk that lie in one piece in it, of about 2 MiB: few calls, and work for all.
   static dims slab_shape(const tensor_spec& chunk);
+  /// What an inner chunk is that is a shard itself: an array of one chunk.
+  result<void> plan_within();
 
-  result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
+  // 2 open
+  result<opened> open_object(const std::string& key, codec_workspace& scratch);
+  /// Joins the reads of small inner chunks that lie next to each other.
+  void coalesce(const plan_item& item, stored_object& shard) const;
 
-  result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
+  // 3 check
+  result<checked> check_entry(const plan_item& item, const opened& from) const;
 
-  /// The fill value everywhere, cast where that is asked for.
-  result<void> fill(const mutable_host_view& to, codec_workspace& scratch) const;
-
-  result<void> read_stored(const source& from, const std::uint32_t* digest,
-                           scratch_pool::lease& scratch);
-
+  // 4 fetch, and what it takes of the steps behind it
+  result<void> fetch(const source& from, scratch_pool::lease& scratch);
+  /// Reads the part of a shard within a shard that is wanted, and no more of it.
+  result<void> fetch_within(const source& from);
   /// Uncompressed and not to be verified: as little as possible is read, and into its place.
-  result<void> read_raw(source from, scratch_pool::lease& scratch);
-
-  result<void> decode_stored(const source& from, const std::uint32_t* digest,
-                             scratch_pool::lease& scratch);
-
+  result<void> fetch_raw(source from, scratch_pool::lease& scratch);
   /// Below this a read of the whole inner chunk and a copy is faster than many reads.
   static constexpr std::size_t worthwhile_run = 4096;
+  static result<void> fetch_rows(const source& from, const raw_rows& rows);
 
-  static result<void> read_rows(const source& from, const raw_rows& rows);
+  // 5 verify
+  result<void> verify(bytes_view stored, const std::uint32_t* digest) const;
 
-  result<void> check_digest(bytes_view stored, const std::uint32_t* digest) const;
+  // 6 decode, 7 place
+  result<void> decode(const source& from, scratch_pool::lease& scratch);
+  /// The fill value everywhere, cast where that is asked for.
+  result<void> place_fill(const mutable_host_view& to, codec_workspace& scratch) const;
+  static result<void> place(const host_view& decoded, const source& from);
 
   const array_state& of_;
   const context& how_;

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -20,21 +20,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
-
-/// How the inner chunks of one shard are stored: what an array with shards, and a shard within a
-/// shard, have in common.
-struct shard_parts {
-  std::vector<codec_spec> codecs;  ///< of an inner chunk, as the metadata say
-  codec_chain chain;               ///< of an inner chunk
-  codec_chain index_chain;         ///< of the index as uint64[inner chunks, 2]
-  std::uint64_t index_size;        ///< stored bytes of the index
-  index_location location;
-
-  /// Whether inner chunks are shards themselves.
-  bool is_nested() const;
-  /// Where the index stands in a shard of `object_size` bytes, which is not less than `index_size`.
-  std::uint64_t index_offset(std::uint64_t object_size) const noexcept;
-};
 
 /// The codec `sharding_indexed` as one of a chain, which decodes and encodes whole shards: for
 /// shards in shards, and for those with codecs around them that leave no other way. The array layer
@@ -106,16 +91,6 @@ class array_codecs final : public codec_source {
   codec_table known_;
   std::uint64_t max_inner_chunks_;
 };
-
-namespace detail {
-
-/// Decodes and checks the index of a shard of `object_size` bytes.
-result<shard_index> decode_index(const shard_parts& parts, bytes_view stored,
-                                 std::uint64_t object_size, codec_workspace& scratch);
-
-error too_short_for_index(std::uint64_t size, std::uint64_t index_size);
-
-}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -48,16 +48,17 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (can_read_slabs(part)) grid_.inner_shape = slab_shape(chunk_spec_);
   ZARRPOINT_TRY(plan, box_plan::make(grid_, part));
   plan_ = plan;
-  if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(resolve_within());
+  if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
-  return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read(i); },
+  return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read_item(i); },
                       {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read(std::size_t i) {
+ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
   const plan_item item = plan_.at(i);
   const std::string key = of_.chunk_key(item.object);
-  result<void> done = read_of_object(item, key);
+  result<void> done = read_item_of(item, key);
+  if (!done && of_.is_within) return done;  // its place names it: it has no key
   if (!done) return std::move(done).at("chunk " + key);
   meter_->add(of_.key.str(), item_bytes(item));
   return {};
@@ -69,16 +70,16 @@ ZARRPOINT_INLINE std::size_t read_operation::item_bytes(const plan_item& item) c
   return bytes;
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read_of_object(const plan_item& item,
-                                                             const std::string& key) {
+ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item,
+                                                           const std::string& key) {
   scratch_pool::lease scratch = pool_->borrow(&text_);
   const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
-    ZARRPOINT_TRY(made, open(key, *scratch));
+    ZARRPOINT_TRY(made, open_object(key, *scratch));
     if (made.object != nullptr) coalesce(item, *made.object);
     return std::make_shared<const opened>(std::move(made));
   };
   if (item.object_items == 1) {
-    ZARRPOINT_TRY(alone, open(key, *scratch));
+    ZARRPOINT_TRY(alone, open_object(key, *scratch));
     return read_inner(item, alone, scratch);
   }
   ZARRPOINT_TRY(shared, objects_.get(item, open_it));
@@ -87,8 +88,8 @@ ZARRPOINT_INLINE result<void> read_operation::read_of_object(const plan_item& it
   return {};
 }
 
-ZARRPOINT_INLINE result<read_operation::opened> read_operation::open(const std::string& key,
-                                                                     codec_workspace& scratch) {
+ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
+    const std::string& key, codec_workspace& scratch) {
   opened out;
   ZARRPOINT_TRY(object,
                 stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
@@ -118,7 +119,7 @@ ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_obj
                                                   pool_->resource());
 }
 
-ZARRPOINT_INLINE result<void> read_operation::resolve_within() {
+ZARRPOINT_INLINE result<void> read_operation::plan_within() {
   array_metadata metadata;
   metadata.type = of_.metadata.type;
   metadata.fill = of_.metadata.fill;
@@ -132,9 +133,10 @@ ZARRPOINT_INLINE result<void> read_operation::resolve_within() {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read_within(const source& from) {
-  const array_state inner{window_store(from.bytes, from.entry), of_.key, within_->metadata,
-                          within_->layout, *alone_};
+ZARRPOINT_INLINE result<void> read_operation::fetch_within(const source& from) {
+  array_state inner{window_store(from.bytes, from.entry), of_.key, within_->metadata,
+                    within_->layout, *alone_};
+  inner.is_within = true;
   read_options options = options_;
   options.expected = nullptr;
   options.indexes = nullptr;               // they are of the shard that this is within
@@ -171,50 +173,55 @@ ZARRPOINT_INLINE result<void> read_operation::read_inner(const plan_item& item, 
 ZARRPOINT_INLINE result<void> read_operation::read_entry(const plan_item& item, const opened& from,
                                                          scratch_pool::lease& scratch) {
   const mutable_host_view to = subview(into_, item.destination());
+  ZARRPOINT_TRY(found, check_entry(item, from));
+  if (found.entry.absent()) return place_fill(to, *scratch);
+  return fetch({item, to, *from.object->bytes, found.entry, found.digest}, scratch);
+}
+
+ZARRPOINT_INLINE result<read_operation::checked> read_operation::check_entry(
+    const plan_item& item, const opened& from) const {
   const std::size_t slot = reads_slabs() ? 0 : of_.layout.slot(item.inner);
-  const shard_entry entry = from.object != nullptr ? from.object->entry(slot) : shard_entry{};
-  const std::uint32_t* digest = nullptr;
+  checked out{from.object != nullptr ? from.object->entry(slot) : shard_entry{}, nullptr};
   if (from.expected != nullptr) {
+    const std::uint32_t* digest = nullptr;
     if (!from.expected->absent()) {
       const std::optional<std::uint32_t>& known = from.expected->crc32c[slot];
       if (known) digest = &*known;
     }
-    if ((digest != nullptr) == entry.absent())
-      return error{errc::corrupt, entry.absent()
+    if ((digest != nullptr) == out.entry.absent())
+      return error{errc::corrupt, out.entry.absent()
                                       ? "it is missing"
                                       : "it is stored, but was not when the digests were taken"};
-  }
-  if (!options_.checksums) digest = nullptr;
-  if (!entry.absent()) return read_stored({item, to, *from.object->bytes, entry}, digest, scratch);
-  if (from.expected == nullptr && options_.missing == missing_chunks::error)
+    if (options_.checksums) out.digest = digest;
+  } else if (out.entry.absent() && options_.missing == missing_chunks::error) {
     return error{errc::not_found, "it is not stored"};
-  return fill(to, *scratch);
+  }
+  if (!out.entry.absent()) ZARRPOINT_CHECK(check_stored_size(of_.layout.chain(), out.entry.size));
+  return out;
 }
 
-ZARRPOINT_INLINE result<void> read_operation::fill(const mutable_host_view& to,
-                                                   codec_workspace& scratch) const {
+ZARRPOINT_INLINE result<void> read_operation::place_fill(const mutable_host_view& to,
+                                                         codec_workspace& scratch) const {
   if (to.type == chunk_spec_.type) return fill_within_budget(to, of_.fill(), scratch);
   return cast_elements(to,
                        {of_.fill().data(), chunk_spec_.type, to.shape, dims(to.rank(), 0), {}, {}});
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read_stored(const source& from,
-                                                          const std::uint32_t* digest,
-                                                          scratch_pool::lease& scratch) {
+ZARRPOINT_INLINE result<void> read_operation::fetch(const source& from,
+                                                    scratch_pool::lease& scratch) {
   const codec_chain& chain = of_.layout.chain();
-  ZARRPOINT_CHECK(check_stored_size(chain, from.entry.size));
-  if (within_ != nullptr && !digest && from.item.within.shape != chunk_spec_.shape)
-    return read_within(from);
-  if (from.to.type != chunk_spec_.type) return decode_stored(from, digest, scratch);
-  if (chain.is_raw() && !digest) return read_raw(from, scratch);
+  if (within_ != nullptr && !from.digest && from.item.within.shape != chunk_spec_.shape)
+    return fetch_within(from);
+  if (from.to.type != chunk_spec_.type) return decode(from, scratch);
+  if (chain.is_raw() && !from.digest) return fetch_raw(from, scratch);
   if (const auto target = chain.direct_target(from.to)) {
     ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, *target));
-    return check_digest(*target, digest);
+    return verify(*target, from.digest);
   }
-  return decode_stored(from, digest, scratch);
+  return decode(from, scratch);
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read_raw(source from, scratch_pool::lease& scratch) {
+ZARRPOINT_INLINE result<void> read_operation::fetch_raw(source from, scratch_pool::lease& scratch) {
   dims shape = chunk_spec_.shape;
   if (reads_slabs()) {
     const dims strides = row_major_strides(shape, chunk_spec_.type.size());
@@ -226,21 +233,18 @@ ZARRPOINT_INLINE result<void> read_operation::read_raw(source from, scratch_pool
   }
   if (const auto rows = raw_rows::of(from.item.within, shape, from.to);
       rows && (rows->run_bytes >= worthwhile_run || rows->count() == 1))
-    return read_rows(from, *rows);
+    return fetch_rows(from, *rows);
   const tensor_spec spec{chunk_spec_.type, shape};
   ZARRPOINT_TRY(size, byte_count(spec));
   ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
   scratch.hold(std::move(in_flight));
   ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
   ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
-  const host_view elements = as_const(dense_view(stored.data(), spec));
-  copy_elements(from.to, subview(elements, from.item.within));
-  return {};
+  return place(as_const(dense_view(stored.data(), spec)), from);
 }
 
-ZARRPOINT_INLINE result<void> read_operation::decode_stored(const source& from,
-                                                            const std::uint32_t* digest,
-                                                            scratch_pool::lease& scratch) {
+ZARRPOINT_INLINE result<void> read_operation::decode(const source& from,
+                                                     scratch_pool::lease& scratch) {
   const codec_chain& chain = of_.layout.chain();
   const bool whole = from.to.spec() == chunk_spec_;
   std::size_t cost = from.entry.size;
@@ -253,17 +257,21 @@ ZARRPOINT_INLINE result<void> read_operation::decode_stored(const source& from,
   scratch.hold(std::move(in_flight));
   ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, from.entry.size));
   ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
-  ZARRPOINT_CHECK(check_digest(stored, digest));
+  ZARRPOINT_CHECK(verify(stored, from.digest));
   if (whole) return chain.decode(stored, from.to, *scratch);
   ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, *scratch, decoded_slot));
   ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), *scratch));
-  const host_view part = as_const(subview(decoded.view(), from.item.within));
+  return place(as_const(decoded.view()), from);
+}
+
+ZARRPOINT_INLINE result<void> read_operation::place(const host_view& decoded, const source& from) {
+  const host_view part = subview(decoded, from.item.within);
   if (part.type != from.to.type) return cast_elements(from.to, part);
   copy_elements(from.to, part);
   return {};
 }
 
-ZARRPOINT_INLINE result<void> read_operation::read_rows(const source& from, const raw_rows& rows) {
+ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, const raw_rows& rows) {
   std::array<read_request, 64> batch;
   std::size_t used = 0;
   result<void> status;
@@ -281,8 +289,8 @@ ZARRPOINT_INLINE result<void> read_operation::read_rows(const source& from, cons
   return status;
 }
 
-ZARRPOINT_INLINE result<void> read_operation::check_digest(bytes_view stored,
-                                                           const std::uint32_t* digest) const {
+ZARRPOINT_INLINE result<void> read_operation::verify(bytes_view stored,
+                                                     const std::uint32_t* digest) const {
   if (digest == nullptr || payload_digest(of_.layout.chain(), stored) == *digest) return {};
   return error{errc::corrupt, "its " + std::to_string(stored.size()) +
                                   " stored bytes are not those of the digest"};

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/result.hpp>

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
@@ -24,15 +24,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
-
-ZARRPOINT_INLINE bool shard_parts::is_nested() const {
-  return std::any_of(codecs.begin(), codecs.end(),
-                     [](const codec_spec& one) { return one.name == sharding_config::name; });
-}
-
-ZARRPOINT_INLINE std::uint64_t shard_parts::index_offset(std::uint64_t object_size) const noexcept {
-  return location == index_location::end ? object_size - index_size : 0;
-}
 
 ZARRPOINT_INLINE result<sharding_codec> sharding_codec::from_configuration(const node&) {
   return error{errc::unsupported, "shards have no place here"};
@@ -96,23 +87,6 @@ ZARRPOINT_INLINE std::uint64_t shard_bound(const shard_parts& parts, std::uint64
       __builtin_add_overflow(bound, parts.index_size, &bound))
     return UINT64_MAX;
   return bound;
-}
-
-ZARRPOINT_INLINE result<shard_index> decode_index(const shard_parts& parts, bytes_view stored,
-                                                  std::uint64_t object_size,
-                                                  codec_workspace& scratch) {
-  const auto count = static_cast<std::uint64_t>(parts.index_chain.chunk_spec().shape[0]);
-  ZARRPOINT_TRY(index, shard_index::make(count, scratch.resource()));
-  const mutable_host_view words = dense_view(index.words().data(), parts.index_chain.chunk_spec());
-  ZARRPOINT_CHECK(parts.index_chain.decode(stored, words, scratch).at("shard index"));
-  ZARRPOINT_CHECK(index.check(object_size, parts.index_offset(object_size), parts.index_size,
-                              scratch.resource()));
-  return std::move(index);
-}
-
-ZARRPOINT_INLINE error too_short_for_index(std::uint64_t size, std::uint64_t index_size) {
-  return {errc::corrupt, std::to_string(size) + " bytes are too few for the shard index of " +
-                             std::to_string(index_size)};
 }
 
 }  // namespace detail
