@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/shard_values.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +16,7 @@ void put_element(std::byte* at, zp::dtype type, std::uint64_t seed, zp::index_t 
   std::uint64_t bits[2] = {mixed(seed, static_cast<std::uint64_t>(index)), 0};
   bits[1] = mixed(seed + 1, bits[0]);
   if (type == zp::dtype_kind::bool_) bits[0] &= 1U;
-  std::memcpy(at, bits, zp::memory_size(type));
+  std::memcpy(at, bits, std::min(zp::memory_size(type), sizeof bits));
 }
 
 }  // namespace

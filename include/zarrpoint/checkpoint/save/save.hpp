@@ -33,7 +33,7 @@ struct save_report {
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
   std::uint64_t stored_bytes = 0;
-  double seconds = 0;  ///< in all, the commit included
+  double seconds = 0;  ///< from the call to the end, the commit included
   /// How long the caller's tensors on devices had to stay as they were: until `save_async` had
   /// copied them; all the time for `save`.
   double blocked_seconds = 0;

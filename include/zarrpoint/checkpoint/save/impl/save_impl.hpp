@@ -170,10 +170,12 @@ struct async_save {
   std::vector<leaf> leaves;
   save_options options;
   staged_leaves early;
+  std::chrono::steady_clock::time_point start;
   double blocked_seconds = 0;
 
   result<save_report> operator()() {
     ZARRPOINT_TRY(report, save_set(where, {leaves, early.leaves}, options, how));
+    report.seconds = seconds_since(start);
     report.blocked_seconds = blocked_seconds;
     report.pin_seconds += early.pin_seconds;
     report.warnings.insert(report.warnings.end(), early.warnings.begin(), early.warnings.end());
@@ -203,7 +205,7 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<lea
   const double blocked = detail::seconds_since(start);
   return run_async(shared.executor,
                    detail::async_save{shared, std::move(where), std::move(leaves),
-                                      std::move(options), *std::move(early), blocked});
+                                      std::move(options), *std::move(early), start, blocked});
 }
 
 }}  // namespace zarrpoint::v0
