@@ -77,8 +77,11 @@ TEST_CASE("the index of a shard is found at both ends, and tells where inner chu
 }
 
 TEST_CASE("an index is not believed when a bit of it is another, or an entry leaves the shard") {
+  const stored_shard first(index_location::start);
+  const std::string cut = first.refusal(first.bytes.size() - 1);
+  CAPTURE(cut);
+  CHECK(cut.find("shard index: entry 3") != std::string::npos);
   stored_shard shard(index_location::end);
-  CHECK(shard.refusal(shard.bytes.size() - 70).find("shard index: entry 3") != std::string::npos);
   for (std::size_t i = 16; i < shard.bytes.size(); ++i) {
     CAPTURE(i);
     shard.bytes[i] ^= std::byte{16};

@@ -303,14 +303,14 @@ TEST_CASE("what libcufile does wrong costs time, and nothing else") {
   {
     fixture f;
     f.fake.flip_read = 1;
-    begins(load(f), "stored block 0 of ");
+    begins(load(f), "stored block [0]: its ");
   }
   {
     fixture f;  // the padded last block, read apart
     f.fake.flip_read = 2;
     const checkpoint from = saved(f.path(), values, shape, {.chunk_shape = dims{59, 300}});
     target to(f.space, extents(shape));
-    begins(f.loader.load_into(from, "w", to).value().why_not, "stored block 1 of ");
+    begins(f.loader.load_into(from, "w", to).value().why_not, "stored block [1]: its ");
     CHECK(to.download() == values);
   }
 }

@@ -60,6 +60,10 @@ struct raw_object {
   std::vector<raw_run> runs{};  ///< in the order of the array
 };
 
+// The bodies of `array`: impl/array_open_impl.hpp has opening, creating and what is asked of an
+// array; array_transfer_impl.hpp reading and writing; array_view_impl.hpp views;
+// array_class_impl.hpp the rest.
+
 /// One Zarr array, v2 or v3, in a store: boxes of elements go in and out. A cheap handle; the
 /// `const` members may be called from any number of threads.
 ///
@@ -99,9 +103,6 @@ class array {
   const context& default_context() const noexcept;
   /// The chunk grid, shards and codecs, resolved.
   const array_layout& layout() const noexcept;
-
-  // Bodies: reading and writing in impl/array_transfer_impl.hpp, views in impl/array_view_impl.hpp,
-  // opening in impl/array_open_impl.hpp.
 
   /// Reads the elements of `part` to `into`, which has the array's dtype and the part's shape, and
   /// any strides. Whole inner chunks of uncompressed data are read straight to their destination,

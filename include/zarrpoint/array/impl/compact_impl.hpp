@@ -11,8 +11,8 @@
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 

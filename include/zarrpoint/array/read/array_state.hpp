@@ -41,7 +41,7 @@ struct array_state {
   const context& how = described->how;
   /// The key of the only chunk, when this is one chunk of another array; else empty.
   std::string only_key{};
-  /// Whether this is a shard within a shard, which has no key.
+  /// Whether this is a shard within a shard: its chunk has no key of its own.
   bool is_within = false;
 
   /// The key of a chunk, relative to the array.

@@ -23,13 +23,13 @@ struct byte_range {
   std::uint64_t size = 0;
 };
 
-/// An object of which many small ranges are read: neighbours are joined, read at a time, and kept
+/// An object of which many small ranges are read: neighbours are joined, read in one call, and kept
 /// until each of them was asked for once.
 class coalescing_blob final : public blob {
  public:
   /// Ranges with less than this between them are joined: reading it costs less than another call.
   static constexpr std::uint64_t max_gap = 16 * 1024;
-  /// The most bytes that are read at a time.
+  /// The most bytes that ranges are joined to.
   static constexpr std::uint64_t max_run = 1024 * 1024;
 
   coalescing_blob(std::shared_ptr<const blob> base, std::vector<byte_range> ranges,

@@ -22,24 +22,26 @@
 #include <string>
 
 // The way of one chunk, from the store into the caller's memory. Each inner chunk that is wanted
-// goes it on its own, on any worker; the members of `read_operation` are named after the steps.
+// goes it alone, on any worker; the members of `read_operation` are grouped by these steps.
 //
 //   1 plan    which inner chunks a selection meets, and where the elements of each go
 //             (grid/plan.hpp); slabs of large uncompressed chunks
-//   2 open    the object, once for all of its inner chunks that are wanted; of a shard the index is
-//             read, compared with its crc32c and checked (stored_object.hpp). Errors: `io`;
-//             `corrupt`, "shard index: ..." and what digests expect of the object
-//   3 check   whether the inner chunk is there, and should be. Errors: `corrupt`, `not_found`
-//   4 fetch   its stored bytes, or the rows of them that are wanted, as few reads as can be
-//             (coalescing_blob.hpp, grid/raw_rows.hpp); of a shard within the shard, by steps 1 to
-//             7
-//   5 verify  their crc32c is that of the digest, while they are in the cache
-//   6 decode  the chain of codecs (codec/base/chain.hpp), into the destination itself where it
-//   allows
-//             that. Errors: the codec's, by its name: "crc32c: checksum mismatch: ..."
+//   2 open    the object, once for all its inner chunks that are wanted; of a shard the index is
+//             read, compared with its crc32c and checked (stored_object.hpp).
+//             Errors: `io`; `corrupt`: "shard index: ...", and what digests expect of the object
+//   3 check   whether the inner chunk is there, should be, and has a size that can be.
+//             Errors: `corrupt`, `not_found`
+//   4 fetch   its stored bytes, or the rows of them that are wanted, in few reads
+//             (coalescing_blob.hpp, grid/raw_rows.hpp). A part of a shard within the shard takes
+//             all these steps again, unless a digest asks for the whole. Errors: `io`
+//   5 verify  their digest, while they are in the cache: their crc32c, or the one at their end,
+//             which step 6 compares with them. Errors: `corrupt`: "its N stored bytes are not ..."
+//   6 decode  the chain of codecs (codec/base/chain.hpp), into the destination where it can.
+//             Errors: the codec's, by its name: "crc32c: checksum mismatch: ..."
 //   7 place   the wanted part of what was decoded, cast where that is asked for
 //
-// An error gets its place on the way out: "array ...: chunk c/0/0: inner chunk [1]: ...".
+// Scratch memory beyond the budget is `resource_limit`, in any step. An error gets its place on the
+// way out: "array ...: chunk c/0/0: inner chunk [1, 0]: ...".
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -106,7 +108,8 @@ class read_operation {
   result<void> fetch(const source& from, scratch_pool::lease& scratch);
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> fetch_within(const source& from);
-  /// Uncompressed and not to be verified: as little as possible is read, and into its place.
+  /// Uncompressed and not to be verified: long rows are read into their places, and of short ones
+  /// the whole piece to scratch memory.
   result<void> fetch_raw(source from, scratch_pool::lease& scratch);
   /// Below this a read of the whole inner chunk and a copy is faster than many reads.
   static constexpr std::size_t worthwhile_run = 4096;

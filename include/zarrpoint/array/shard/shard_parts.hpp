@@ -5,6 +5,8 @@
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>

@@ -246,7 +246,7 @@ class checkpoint {
   static result<tensor_spec> wanted_spec(const array& source, std::string_view name,
                                          const load_options& options);
 
-  /// The same for elements of `type`, which the C++ type decides; of any, where that is invalid.
+  /// The same with elements of `type`; an invalid one takes the stored type.
   static result<tensor_spec> wanted_as(dtype type, const detail::stored_leaf& leaf,
                                        const array& source, const load_options& options);
 

@@ -17,14 +17,14 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Dense elements and what keeps their memory.
+/// Dense elements, and the owner of their memory.
 struct kept_elements {
   explicit kept_elements(mapped_view mapped);
   explicit kept_elements(tensor owned);
 
   dims shape;
   std::shared_ptr<const void> owner;
-  const std::byte* data;
+  const std::byte* data = nullptr;
 };
 
 }  // namespace detail

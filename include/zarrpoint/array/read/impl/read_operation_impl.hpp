@@ -58,7 +58,7 @@ ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
   const plan_item item = plan_.at(i);
   const std::string key = of_.chunk_key(item.object);
   result<void> done = read_item_of(item, key);
-  if (!done && of_.is_within) return done;  // its place names it: it has no key
+  if (!done && of_.is_within) return done;  // the outer inner chunk names it
   if (!done) return std::move(done).at("chunk " + key);
   meter_->add(of_.key.str(), item_bytes(item));
   return {};

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/array/shard/sharding_codec.hpp>
@@ -13,7 +14,6 @@
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
