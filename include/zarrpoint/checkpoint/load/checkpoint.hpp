@@ -232,7 +232,8 @@ class checkpoint {
   template <class T, class Handler, class Space>
   result<T> make_for(const detail::stored_leaf& leaf, const array& source,
                      const load_options& options, place<Space> where) const {
-    ZARRPOINT_TRY(wanted, wanted_as(handler_dtype<Handler>(), leaf, source, options));
+    constexpr dtype type = handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
+    ZARRPOINT_TRY(wanted, wanted_as(type, leaf, source, options));
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
     if (where.resource == nullptr) where.resource = how().resource;
     ZARRPOINT_TRY(made, Handler::make(wanted, where));

@@ -57,8 +57,8 @@ class codec_workspace {
   State& state() {
     void* held = find_state(&state_key<State>);
     if (held == nullptr) {
-      constexpr auto destroy = [](void* old) { delete static_cast<State*>(old); };
-      held = keep_state(&state_key<State>, {new State(*resource_), destroy});
+      held = keep_state(&state_key<State>,
+                        any_state(new State(*resource_), &codec_workspace::destroy<State>));
     }
     return *static_cast<State*>(held);
   }
@@ -69,6 +69,10 @@ class codec_workspace {
     char* key;
     any_state value;
   };
+  template <class State>
+  static void destroy(void* old) {
+    delete static_cast<State*>(old);
+  }
   void* find_state(char* key) const noexcept;  // or null
   void* keep_state(char* key, any_state made);
 
