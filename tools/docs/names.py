@@ -7,8 +7,8 @@
     names.py XML_FOLDER --check    fails when docs/names.md is another, or a public name is undocumented
 
 Public is what stands in namespace zarrpoint, or in one of it, and not in `detail`. A name's door is the
-one that includes its header, else the umbrella, else that of its layer, else that of devices, else the one
-that brings least.
+one that includes its header, else the umbrella, else that of its layer, else the one that brings least; rooms of
+devices have the door of devices.
 """
 
 import re
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BASE = ROOT / "include" / "zarrpoint"
 PAGE = ROOT / "docs" / "names.md"
 UMBRELLA = "zarrpoint.hpp"
-DEVICES = "devices.hpp"  # before those that build on it
+DEVICES = "devices.hpp"  # has the rooms named device, before the doors that build on it
 KERNELS = "cuda/kernels.cuh"  # what nvcc compiles has a door of its own
 NO_DOORS = {"fwd.hpp", "version.hpp"}
 INCLUDE = re.compile(r"^#include <zarrpoint/([^>]+)>", re.MULTILINE)
@@ -47,7 +47,7 @@ def doors_of_headers():
     home = {}
     for name in graph:
         layer = name.split("/")[0] + ".hpp"
-        first = sorted(doors, key=lambda door: (door != UMBRELLA, door != layer, door != DEVICES, len(reached[door]), door))
+        first = sorted(doors, key=lambda door: (door != UMBRELLA, door != layer, "/device/" in name and door != DEVICES, len(reached[door]), door))
         home[name] = next((door for door in first if name in reached[door]), None)
     home |= {name.relative_to(BASE).as_posix(): KERNELS for name in BASE.rglob("*.cuh")}
     for door in sorted(doors, key=lambda door: -len(reached[door])):
