@@ -33,7 +33,8 @@
 //             Errors: `corrupt`, `not_found`
 //   4 fetch   its stored bytes, or the rows of them that are wanted, in few reads
 //             (coalescing_blob.hpp, grid/raw_rows.hpp). A part of a shard within the shard takes
-//             all these steps again, unless a digest asks for the whole. Errors: `io`
+//             all these steps again, unless a digest asks for the whole; a whole one is decoded by
+//             shard/sharding_codec.hpp, which names what fails in it. Errors: `io`
 //   5 verify  their digest, while they are in the cache: their crc32c, or the one at their end,
 //             which step 6 compares with them. Errors: `corrupt`: "its N stored bytes are not ..."
 //   6 decode  the chain of codecs (codec/base/chain.hpp), into the destination where it can.
@@ -119,6 +120,7 @@ class read_operation {
   result<void> verify(bytes_view stored, const std::uint32_t* digest) const;
 
   // 6 decode, 7 place
+  /// Waits for the budget, reads to scratch memory, verifies, decodes and places.
   result<void> decode(const source& from, scratch_pool::lease& scratch);
   /// The fill value everywhere, cast where that is asked for.
   result<void> place_fill(const mutable_host_view& to, codec_workspace& scratch) const;
