@@ -113,6 +113,9 @@ def main(arguments):
         print(__doc__)
         return 2
     names, home = public_names(arguments[0]), doors_of_headers()
+    if not names:
+        print(f"{arguments[0]} has no XML of Doxygen that names anything of zarrpoint")
+        return 2
     text = page(names, home)
     if "--check" not in arguments:
         PAGE.write_text(text, encoding="utf-8", newline="\n")
