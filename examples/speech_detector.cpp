@@ -196,7 +196,7 @@ std::vector<double> read_expected(const std::string& path) {
 }
 
 /// The largest difference between what was heard and what is expected; infinite when they are not
-/// as many, or one is no number.
+/// as many, or one is not a number.
 double largest_difference(const std::vector<float>& heard, const std::vector<double>& expected) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (heard.size() != expected.size()) return infinity;

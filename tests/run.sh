@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing (Debian 12), then checks and tests everything.
 #
-#   bash tests/run.sh            all steps but the rows of other compilers and machines, and Megatron-Core
+#   bash tests/run.sh            all steps but the rows of other compilers and machines, Megatron-Core,
+#                                and long forms
 #   bash tests/run.sh dev tidy   only the named ones
 #
 # One line per step as it ends, with its seconds and those of processors; what a failed one said
@@ -26,9 +27,9 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # All that the steps need, so that none of them installs anything while others run.
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
-    ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev nlohmann-json3-dev doctest-dev \
+    ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev \
     libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv \
-    python3-torch &&
+    python3-torch libtorch-dev libeigen3-dev libopencv-core-dev &&
     python_packages
 }
 
@@ -116,11 +117,25 @@ megatron() {
       -lzstd -lz -pthread &&
     build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange
 }
+# torch::Tensor against PyTorch's C++ library: a program of its own, for half a minute of headers.
+libtorch() {
+  need_packages libtorch-dev && mkdir -p build/libtorch &&
+    g++ -std=c++20 -O0 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror \
+      -Iinclude -isystem /usr/include/torch/csrc/api/include tests/interop/libtorch_test.cpp \
+      -o build/libtorch/libtorch_test -ltorch -ltorch_cpu -lc10 -lzstd -pthread &&
+    build/libtorch/libtorch_test
+}
 mpi() {
   need_packages libopenmpi-dev openmpi-bin &&
     cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
     cmake --build build/mpi -j "$jobs" --target mpi_test &&
     ctest --test-dir build/mpi -R '^mpi$' --output-on-failure --no-tests=error
+}
+# The long form of the test of distributed_tests that dev runs a fifth of: 10,000 pairs of shardings.
+reshard() {
+  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
+    cmake --build --preset dev -j "$jobs" --target distributed_tests &&
+    ZARRPOINT_TEST_LONG=1 build/dev/tests/distributed_tests --test-case='reshard: random pairs*' --no-skip
 }
 parallel() { bash examples/parallel/run.sh; }
 cuda() { bash tests/cuda/run.sh; }
@@ -142,13 +157,21 @@ size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
+# Every shell block of docs/install.md and docs/embedding.md; some minutes of compiling.
+as_printed() {
+  need_packages g++ cmake ninja-build make git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libcli11-dev \
+    zlib1g-dev libbz2-dev liblzma-dev python3-venv &&
+    packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
+    "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv
+}
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers interop mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
-rows="cxx23 clang19 aarch64 megatron" # other compilers and machines, a large peer: only when named
+all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+# Only when named: other compilers and machines, a large peer, long forms.
+rows="cxx23 clang19 aarch64 megatron reshard as_printed"
 # Those that share a folder of build/, in their order; each other step is a chain of its own.
-chains=("dev mpi cli cuda" "asan coverage fuzz")
+chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers tidy noexcept conformance interop parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers tidy noexcept conformance interop libtorch parallel single_header cost size docs format readme compile_fail layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {

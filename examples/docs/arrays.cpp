@@ -8,6 +8,7 @@
 #include <zarrpoint/array.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -78,6 +79,19 @@ bool make_both(const std::string& folder) {
 
   return values_of(part) == std::vector<std::int32_t>{10, 11, 12, 18, 19, 20} &&
          zp::array::open(store, v2).value().metadata().zarr_format == 2;
+}
+
+bool own_types() {
+  const auto a = zp::array::create(zp::memory_store(), zp::store_key::root(), small()).value();
+  a.write(zp::box::whole({6, 8}), counting(48)).value();
+
+  std::vector<std::int32_t> row(8);
+  a.read(zp::box({5, 0}, {1, 8}), row).value();              // a[5, :]
+  a.write(zp::box({0, 0}, {2, 4}), std::span(row)).value();  // as many elements
+  std::array<std::array<double, 3>, 2> cast{};               // of the part's shape
+  a.read(zp::box({1, 2}, {2, 3}), cast, {.cast = true}).value();
+
+  return row[0] == 40 && cast[0][0] == 46 && cast[1][2] == 20;
 }
 
 bool select() {
@@ -215,8 +229,8 @@ bool degenerate() {
 
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
-  const bool ok = make_both(folder) && select() && grow() && one_by_one() && shards(folder) &&
-                  nested() && uneven() && missing() && degenerate();
+  const bool ok = make_both(folder) && own_types() && select() && grow() && one_by_one() &&
+                  shards(folder) && nested() && uneven() && missing() && degenerate();
   std::puts(ok ? "as docs/arrays.md says" : "not what docs/arrays.md says");
   return ok ? 0 : 1;
 }

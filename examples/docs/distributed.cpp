@@ -148,7 +148,7 @@ zp::result<void> keep_optimizer(const std::string& folder, const zp::process_gro
   return rate == 0.001 ? zp::result<void>() : zp::error{zp::errc::corrupt, "another rate"};
 }
 
-/// Writes what all have in common as a document of its own, for those who look with an editor.
+/// Writes what all have in common as a document of its own, for people who look with an editor.
 struct readable_common_saver : zp::json_common_saver {
   static constexpr std::string_view name = "readable_common_saver";
 

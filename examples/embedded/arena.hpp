@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if __has_include(<zarrpoint/memory/resource.hpp>)
 #include <zarrpoint/memory/resource.hpp>
+#else  // the library is the one file
+#include <zarrpoint/zarrpoint.hpp>
+#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -46,7 +50,7 @@ class arena final : public zarrpoint::memory_resource {
     if (before != nullptr) join(before);
   }
 
-  std::size_t in_use() const noexcept { return in_use_; }
+  std::size_t in_use() const noexcept override { return in_use_; }
   /// The most bytes that were ever in use at once.
   std::size_t peak() const noexcept { return peak_; }
 

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/read_only_store.hpp>
 #include <zarrpoint/zarrpoint.hpp>
+
+#if __has_include(<zarrpoint/store/read_only_store.hpp>)  // the one file holds it
+#include <zarrpoint/store/read_only_store.hpp>
+#endif
 
 #include <array>
 #include <cstddef>

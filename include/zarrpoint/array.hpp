@@ -11,3 +11,4 @@
 #include <zarrpoint/array/hierarchy/migrate.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/resize.hpp>
+#include <zarrpoint/array/value_transfer.hpp>

@@ -8,6 +8,7 @@
 // <zarrpoint/zarrpoint.hpp> brings all of it.
 
 #include <zarrpoint/array/device/device_crc32c.hpp>
+#include <zarrpoint/array/device/device_values.hpp>
 #include <zarrpoint/checkpoint/load/device_batch.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/handler/device_leaf.hpp>

@@ -48,6 +48,41 @@ TEST_CASE("memory that does not fit the selection is refused") {
   CHECK(code(w.write(box::whole({4, 4}), as_const(other))) == errc::dtype_mismatch);
 }
 
+TEST_CASE("arrays of 2^63 elements and more are read and written in parts") {
+  for (const bool sharded : {false, true}) {
+    CAPTURE(sharded);
+    for (const index_t extent : {index_t{1} << 40, INT64_MAX}) {
+      CAPTURE(extent);
+      recording_store store;
+      array_metadata metadata = raw_metadata(dtype_kind::int32, {extent, extent}, {4, 4});
+      if (sharded)
+        metadata.codecs = {
+            sharding_config{.chunk_shape = {2, 2}, .codecs = {bytes_spec()}}.to_spec().value()};
+      make(store, metadata);
+      const array vast = array::open(store, key_of("w")).value();
+      CHECK(vast.spec().shape == dims{extent, extent});
+      // At both ends, and across the edge of a chunk.
+      for (const box& part : {box{{extent - 5, extent - 3}, {5, 3}}, box{{0, 2}, {3, 7}}}) {
+        auto data = counting(part.shape);
+        REQUIRE(vast.write(part, as_const(view_of(data, part.shape))));
+        const tensor back = vast.read(part).value();
+        CHECK(same_elements(back.view(), as_const(view_of(data, part.shape))));
+      }
+      const tensor rows = vast.read(selection({0, 2}, {2, 2}, {2, 3})).value();
+      CHECK(rows.data<std::int32_t>()[3] == counting({3, 7})[14 + 3]);
+      const error whole = vast.read(box::whole(vast.spec().shape)).failure();
+      CHECK(whole.code == errc::out_of_range);
+      CHECK(mentions(whole, "has 2^63 elements or more"));
+      CHECK(mentions(whole, "memory:w"));
+      CHECK(vast.read(box{{extent - 1, 0}, {2, 1}}).failure().code == errc::out_of_range);
+      auto one = counting({1, 1});
+      CHECK(vast.read(box::whole(vast.spec().shape), view_of(one, {1, 1})).failure().code ==
+            errc::shape_mismatch);
+      CHECK_FALSE(vast.view().value().has_value());
+    }
+  }
+}
+
 TEST_CASE("an endless array of nothing is refused by the budget for memory") {
   recording_store store;
   context how;

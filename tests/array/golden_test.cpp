@@ -146,7 +146,7 @@ bool read_or_refuse(const fs::path& folder, const std::string& name, bool has_va
   std::set<std::string> names;
   const bool is_v3 = store.has("zarr.json");
   collect_names(parse_json(store.at(is_v3 ? "zarr.json" : ".zarray")).value(), names);
-  names.insert("dtype");  // of v2: where it is no name but a structure
+  names.insert("dtype");  // of v2: where it is not a name but a structure
   bool named = false;
   for (const std::string& one : names)
     named = named || failure.message.find(one) != std::string::npos;

@@ -13,7 +13,7 @@ namespace node_walk_test {
 using namespace zarrpoint;
 using namespace zarrpoint_test;
 
-TEST_CASE("node_walk: children by name, all nodes by depth; what is no node is passed over") {
+TEST_CASE("node_walk: children by name, all nodes by depth; what is not a node is passed over") {
   for (const int format : {2, 3}) {
     const memory_store store;
     small_hierarchy(store, format);

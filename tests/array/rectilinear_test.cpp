@@ -48,7 +48,7 @@ TEST_CASE("each chunk of a rectilinear grid is an object of its own shape") {
   CHECK(to_string(lost.failure()).find("chunk c/1/0: it is missing") != std::string::npos);
 }
 
-TEST_CASE("a shard whose extent is no multiple of its inner chunks' is named") {
+TEST_CASE("a shard whose extent is not a multiple of its inner chunks' is named") {
   auto metadata = raw_metadata(dtype_kind::int32, {7}, {4});
   metadata.edges = {{{{4, 1}, {3, 1}}}};
   metadata = sharded_metadata(metadata, {2});

@@ -17,10 +17,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace checkpoint_test {
@@ -270,6 +272,72 @@ TEST_CASE("boxes of a leaf are read as strictly as the leaf") {
   CHECK_FALSE(m.opened().view<float>("w"));
 }
 
+TEST_CASE("a part of a leaf is loaded as a type of one's own") {
+  const saved_matrix m;
+  const checkpoint c = m.opened();
+  const auto expected = [&](index_t row, index_t column) {
+    return m.values.data<float>()[static_cast<std::size_t>(row * 700 + column)];
+  };
+  const box rows({10, 3}, {2, 2});
+  const auto flat = c.load<std::vector<float>>("w", rows).value();
+  CHECK(flat ==
+        std::vector<float>{expected(10, 3), expected(10, 4), expected(11, 3), expected(11, 4)});
+  const auto square = c.load<std::array<std::array<float, 2>, 2>>("w", rows).value();
+  CHECK(square[1][0] == expected(11, 3));
+  const tensor own = c.load<tensor>("w", selection({0, 0}, {3, 1}, {250, 1})).value();
+  CHECK(own.shape() == dims{3, 1});
+  CHECK(own.data<float>()[2] == expected(500, 0));
+  CHECK(failure_of(c.load<float>("w", box())).code == errc::invalid_argument);
+  CHECK(c.load<std::int64_t>("step", box()).value() == 1200);
+
+  std::vector<float> mine(4);
+  c.load_into("w", rows, mine).value();
+  CHECK(mine == flat);
+  std::vector<double> wide(4);
+  CHECK(failure_of(c.load_into("w", rows, wide)).code == errc::dtype_mismatch);
+  c.load_into("w", rows, std::span<double>(wide), {.cast = true}).value();
+  CHECK(wide[3] == static_cast<double>(flat[3]));
+  CHECK(c.load<std::vector<double>>("w", rows, {.cast = true}).value() == wide);
+  const load_rule half{.glob = "w", .cast = dtype(dtype_kind::bfloat16)};
+  CHECK(c.load<tensor>("w", rows, {.rules = {half}}).value().type() == dtype_kind::bfloat16);
+}
+
+TEST_CASE("a part that does not fit is refused before a chunk is read, within the budget") {
+  const saved_matrix m;
+  fs::remove_all(m.path + "/w/c");
+  const checkpoint c = m.opened();
+  std::vector<float> four(4);
+  CHECK(mentions(failure_of(c.load_into("w", box({600, 0}, {1, 4}), four)), "load \"w\""));
+  CHECK(failure_of(c.load_into("w", box({600, 0}, {1, 4}), four)).code == errc::out_of_range);
+  CHECK(failure_of(c.load<tensor>("w", box({599, 0}, {2, 4}))).code == errc::out_of_range);
+  CHECK(failure_of(c.load<tensor>("w", box({0}, {4}))).code == errc::invalid_argument);
+  CHECK(failure_of(c.load_into("w", box({0, 0}, {1, 5}), four)).code == errc::shape_mismatch);
+  using pair_of_floats = std::array<float, 2>;
+  CHECK(failure_of(c.load<pair_of_floats>("w", box({0, 0}, {1, 3}))).code == errc::shape_mismatch);
+  CHECK(failure_of(c.load<std::vector<int>>("w", box({0, 0}, {1, 4}))).code ==
+        errc::dtype_mismatch);
+  CHECK(failure_of(c.load<tensor>("none", box({0}, {4}))).code == errc::not_found);
+  context small;
+  small.limit.memory = 100;
+  CHECK(failure_of(m.opened(small).load<tensor>("w", box({0, 0}, {6, 6}))).code ==
+        errc::resource_limit);
+  CHECK(failure_of(c.load<tensor>("w", box({0, 0}, {1, 4}))).code == errc::corrupt);
+}
+
+TEST_CASE("a part is verified, by whole inner chunks") {
+  const saved_matrix m;
+  const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+  std::string bytes = test::read_file(file);
+  bytes[40] = static_cast<char>(bytes[40] ^ 1);
+  test::write_file(file, bytes);
+  const checkpoint c = m.opened();
+  std::vector<float> four(4);
+  CHECK(mentions(failure_of(c.load_into("w", box({0, 0}, {1, 4}), four)), "chunk c/0/0"));
+  CHECK(failure_of(c.load<tensor>("w", box({0, 0}, {1, 4}))).code == errc::corrupt);
+  c.load_into("w", box({0, 0}, {1, 4}), four, {.verify = false}).value();
+  CHECK(c.load<tensor>("w", box({599, 0}, {1, 4})));
+}
+
 TEST_CASE("what is wrong with a leaf's metadata is said with the place of the leaf") {
   const memory_store store;
   store
@@ -382,7 +450,7 @@ TEST_CASE("absent chunks of foreign checkpoints read as zero, unless that is for
   CHECK(failure.code == errc::not_found);
 }
 
-TEST_CASE("what is no hierarchy is not found, and says so") {
+TEST_CASE("what is not a hierarchy is not found, and says so") {
   const test::temp_directory dir;
   CHECK(failure_of(open(dir / "nowhere")).code == errc::not_found);
   CHECK(mentions(failure_of(open(dir.path().string())), "no zarr.json, .zgroup or .zarray"));

@@ -58,7 +58,7 @@ TEST_CASE("any change breaks the seal") {
   CHECK(refused > 500);
 }
 
-TEST_CASE("what is no commit document is refused with the reason") {
+TEST_CASE("what is not a commit document is refused with the reason") {
   const auto refusal = [](node document, bool sealed = true) {
     if (sealed && document.if_object() != nullptr) {
       std::erase_if(*document.if_object(), [](const node::member& m) { return m.key == "crc32c"; });

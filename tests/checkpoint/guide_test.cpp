@@ -4,6 +4,7 @@
 // The programs of docs/guide.md; tests/tools/check_links.py compares the two.
 
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "../support/temp_directory.hpp"
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,15 +43,18 @@ TEST_CASE("the guide: saving and loading") {
   auto ckpt = zp::open(path).value();
   auto loaded = ckpt.load<std::vector<float>>("layers/0/w").value();  // makes one
   std::vector<float> mine(6);
-  ckpt.load_into("layers/0/w", std::span<float>(mine)).value();        // fills yours
-  auto view = ckpt.view<float>("layers/0/w").value();                  // maps the file
-  auto known = ckpt.metadata("layers/0/w").value();                    // reads no data
+  ckpt.load_into("layers/0/w", std::span<float>(mine)).value();  // fills yours
+  auto view = ckpt.view<float>("layers/0/w").value();            // maps the file
+  auto known = ckpt.metadata("layers/0/w").value();              // reads no data
+  auto few = ckpt.load<std::vector<float>>("layers/0/w", zp::box({2}, {3})).value();  // a part
+  ckpt.load_into("layers/0/w", zp::box({2}, {3}), std::span<float>(few)).value();
   auto array = ckpt.as_array("layers/0/w").value();                    // boxes of it:
   zp::tensor middle = array.read(zp::box({2}, {3})).value();           // elements 2, 3 and 4
   zp::tensor even = array.read(zp::selection({0}, {3}, {2})).value();  // elements 0, 2 and 4
 
   CHECK(loaded == w);
   CHECK(mine == w);
+  CHECK(few == std::vector<float>{w[2], w[3], w[4]});
   CHECK(view.is_zero_copy());
   CHECK(known.spec == zp::tensor_spec{zp::dtype_kind::float32, {6}});
   CHECK(middle.data<float>()[2] == w[4]);
@@ -113,6 +118,28 @@ TEST_CASE("the guide: errors") {
     CHECK(zp::to_string(failure).find("no.zarr") != std::string::npos);
   }
   REQUIRE_FALSE(opened);
+}
+
+TEST_CASE("the guide: verifying") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  zp::save(path, {{"w", numbers(6)}, {"b", numbers(3)}}).value();
+  const std::string file = path + "/w/c/0";
+  std::string damaged = test::read_file(file);
+  damaged[5] = static_cast<char>(damaged[5] ^ 1);
+  test::write_file(file, damaged);
+  int faults = 0;
+
+  auto report = zp::verify(zp::open(path).value()).value();
+  for (const zp::verify_failure& each : report.failures)
+    std::puts((each.file + ": " + zp::to_string(each.what)).c_str());
+  if (report.result() != zp::verdict::ok) {
+    faults = static_cast<int>(report.failures.size());
+  }
+
+  CHECK(faults == 1);
+  CHECK(report.failures[0].leaf == "w");
+  CHECK(report.result() == zp::verdict::faulty);
 }
 
 TEST_CASE("the guide: safetensors") {

@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
 #include <zarrpoint/core/types/complex.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
+#include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -206,7 +207,7 @@ TEST_CASE("saving over a checkpoint replaces it whole") {
   CHECK(entries(dir.path()) == std::vector<std::string>{"m.zarr"});
 }
 
-TEST_CASE("what is no checkpoint is never replaced") {
+TEST_CASE("what is not a checkpoint is never replaced") {
   const test::temp_directory dir;
   fs::create_directories(dir.path() / "home/important");
   test::write_file(dir.path() / "home/important/file", "precious");
@@ -252,6 +253,38 @@ TEST_CASE("a hierarchy that others wrote, or a damaged one, is never replaced") 
   }
   save(dir / "m.zarr", {{"a", 1}}, {.zarr_format = 2}).value();
   CHECK(save(dir / "m.zarr", {{"a", 2}}));  // ours, in another format
+}
+
+TEST_CASE("a data type that hides leaves from zarr-python is a warning, one for each type") {
+  const std::vector<float> plain = ramp(4);
+  const tensor half = tensor::make({dtype_kind::bfloat16, {4}}).value();
+  const tensor codes = tensor::make({dtype_kind::int4, {4}}).value();
+  const tensor flat = tensor::make({make_record({{"x", dtype_kind::int32}}).value(), {4}}).value();
+  const tensor nested =
+      tensor::make(
+          {make_record({{"a", make_record({{"x", dtype_kind::int32, {2}}}).value()}}).value(), {4}})
+          .value();
+  const tensor words = tensor::make({dtype::utf32(3), {2}}).value();
+  const auto warnings = [&](int format, std::initializer_list<leaf> leaves) {
+    save_options options;
+    options.zarr_format = format;
+    return save(memory_store(), leaves, options).value().warnings;
+  };
+  for (const int format : {2, 3}) {
+    CAPTURE(format);
+    CHECK(warnings(format, {{"w", plain}, {"name", "a"}, {"words", words}}).empty());
+    CHECK(warnings(format, {{"w", plain}, {"a/h", half}, {"c", codes}, {"b/h", half}}) ==
+          std::vector<std::string>{
+              "bfloat16: zarr-python cannot open 2 leaves, such as \"a/h\", nor list the groups "
+              "that hold such leaves; it opens other leaves by name",
+              "int4: zarr-python cannot open \"c\", nor list the groups that hold such leaves; it "
+              "opens other leaves by name"});
+  }
+  CHECK(warnings(2, {{"r", flat}}).empty());
+  CHECK(warnings(3, {{"r", flat}}) ==
+        std::vector<std::string>{"struct: zarr-python cannot open \"r\", nor list the groups that "
+                                 "hold such leaves; it opens other leaves by name"});
+  CHECK(warnings(2, {{"r", nested}}).size() == 1);
 }
 
 TEST_CASE("a failed save leaves the old checkpoint and nothing else") {

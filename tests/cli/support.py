@@ -8,6 +8,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
+import google_crc32c
+import jsonschema
 import ml_dtypes
 import numpy as np
 
@@ -28,12 +30,18 @@ SMALL = {
 }
 
 
+SCHEMAS = {
+    path.name.split(".")[0]: jsonschema.Draft202012Validator(json.loads(path.read_text()))
+    for path in sorted((ROOT / "tools/cli/schemas").glob("*.schema.json"))
+}
+
+
 def dtype_of(name):
     return np.dtype(SMALL.get(name, name))
 
 
 def run(*arguments, **options):
-    """The command, its output as bytes; a crash is no exit status of its own."""
+    """The command, its output as bytes; a crash is not an exit status of its own."""
     done = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, timeout=600, **options)
     if done.returncode not in (OK, NO, FAILED) or b"Sanitizer" in done.stderr:
         raise AssertionError(f"{arguments}: exit status {done.returncode}: {done.stderr.decode()}")
@@ -43,6 +51,17 @@ def run(*arguments, **options):
 def rename_codec(document, name, to):
     """Makes of an array one whose codec nobody has."""
     document.write_text(document.read_text().replace(f'"{name}"', f'"{to}"'))
+
+
+def set_kind(document, name, kind):
+    """Makes of a leaf of a checkpoint of ours one that another handler saved."""
+    root = json.loads(document.read_text())
+    commit = root["attributes"]["zarrpoint"]
+    del commit["crc32c"]
+    next(leaf for leaf in commit["leaves"] if leaf["name"] == name)["typestr"] = kind
+    text = json.dumps(commit, separators=(",", ":"), ensure_ascii=False)
+    commit["crc32c"] = f"{google_crc32c.value(text.encode()):08x}"
+    document.write_text(json.dumps(root, separators=(",", ":"), ensure_ascii=False))
 
 
 def random_array(name, shape, seed=1):
@@ -81,12 +100,15 @@ class Case(unittest.TestCase):
         return self.expect(status, *arguments, **options).stdout.decode()
 
     def json(self, *arguments, status=OK):
-        """Strict JSON: the bare tokens NaN and Infinity are none."""
+        """Strict JSON, as the schema of the command has it: the bare tokens NaN and Infinity are none."""
 
         def refuse(token):
             raise AssertionError(f"bare {token}")
 
-        return json.loads(self.text(*arguments, "--json", status=status), parse_constant=refuse)
+        document = json.loads(self.text(*arguments, "--json", status=status), parse_constant=refuse)
+        if len(json.dumps(document)) < 100_000:  # the validator takes its time
+            SCHEMAS[arguments[0]].validate(document)
+        return document
 
     def refused(self, *arguments):
         """What standard error says of a failure."""

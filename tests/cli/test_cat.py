@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values: bit by bit those of numpy, in every form, of every format that is read."""
 
+import base64
 import io
 import json
 import math
+import struct
+import warnings
 
+import numcodecs
 import numpy as np
 import zarr
 from safetensors.numpy import save_file
-from support import BITS, GOLDEN, SMALL, Case, dtype_of, little, random_array
+from support import BITS, GOLDEN, SMALL, Case, dtype_of, little, random_array, set_kind
 
 SLICES = [
     "0:3,:,::2",
@@ -37,6 +41,17 @@ def numpy_index(text):
         else:
             parts.append(int(part))
     return tuple(parts)
+
+
+def prefixed(raw):
+    """The elements of --raw of strings and bytes."""
+    out = []
+    while raw:
+        (size,) = struct.unpack_from("<Q", raw)
+        assert len(raw) >= 8 + size
+        out.append(raw[8 : 8 + size])
+        raw = raw[8 + size :]
+    return out
 
 
 def plain(value):
@@ -155,7 +170,83 @@ class Cat(Case):
             self.assertNotIn("\x1b", shown)
             done = self.expect(0, "cat", self.folder / name, "--npy")
             self.assertEqual(np.load(io.BytesIO(done.stdout)).tolist(), texts.tolist())
-            self.assertIn("no raw form", self.refused("cat", self.folder / name, "--raw"))
+            raw = self.expect(0, "cat", self.folder / name, "--raw").stdout
+            self.assertEqual(prefixed(raw), [text.encode() for text in texts.ravel()])
+
+    def test_bytes_of_any_length(self):
+        values = [b"", b"\x00\xff", b"text", b'"\n\x1b', bytes(range(256))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = zarr.create_array(
+                self.folder / "b.zarr", shape=(5,), chunks=(2,), dtype="variable_length_bytes"
+            )
+        made[:] = np.array(values, dtype=object)
+        path = self.folder / "b.zarr"
+        got = self.json("cat", path)
+        self.assertEqual([base64.b64decode(each["base64"], validate=True) for each in got], values)
+        self.assertEqual(self.json("cat", path, "--slice", "2"), {"base64": "dGV4dA=="})
+        self.assertEqual(prefixed(self.expect(0, "cat", path, "--raw").stdout), values)
+        done = self.expect(0, "cat", path, "--npy", "--slice", "1:")
+        self.assertEqual(np.load(io.BytesIO(done.stdout)).tolist(), values[1:])
+        self.assertNotIn("\x1b", self.text("cat", path))
+
+    def test_bytes_that_end_in_a_zero_are_none_of_numpy(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = zarr.create_array(self.folder / "b.zarr", shape=(1,), dtype="variable_length_bytes")
+        made[:] = np.array([b"a\0"], dtype=object)
+        self.assertIn("end in a zero", self.refused("cat", self.folder / "b.zarr", "--npy"))
+
+    def test_text_of_one_length(self):
+        texts = np.array([b"ab", b"\xff", b"", b"\xc3\xa9"], dtype="S3")
+        np.save(self.folder / "s.npy", texts)
+        got = self.json("cat", self.folder / "s.npy")
+        self.assertEqual(got, ["ab", {"base64": "/w=="}, "", "é"])
+        self.assertEqual(self.expect(0, "cat", self.folder / "s.npy", "--raw").stdout, texts.tobytes())
+        done = self.expect(0, "cat", self.folder / "s.npy", "--npy")
+        self.assertEqual(np.load(io.BytesIO(done.stdout)).tolist(), texts.tolist())
+
+    def test_code_points_that_are_no_text(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = zarr.create_array(self.folder / "u.zarr", shape=(2,), dtype="<U2", compressors=None)
+        made[:] = np.array(["é", "ab"])
+        chunk = next(p for p in (self.folder / "u.zarr/c").rglob("*") if p.is_file())
+        chunk.write_bytes(struct.pack("<4I", 0xD800, 0x61, 0x61, 0x62))
+        self.assertEqual(self.json("cat", self.folder / "u.zarr"), [{"code_points": [0xD800, 0x61]}, "ab"])
+
+    def test_vectors_are_lists_of_numbers(self):
+        for kind in ("<f4", ">i2", "|u1", "<c8", "<u8", "|b1"):
+            path = self.folder / f"v{kind[1:]}.zarr"
+            chunk = [np.array([0, 1, 3], kind), np.array([], kind), np.array([2], kind)]
+            codec = numcodecs.VLenArray(kind)
+            path.mkdir()
+            document = {"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|O", "order": "C"}
+            document |= {"fill_value": None, "compressor": None, "filters": [codec.get_config()]}
+            (path / ".zarray").write_text(json.dumps(document))
+            held = np.empty(3, dtype=object)
+            held[:] = chunk
+            (path / "0").write_bytes(codec.encode(held))
+            got = self.json("cat", path)
+            self.assertEqual(got, [plain(each.tolist()) for each in chunk], kind)
+            raw = prefixed(self.expect(0, "cat", path, "--raw").stdout)
+            self.assertEqual(raw, [each.tobytes() for each in chunk])
+            self.assertIn("[]", self.text("cat", path))
+
+    def test_leaves_of_json_are_text(self):
+        text = '{"a": [1, 2.5],\n "b": "é\x1b"}\n'
+        np.savez(self.folder / "a.npz", config=np.frombuffer(text.encode(), "u1"))
+        path = self.folder / "a.zarr"
+        self.text("convert", self.folder / "a.npz", path)
+        set_kind(path / "zarr.json", "config", "json")
+        self.assertEqual(self.text("verify", path).split()[0], "OK")
+        self.assertEqual(self.text("cat", path), text.replace("\x1b", "\\x1b"))
+        self.assertEqual(self.json("cat", path, "config"), text)
+        self.assertEqual(self.json("cat", path, "config", "--slice", ":2"), [123, 34])
+        self.assertEqual(self.expect(0, "cat", path, "--raw").stdout, text.encode())
+        info = self.json("inspect", path)["arrays"][0]
+        self.assertEqual(info["kind"], "json")
+        self.assertRegex(self.text("inspect", path), r"NAME +KIND .*\n.*\n└── config +json +uint8")
 
     def test_byte_orders_and_fortran_order(self):
         for name in ("int16", "float32", "float64", "complex64", "uint64"):

@@ -10,7 +10,7 @@ import unittest
 import ml_dtypes
 import numpy as np
 import zarr
-from safetensors import deserialize
+from safetensors import deserialize, safe_open
 from safetensors.numpy import save_file
 from support import BITS, COMMAND, FAILED, OK, SANITIZED, SMALL, Case, random_array, rename_codec, run
 from zarr.codecs import BloscCodec
@@ -206,11 +206,90 @@ class Convert(Case):
         self.assertEqual(self.json("cat", self.folder / "c.zarr"), texts.tolist())
         self.text("convert", self.folder / "c.zarr", self.folder / "b.npz")
         self.assertEqual(np.load(self.folder / "b.npz")["t"].tolist(), texts.tolist())
-        self.assertIn(
-            "safetensors has no dtype string",
-            self.refused("convert", self.folder / "c.zarr", self.folder / "c.safetensors"),
+
+    def test_strings_for_safetensors(self):
+        texts = np.array(["", "naïve", "日本語😀", "a\0b"])
+        np.savez(self.folder / "a.npz", t=texts, note=np.array("warm"), x=np.arange(3), b=np.array([b"\xff"]))
+        self.text("convert", self.folder / "a.npz", self.folder / "c.zarr")
+        for source in ("a.npz", "c.zarr"):
+            out = self.folder / f"{source}.safetensors"
+            said = self.expect(OK, "convert", self.folder / source, out).stderr.decode()
+            self.assertIn('note: safetensors has no strings; into __metadata__ go: "', said)
+            with safe_open(out, "np") as file:
+                self.assertEqual(list(file.keys()), ["x"])
+                metadata = file.metadata()
+            self.assertEqual(metadata["note"], "warm")
+            self.assertEqual(json.loads(metadata["t"]), texts.tolist())
+            self.assertEqual(json.loads(metadata["b"]), [{"base64": "/w=="}])
+            said = self.expect(OK, "convert", self.folder / source, out, "--overwrite", "--strings", "skip")
+            self.assertIn('left out: "', said.stderr.decode())
+            with safe_open(out, "np") as file:
+                self.assertEqual((list(file.keys()), file.metadata()), (["x"], None))
+
+    def test_a_string_and_an_attribute_of_one_name(self):
+        root = zarr.create_group(self.folder / "a.zarr", attributes={"note": "mine"})
+        root.create_array("note", shape=(), dtype=str)[...] = "theirs"
+        said = self.refused("convert", self.folder / "a.zarr", self.folder / "o.safetensors")
+        self.assertIn("an attribute has that name", said)
+        self.text(
+            "convert", self.folder / "a.zarr", self.folder / "o.safetensors", "--rename", "note=notes/1"
         )
-        self.assertFalse((self.folder / "c.safetensors").exists())
+        with safe_open(self.folder / "o.safetensors", "np") as file:
+            self.assertEqual(file.metadata(), {"note": "mine", "notes/1": "theirs"})
+
+    def test_bytes_go_to_numpy(self):
+        np.savez(self.folder / "a.npz", s=np.array([b"ab", b"\xff", b""]))
+        self.text("convert", self.folder / "a.npz", self.folder / "c.zarr")
+        self.text("convert", self.folder / "c.zarr", self.folder / "b.npz")
+        self.assertEqual(np.load(self.folder / "b.npz")["s"].tolist(), [b"ab", b"\xff", b""])
+
+    def names(self, *options):
+        """Those of what is written, with the first element of each."""
+        self.text("convert", self.folder / "a.npz", self.folder / "o.npz", "--overwrite", *options)
+        with np.load(self.folder / "o.npz") as made:
+            return {name: made[name].item() for name in made.files}
+
+    def test_only_and_skip(self):
+        names = ["a/w", "a/b", "c/d/w", "step"]
+        np.savez(self.folder / "a.npz", **{name: np.array(i) for i, name in enumerate(names)})
+        self.assertEqual(self.names("--only", "**/w"), {"a/w": 0, "c/d/w": 2})
+        self.assertEqual(self.names("--only", "a/*", "--only", "step"), {"a/w": 0, "a/b": 1, "step": 3})
+        self.assertEqual(self.names("--skip", "a/**"), {"c/d/w": 2, "step": 3})
+        self.assertEqual(self.names("--only", "a/*", "--skip", "**/b"), {"a/w": 0})
+        # What cannot be read does not stop the others.
+        zarr.create_group(self.folder / "z.zarr")
+        for name in ("good", "bad"):
+            zarr.create_array(self.folder / f"z.zarr/{name}", data=np.arange(5), compressors=BloscCodec())
+        rename_codec(self.folder / "z.zarr/bad/zarr.json", "blosc", "pcodec")
+        self.refused("convert", self.folder / "z.zarr", self.folder / "z.npz")
+        self.text("convert", self.folder / "z.zarr", self.folder / "z.npz", "--skip", "bad")
+        self.check(self.folder / "z.npz", {"good": np.arange(5)})
+
+    def test_rename(self):
+        names = ["h.0.w", "h.1.w", "m/a", "m/n/b", "w"]
+        np.savez(self.folder / "a.npz", **{name: np.array(i) for i, name in enumerate(names)})
+        for options, wanted in [
+            (["w=weight"], ["h.0.w", "h.1.w", "m/a", "m/n/b", "weight"]),
+            (["m=x/y"], ["h.0.w", "h.1.w", "x/y/a", "x/y/n/b", "w"]),
+            (["m="], ["h.0.w", "h.1.w", "a", "n/b", "w"]),
+            (["h.*.w=layers/*/w"], ["layers/0/w", "layers/1/w", "m/a", "m/n/b", "w"]),
+            (["h.?.w=?"], ["0", "1", "m/a", "m/n/b", "w"]),
+            (["m/**=**"], ["h.0.w", "h.1.w", "a", "n/b", "w"]),
+            (["m/**/b=**/c"], ["h.0.w", "h.1.w", "m/a", "n/c", "w"]),
+            (["**/a=z/**/a"], ["h.0.w", "h.1.w", "z/m/a", "m/n/b", "w"]),
+            (["**/w=z/**/w"], ["h.0.w", "h.1.w", "m/a", "m/n/b", "z/w"]),
+            (["**=t/**", "w=last"], ["t/h.0.w", "t/h.1.w", "t/m/a", "t/m/n/b", "last"]),
+            (["w=m/a", "m/a=w"], ["h.0.w", "h.1.w", "w", "m/n/b", "m/a"]),
+        ]:
+            rules = [word for rule in options for word in ("--rename", rule)]
+            with self.subTest(options=options):
+                self.assertEqual(self.names(*rules), {name: i for i, name in enumerate(wanted)})
+        said = self.refused("convert", self.folder / "a.npz", self.folder / "p.npz", "--rename", "h.?.w=h")
+        self.assertIn('"h.0.w" and "h.1.w" would both be "h"', said)
+        # Other options mean the new names.
+        options = ["--only", "w", "--rename", "w=v", "--dtype", "v=float32"]
+        self.text("convert", self.folder / "a.npz", self.folder / "o.zarr", *options)
+        self.assertEqual(self.json("inspect", self.folder / "o.zarr")["arrays"][0]["dtype"], "float32")
 
     def test_single_arrays_take_the_name_of_the_file(self):
         np.save(self.folder / "weights.npy", np.asfortranarray(np.arange(6).reshape(2, 3)))
@@ -310,7 +389,21 @@ class Convert(Case):
             ((source, self.folder / "o.zarr", "--chunk", "0,1"), "lengths"),
             ((source, self.folder / "o.zarr", "--chunk", "2"), "fits no array"),
             ((source, self.folder / "o.zarr", "--dtype", "int8"), "GLOB=T"),
-            ((source, self.folder / "o.zarr", "--dtype", "x=int99"), "GLOB=T"),
+            ((source, self.folder / "o.zarr", "--dtype", "x=bfloat61"), '; the nearest is "bfloat16"'),
+            ((source, self.folder / "o.zarr", "--dtype", "x=?????????"), "cast to. The dtypes are: bool, int2,"),
+            ((source, self.folder / "o.zarr", "--only", "y"), "--only y: no array"),
+            ((source, self.folder / "o.zarr", "--skip", "y"), "--skip y: no array"),
+            ((source, self.folder / "o.zarr", "--skip", "*"), "leave no array"),
+            ((source, self.folder / "o.zarr", "--rename", "y=z"), "--rename y=z: no array"),
+            ((source, self.folder / "o.zarr", "--rename", "x"), "FROM=TO"),
+            ((source, self.folder / "o.zarr", "--rename", "=x"), "FROM=TO"),
+            ((source, self.folder / "o.zarr", "--rename", "x="), "no name"),
+            ((source, self.folder / "o.zarr", "--rename", "x=../../up"), "invalid_argument"),
+            ((source, self.folder / "o.npz", "--rename", "x=../up"), "invalid_argument"),
+            ((source, self.folder / "o.zarr", "--rename", "x=*"), "TO has more wildcards"),
+            ((source, self.folder / "o.zarr", "--rename", "*" * 100 + "=y"), "8 wildcards"),
+            ((source, self.folder / "o.zarr", "--strings", "skip"), "for safetensors"),
+            ((source, self.folder / "o.safetensors", "--strings", "no"), "--strings"),
             ((source, self.folder / "o.zarr", "--dtype", "y=int8"), "no array"),
             ((source, self.folder / "o.zarr", "--to", "zarr2", "--chunk", "1,1"), "v3"),
             ((source, self.folder / "o.npz", "--codec", "zstd"), "for Zarr"),

@@ -41,7 +41,19 @@ class Diff(Case):
         self.assertEqual(sorted(found), ["s", "t", "x", "y"])
         said = self.text("diff", a, b, status=NO)
         self.assertIn('"s": shape [2,3] | [3,2]\n', said)
-        self.assertIn("DIFFERENT  3 arrays compared, 2 with differences", said)
+        self.assertIn(
+            "DIFFERENT  3 arrays compared, 2 with differences; 1 only in A; 1 only in B\n", said
+        )
+
+    def test_sets_with_nothing_in_common(self):
+        a, b = self.pair({"x": np.zeros(3), "y": np.zeros(1)}, {"u": np.zeros(3), "v": 1, "w": 2})
+        said = self.text("diff", a, b, status=NO)
+        self.assertIn(
+            "\nDIFFERENT  no array of A has the name of one of B; 2 only in A; 3 only in B\n", said
+        )
+        found = self.json("diff", a, b, status=NO)
+        counts = [found[key] for key in ("compared", "different", "only_in_a", "only_in_b")]
+        self.assertEqual((found["same"], counts), (False, [0, 0, 2, 3]))
 
     def test_values_of_every_dtype(self):
         for name in BITS:

@@ -52,6 +52,7 @@ class Inspect(Case):
         self.assertIn("│   └── x", said)
         self.assertIn("bytes gzip:5", said)
         self.assertIn('"y": unsupported: ', said)
+        self.assertIn('attributes\n  (root)  {"who":"zarr-python"}\n  g/x     {"unit":"m"}\n', said)
         self.assertEqual(
             [a["name"] for a in self.json("inspect", self.folder / "z.zarr", "g")["arrays"]], ["g/x"]
         )

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What depends on where the output goes, usage, completion and the manual page."""
 
+import fcntl
 import os
 import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +22,15 @@ from support import COMMAND, FAILED, NO, OK, ROOT, Case, run
 ESCAPE = b"\x1b["
 
 
+def display_width(text):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 class Terminal(Case):
-    def on_terminal(self, *arguments, **environment):
+    def on_terminal(self, *arguments, columns=80, **environment):
         """Runs the command with a pseudo-terminal for standard output and error."""
         ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         done = subprocess.Popen(
             [COMMAND, *map(str, arguments)],
             stdout=theirs,
@@ -62,6 +71,28 @@ class Terminal(Case):
         status, said = self.on_terminal("verify", self.path)
         self.assertRegex(said.decode(), r"verify █+.* 100 % .*15\.3 MiB .*/s")
         self.assertIn(b"\r\x1b[K", said)
+
+    def test_inspect_fits_the_terminal(self):
+        name = "layers/" + "0123456789" * 6
+        arrays = {name: np.zeros((12, 13, 14, 15)), "wide": np.zeros((4, 4)), "日本語" * 12: np.zeros(3)}
+        save_file(arrays, self.folder / "a.safetensors", metadata={"note": "n" * 300})
+        path = self.folder / "a.zarr"
+        self.text("convert", self.folder / "a.safetensors", path, "--codec", "zstd:3", "--chunk", "2,2,2,2")
+        whole = self.text("inspect", path)
+        self.assertIn(name.split("/")[1], whole)
+        self.assertIn("n" * 300, whole)
+        self.assertGreater(max(map(len, whole.splitlines())), 160)
+        for columns in (300, 160, 100, 80, 60, 40, 24):
+            status, said = self.on_terminal("inspect", path, columns=columns, NO_COLOR="1")
+            self.assertEqual(status, OK)
+            lines = said.decode().replace("\r", "").splitlines()[1:]  # behind the path
+            wide = [line for line in lines if display_width(line) > columns]
+            self.assertEqual(wide, [], columns)
+            self.assertEqual(any("…" in line for line in lines), True)
+            self.assertEqual("CODECS" in lines[0], columns >= 160, columns)
+            if columns >= 60:
+                self.assertIn("float64", "".join(lines))
+                self.assertIn("[4,4]", "".join(lines))
 
     def test_the_time_left_is_told(self):
         _, said = self.on_terminal("convert", self.path, self.folder / "c.zarr", "--codec", "zstd:19")
@@ -139,7 +170,7 @@ class Terminal(Case):
                 "zstd:19",
             ],
             stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # ignored under nohup
         )
         while len(os.listdir(self.folder)) == len(before) and running.poll() is None:
             time.sleep(0.01)
@@ -194,6 +225,19 @@ class Usage(Case):
             ("stats", "a", "--bins", "0"),
         ):
             self.refused(*arguments)
+
+    def test_a_mistyped_word_is_answered_with_the_nearest(self):
+        commands = "The commands are: inspect, cat, verify, convert, diff, stats, completion\n"
+        for words, answer in [
+            (("inspcet", "."), '"inspcet" is not a command; the nearest is "inspect". ' + commands),
+            (("--memory", "1G", "verfy", "."), '"verfy" is not a command; the nearest is "verify". ' + commands),
+            (("zzzzzz",), '"zzzzzz" is not a command. ' + commands),
+            (("x" * 10_000_000)[:100_000].split(), "x\" is not a command. " + commands),
+            ((), "a command is needed. " + commands),
+            (("cat", ".", "--slise", "1"), '"--slise" is not an option; the nearest is "--slice". The options'),
+            (("convert", "a", "b", "--olny=x"), 'the nearest is "--only". The options are: --chunk, --codec,'),
+        ]:
+            self.assertIn(answer, self.refused(*words))
 
     def test_completion(self):
         for shell in ("bash", "zsh", "fish"):

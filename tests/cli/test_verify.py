@@ -145,6 +145,12 @@ class Verify(Case):
         self.assertEqual((found["ok"], found["faults"], found["unverified"]), (False, 0, 1))
         self.assertIn("pcodec", found["findings"][0]["message"])
 
+    def test_where_there_is_nothing_to_verify(self):
+        zarr.create_group(self.folder / "e.zarr")
+        found = self.json("verify", self.folder / "e.zarr", status=FAILED)
+        self.assertEqual((found["ok"], found["arrays"], found["unverified"]), (False, 0, 1))
+        self.assertIn("nothing was verified", found["findings"][0]["message"])
+
     def test_documents_of_groups(self):
         for to, name in (("zarr3", "zarr.json"), ("zarr2", ".zgroup")):
             target = self.folder / f"{to}.zarr"

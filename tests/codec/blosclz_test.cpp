@@ -50,7 +50,7 @@ TEST_CASE("blosclz: distances of 13 bits, of 13 bits all ones, and of 16 more") 
   check_lz_stream(decode, stream, expected);
 }
 
-TEST_CASE("blosclz: what is no stream") {
+TEST_CASE("blosclz: what is not a stream") {
   const auto code = [](std::string_view digits) {
     std::vector<std::byte> to(1000);
     return decode(from_hex(digits), to).failure().code;

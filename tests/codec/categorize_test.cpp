@@ -69,7 +69,7 @@ TEST_CASE("categorize: as many labels as the type can count") {
   CHECK(to_hex(encoded_strings(of("|u1", labels), {"y", "x", "", ""}, four).value()) == "807f0000");
 }
 
-TEST_CASE("categorize: what is no category is an error") {
+TEST_CASE("categorize: what is not a category is an error") {
   CHECK(encoded_strings(of("|u1"), {"male", "other", "", ""}, four).failure().code ==
         zp::errc::invalid_argument);
   for (const char* hex : {"02010003", "020100ff", "020100", "0201000000", ""})

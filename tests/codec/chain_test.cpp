@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/codec/base/scratch_tensor.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include "support/codec_conformance.hpp"
@@ -333,6 +334,26 @@ TEST_CASE("codec_chain: one workspace serves many chains") {
     REQUIRE(chain.decode(stored, back.target(), scratch));
     REQUIRE(same_elements(tensor.view(), back.view()));
   }
+}
+
+TEST_CASE("scratch tensor: strings that are made and ended, within a budget") {
+  zp::limited_resource budget(4096);
+  zp::codec_workspace scratch(budget);
+  {
+    auto made = zp::detail::scratch_tensor::make({zp::dtype_kind::string, {3, 4}}, scratch, 7);
+    REQUIRE(made);
+    const zp::detail::scratch_tensor moved = std::move(*made);
+    auto* const words = reinterpret_cast<std::string*>(moved.view().data);
+    CHECK(words[11].empty());
+    words[11] = std::string(1000, 'a');  // a leak, were it not ended
+    CHECK(moved.view().shape == zp::dims{3, 4});
+  }
+  CHECK(zp::detail::scratch_tensor::make({zp::dtype_kind::string, {1000}}, scratch, 7)
+            .failure()
+            .code == zp::errc::resource_limit);
+  CHECK(zp::detail::scratch_tensor::make({zp::dtype_kind::int8, {INT64_MAX, 4}}, scratch, 7)
+            .failure()
+            .code == zp::errc::out_of_range);
 }
 
 }  // namespace chain_test

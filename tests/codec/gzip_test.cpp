@@ -131,6 +131,13 @@ TEST_CASE("gzip and zlib: registered under the names that metadata uses") {
     CHECK(codecs::table().make({name, configuration}));
     configuration.set("level", 10);
     CHECK_FALSE(codecs::table().make({name, configuration}));
+    configuration.set("level", -2);
+    CHECK_FALSE(codecs::table().make({name, configuration}));
+    // zlib's default, which Zarr v3 does not know: written as the level that it is.
+    configuration.set("level", -1);
+    const auto made = codecs::table().make({name, configuration});
+    REQUIRE(made);
+    CHECK(made->if_bytes_to_bytes()->configuration().find("level")->to_int64() == 6);
   }
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("lz4_block: blocks that lz4 1.9.4 made") {
   CHECK(decoded(hex("00"), 0).value().empty());
 }
 
-TEST_CASE("lz4_block: what is no block") {
+TEST_CASE("lz4_block: what is not a block") {
   CHECK(code_of("", 10) == zp::errc::corrupt);
   CHECK(code_of("50616263", 10) == zp::errc::corrupt);        // literals cut
   CHECK(code_of("f0", 100) == zp::errc::corrupt);             // a length cut

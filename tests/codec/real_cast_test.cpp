@@ -167,7 +167,7 @@ TEST_CASE("real casts: 64-bit integers to floats, in every rounding") {
   CHECK(cast(INT64_MIN, single, rounding::towards_positive) == -0x1p63);
 }
 
-TEST_CASE("real casts: what is no number, zeros, and the smallest ones") {
+TEST_CASE("real casts: what is not a number, zeros, and the smallest ones") {
   using enum zp::dtype_kind;
   const auto cast = [](double value, zp::dtype type, cast_rules rules) {
     return zp::detail::cast_real(real_number::of_double(value), real_format(type), rules);

@@ -23,7 +23,7 @@ double as_double(const real_number& number) {
   return number.negative ? -size : size;
 }
 
-/// The bits, or nothing when the text is no number of the type.
+/// The bits, or nothing when the text is not a number of the type.
 std::optional<std::uint64_t> read(std::string_view text, zp::dtype type) {
   const auto bits = zp::detail::read_real(json(text), real_format(type));
   if (bits) return *bits;

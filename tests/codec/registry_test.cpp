@@ -61,7 +61,9 @@ TEST_CASE("codec_registry: a codec of one's own is one file and one name in a li
 
   const auto without = zp::codec_chain::resolve(specs, chunk, zp::default_codecs::table());
   CHECK(without.failure().code == zp::errc::unsupported);
-  CHECK(without.failure().message == "unknown codec \"example.xor\"");
+  CHECK(
+      without.failure().message.starts_with("unknown codec \"example.xor\" (not in this library; "
+                                            "a codec of your own is added by"));
 }
 
 TEST_CASE("codec_registry: the conformance kit is for codecs of users too") {
@@ -104,7 +106,9 @@ TEST_CASE("codec_registry: names that clash are found when compiling") {
 }
 
 TEST_CASE("codec_table: errors name the codec") {
-  CHECK(zp::codec_table().make({"zstd"}).failure().message == "unknown codec \"zstd\"");
+  const std::string none = zp::codec_table().make({"zstd"}).failure().message;
+  CHECK(none.starts_with("unknown codec \"zstd\""));
+  CHECK(none.ends_with("; the table of codecs is empty"));
   const auto made =
       zp::default_codecs::table().make({"zstd", zp::node(zp::node::object{{"level", "9"}})});
   CHECK(made.failure().message == "codec \"zstd\": \"level\" is not an integer from -131072 to 22");
@@ -114,7 +118,7 @@ TEST_CASE("codec_table: a hostile name is shown cut and without control characte
   const std::string name = "\x1b[2J" + std::string(100000, 'x');
   const auto made = zp::default_codecs::table().make({name});
   REQUIRE_FALSE(made);
-  CHECK(made.failure().message.size() < 150);
+  CHECK(made.failure().message.size() < 400);
   CHECK(made.failure().message.starts_with("unknown codec \"?[2Jxxx"));
 }
 

@@ -67,6 +67,9 @@ TEST_CASE("reshape: the elements stay in C order, in every layout") {
   codec_conformance(
       zp::reshape_codec::from_configuration(json(R"({"shape": [[0], 1, [1]]})")).value(),
       {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
+  // Strings too: they are moved, not made.
+  codec_conformance(zp::reshape_codec::from_configuration(json(R"({"shape": [-1, 2]})")).value(),
+                    {{zp::dtype_kind::string, {3, 4}}, {zp::dtype_kind::bytes, {2, 1, 6}}});
   const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
   const auto codec = zp::reshape_codec::from_configuration(json(R"({"shape": [3, 2]})"))
                          .value()
@@ -99,6 +102,36 @@ TEST_CASE("reshape: a chain moves nothing where the elements are dense") {
   REQUIRE(chain.decode(elements, zp::dense_view(out.data(), spec), scratch));
   CHECK(out == elements);
   CHECK(scratch.held() == 0);
+}
+
+TEST_CASE("reshape: strings that are copied are counted") {
+  using codecs = zp::codec_registry<zp::reshape_codec, zp::vlen_utf8_codec>;
+  const zp::codec_spec specs[] = {{"reshape", json(R"({"shape": [-1]})")}, {"vlen-utf8"}};
+  const zp::tensor_spec spec{zp::dtype_kind::string, {2, 2}};
+  const auto chain = zp::codec_chain::resolve(specs, spec, codecs::table()).value();
+  const std::vector<std::string> words(4, std::string(100, 'a'));
+  zp::codec_workspace scratch;
+  const zp::bytes_view stored =
+      chain.encode(zp::dense_view(reinterpret_cast<const std::byte*>(words.data()), spec), scratch)
+          .value();
+  const byte_string kept(stored.begin(), stored.end());
+  for (const bool dense : {true, false}) {
+    for (const std::size_t budget : {399u, 400u, 799u, 800u}) {
+      CAPTURE(dense);
+      CAPTURE(budget);
+      std::vector<std::string> out(8);
+      zp::mutable_host_view into = zp::dense_view(reinterpret_cast<std::byte*>(out.data()), spec);
+      if (!dense) into.strides = {4 * sizeof(std::string), 2 * sizeof(std::string)};
+      zp::limited_resource text(budget, zp::default_resource());
+      zp::codec_workspace own(zp::default_resource(), 1 << 20, &text);
+      const auto status = chain.decode(kept, into, own);
+      // The strings between the codecs and those of the caller: both at once.
+      CHECK(status.has_value() == (budget >= (dense ? 400u : 800u)));
+      if (!status) CHECK(status.failure().code == zp::errc::resource_limit);
+      if (status) CHECK(out[dense ? 3 : 6] == words[3]);
+      text.refund(own.take_charged_text());
+    }
+  }
 }
 
 }  // namespace reshape_test

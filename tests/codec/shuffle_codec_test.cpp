@@ -66,7 +66,7 @@ TEST_CASE("shuffle codec: without a size it is that of the elements") {
   CHECK(of_size(4).resolve({zp::dtype_kind::int16, {3}}).value().element_size == 4);
 }
 
-TEST_CASE("shuffle codec: what is no whole number of elements is an error both ways") {
+TEST_CASE("shuffle codec: what is not a whole number of elements is an error both ways") {
   zp::codec_workspace scratch;
   byte_string out(16);
   const byte_string input(7);

@@ -80,7 +80,7 @@ TEST_CASE("snappy: literals of every form, copies of every form") {
   check_lz_stream(decode, stream, expected);
 }
 
-TEST_CASE("snappy: what is no stream") {
+TEST_CASE("snappy: what is not a stream") {
   CHECK(code_of("") == zp::errc::corrupt);
   CHECK(code_of("ff") == zp::errc::corrupt);            // a length without end
   CHECK(code_of("ffffffff10") == zp::errc::corrupt);    // and above 32 bits

@@ -64,7 +64,7 @@ TEST_CASE("transpose: C and F of early files become permutations of the rank") {
         zp::node(zp::node::object{{"order", zp::node::array{2, 1, 0}}}));
 }
 
-TEST_CASE("transpose: what is no permutation is refused") {
+TEST_CASE("transpose: what is not a permutation is refused") {
   using array = zp::node::array;
   CHECK(parse(array{1, 0, 2}));
   CHECK_FALSE(parse(array{1, 1}));

@@ -123,7 +123,7 @@ TEST_CASE("zstd: frames that other encoders write") {
   CHECK(code_of(damaged, size) == zp::errc::corrupt);
 }
 
-TEST_CASE("zstd: what is no frame is an error, also after one") {
+TEST_CASE("zstd: what is not a frame is an error, also after one") {
   const bytes content = text("content");
   CHECK(code_of({}, 0) == zp::errc::corrupt);
   CHECK(code_of(frame(content) + raw({0}), 7) == zp::errc::corrupt);
@@ -184,6 +184,32 @@ TEST_CASE("zstd: a window of any size costs no memory") {
   CHECK(code_of(beyond, 1) == zp::errc::corrupt);
 }
 
+TEST_CASE("zstd: a context that the budget refuses is told in bytes") {
+  zp::limited_resource budget(10'000);
+  zp::codec_workspace scratch(budget);
+  bytes to(100);
+  const bytes from(10);
+  const std::string of_budget = " of the 10000 bytes of the budget are in use";
+  for (const auto& failed :
+       {zp::zstd_codec{}.encode(from, to, scratch), zp::zstd_codec{}.decode(from, to, scratch)}) {
+    REQUIRE_FALSE(failed);
+    CHECK(failed.failure().code == zp::errc::resource_limit);
+    const std::string& said = failed.failure().message;
+    CAPTURE(said);
+    CHECK(said.starts_with("cannot allocate "));
+    CHECK(said.ends_with(of_budget));
+    CHECK(std::stoul(said.substr(16)) > 0);
+  }
+  // The context itself fits, what it works with does not.
+  zp::limited_resource more(20'000);
+  zp::codec_workspace second(more);
+  bytes large(zp::zstd_codec{}.encoded_bound(100'000));
+  const auto failed = zp::zstd_codec{}.encode(bytes(100'000), large, second);
+  REQUIRE_FALSE(failed);
+  CHECK(failed.failure().message.find(" of the 20000 bytes of the budget") != std::string::npos);
+  CHECK(std::stoul(failed.failure().message.substr(16)) > 10'000);
+}
+
 TEST_CASE("zstd: a frame that needs a dictionary says so") {
   // Descriptor 0x21: single segment, a dictionary id of one byte; content size 1.
   const bytes stored = raw({0x28, 0xb5, 0x2f, 0xfd, 0x21, 0x07, 0x01, 0x09, 0x00, 0x00, 0x2a});
@@ -202,8 +228,12 @@ TEST_CASE("zstd: configuration") {
   CHECK(zp::zstd_codec::from_configuration({}).value().level == 3);  // numcodecs.zstd writes {}
   CHECK(parse({{"level", -131072}}));
   CHECK(parse({{"level", 22}}));
-  CHECK_FALSE(parse({{"level", 23}}));
-  CHECK_FALSE(parse({{"level", -131073}}));
+  // numcodecs takes any integer, and zstd the nearest level that it has.
+  CHECK(parse({{"level", 23}}).value().level == 22);
+  CHECK(parse({{"level", INT32_MAX}}).value().level == 22);
+  CHECK(parse({{"level", -131073}}).value().level == -131072);
+  CHECK(parse({{"level", 100}}).value().configuration().find("level")->to_int64() == 22);
+  CHECK_FALSE(parse({{"level", std::int64_t{1} << 40}}));
   CHECK_FALSE(parse({{"level", 1.0}}));
   CHECK_FALSE(parse({{"level", "3"}}));
   CHECK_FALSE(parse({{"checksum", 1}}));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-// EXPECT: zarrpoint: the target of load_into is read-only
+// EXPECT: zarrpoint: the target is read-only
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 
 #include <span>

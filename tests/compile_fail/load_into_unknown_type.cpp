@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-// EXPECT: zarrpoint: this type cannot be a target of load_into
+// EXPECT: zarrpoint: this type cannot be loaded or read into
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 
 #include <span>

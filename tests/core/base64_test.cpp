@@ -28,7 +28,7 @@ TEST_CASE("base64: the vectors of RFC 4648, section 10, both ways") {
   CHECK(zp::detail::from_base64(zp::detail::to_base64(zp::as_bytes(every))) == every);
 }
 
-TEST_CASE("base64: what is no base64 is refused") {
+TEST_CASE("base64: what is not base64 is refused") {
   for (const char* const text : {"Z", "Zg", "Zg=", "Zg===", "Z===", "====", "=g==", "Zg=a",
                                  "Zm9v\n", "Zm 9", "Zm9_", "Zg==Zg==", "Zm8=Zm8="}) {
     CAPTURE(text);

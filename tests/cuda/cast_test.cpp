@@ -133,7 +133,7 @@ TEST_CASE("cast kernel: the pairs of its own kernels, and the way of the others"
   CHECK(kernels::wide_kind_of(complex128) == kernels::wide_kind::float64);
 }
 
-TEST_CASE("cast kernel: equal types are copied; what is no number is refused") {
+TEST_CASE("cast kernel: equal types are copied; what is not a number is refused") {
   simulated = {};
   std::byte to[32]{};
   const std::byte from[32]{};

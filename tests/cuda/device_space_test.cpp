@@ -178,12 +178,12 @@ TEST_CASE("memory is checked for whose it is") {
     return checked.failure().message;
   };
   CHECK(refused(b.data, 100) == "cuda:0: memory of 100 bytes is that of cuda:1");
-  CHECK(contains(refused(a.data + 1, 100), "is no memory that CUDA knows"));
+  CHECK(contains(refused(a.data + 1, 100), "is not memory that CUDA knows"));
   bytes host(10);
-  CHECK(contains(refused(host.data(), 10), "is no memory that CUDA knows"));
+  CHECK(contains(refused(host.data(), 10), "is not memory that CUDA knows"));
   REQUIRE(a.space.pin(host));
   CHECK(contains(refused(host.data(), 10), "is pinned memory of the host"));
-  CHECK(contains(refused(nullptr, 10), "is no memory that CUDA knows"));
+  CHECK(contains(refused(nullptr, 10), "is not memory that CUDA knows"));
   a.space.unpin(host);
 }
 

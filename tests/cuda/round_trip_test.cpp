@@ -250,8 +250,8 @@ TEST_CASE("the pointer of another device, or of the host, is named before a byte
   auto t = zarrpoint::cuda::tensor<int>::make({100}, cuda_space(1)).value();
   std::vector<int> host(100, 3);
   const std::pair<int*, const char*> wrong[] = {{t.data(), "is that of cuda:1"},
-                                                {host.data(), "is no memory that CUDA knows"},
-                                                {nullptr, "is no memory that CUDA knows"}};
+                                                {host.data(), "is not memory that CUDA knows"},
+                                                {nullptr, "is not memory that CUDA knows"}};
   for (const auto& [data, words] : wrong) {
     const zarrpoint::cuda::device_span<int> span{data, 100, cuda_space(0), {}};
     const auto filled = read.load_into("w", span);

@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -228,6 +229,48 @@ TEST_CASE(
   CHECK(names_in(folder.path()) == std::vector<std::string>{"model.zarr"});
   CHECK(save_now(path, 3) == "done");
   CHECK(step_in(path) == "3");
+}
+
+TEST_CASE("async_saves: what is to be done when a save is committed") {
+  const test::temp_directory folder;
+  std::array<std::vector<int>, ranks> called;
+  const auto outcomes =
+      thread_world::run(ranks, [&](const thread_communicator& self) -> result<void> {
+        async_saves queue(group_of(self, default_context().executor));
+        ZARRPOINT_TRY(mine, model::make(self.rank(), 1));
+        auto& log = called[static_cast<std::size_t>(self.rank())];
+        for (int step = 1; step <= 4; ++step) {
+          const std::string path = folder / ("step " + std::to_string(step));
+          const failure how = step == 2 ? failure::reported : failure::none;
+          async_saves::finalizer note = [&log, path, step](const group_save_report&) {
+            if (std::filesystem::exists(path)) log.push_back(step);
+            return result<void>();
+          };
+          if (step == 3 && self.rank() == 1)
+            note = [](const group_save_report&) -> result<void> {
+              throw std::runtime_error("no note");
+            };
+          if (step == 4 && self.rank() == 0) note = {};
+          ZARRPOINT_CHECK(queue.schedule(path, mine.tree, {.sharded = failing_saver{how}}, note));
+        }
+        const auto done = queue.finalize();
+        if (done || queue.unfinalized() != 0) return error{errc::corrupt, "step 2 fails"};
+        // Of one rank alone.
+        ZARRPOINT_CHECK(queue.schedule(folder / "last", mine.tree, {},
+                                       [&](const group_save_report& report) -> result<void> {
+                                         if (self.rank() == 0 && report.seconds > 0)
+                                           return error{errc::io, "cannot note it"};
+                                         return {};
+                                       }));
+        const auto last = queue.finalize();
+        if (last.has_value() == (self.rank() == 0)) return error{errc::corrupt, "rank 0 fails"};
+        return {};
+      });
+  for (const auto& one : outcomes) CHECK(one);
+  CHECK(called[0] == std::vector<int>{1, 3});
+  CHECK(called[1] == std::vector<int>{1, 4});
+  CHECK(std::filesystem::exists(folder / "step 3"));
+  CHECK(std::filesystem::exists(folder / "last"));
 }
 
 TEST_CASE("async_saves: several are finalized in order, and a failed one does not stop the later") {

@@ -97,7 +97,7 @@ TEST_CASE("golden row 33: a shard is found by its hint, or by its offset where t
   CHECK(shards.find({"v", dims{3}, {}}).failure().code == errc::invalid_argument);
 }
 
-TEST_CASE("a hint is no part of what an index means") {
+TEST_CASE("a hint is not part of what an index means") {
   CHECK(at(3, 1) == at(3));
   CHECK(at(3) != at(4));
   CHECK(at(3) != metadata_index{"w", {}, {}});

@@ -198,6 +198,55 @@ TEST_CASE("load: read-only values, contradicting trees and requests that overlap
   CHECK(validated.find("\"w\"") != validated.npos);
 }
 
+TEST_CASE("load: rules by key let a tensor be cast, or have another extent, and no other") {
+  const memory_store store;
+  CHECK(save_by(2, store, [](int rank) {
+          const auto part = [&](const char* key) {
+            return shard(key, std::vector<float>{1.5F, 2.5F}, {.offsets = {{0, rank, 2}}}).value();
+          };
+          return state{{"a", part("a")}, {"b", part("b")}};
+        }) == "done");
+  const auto request = [](const char* key, dtype type, index_t extent) {
+    return [=](int rank) {
+      return state{
+          {"x",
+           sharded_tensor(
+               from_rank_offsets(key, {type, {extent}}, {.offsets = {{0, rank, 2}}}).value())}};
+    };
+  };
+  const auto holds = [](std::vector<double> expected) {
+    return [expected](int rank, const group_load_report& report) -> std::string {
+      const auto* x = report.loaded.find("x")->if_tensor()->get<tensor>();
+      const std::size_t each = expected.size() / 2;
+      for (std::size_t i = 0; i < each; ++i)
+        if (x->data<double>()[i] != expected[static_cast<std::size_t>(rank) * each + i])
+          return "an element";
+      return "";
+    };
+  };
+  const dtype f64 = dtype_kind::float64;
+  const load_options rules{
+      .rules = {{.glob = "a", .cast = f64}, {.glob = "b", .cast = f64, .shape = dims{6}}}};
+  for (const bool once : {false, true}) {
+    CAPTURE(once);
+    const group_load_options how{.storage = rules, .read_once = once};
+    CHECK(load_by(2, store, request("a", f64, 2), holds({1.5, 2.5, 1.5, 2.5}), how) == "done");
+    CHECK(load_by(2, store, request("b", f64, 3), holds({1.5, 2.5, 1.5, 2.5, 0, 0}), how) ==
+          "done");
+    const auto nothing = [](int, const group_load_report&) { return std::string(); };
+    // What no rule names is as strict as ever, and a request of another kind than its rule wrong.
+    CHECK(load_by(2, store, request("a", f64, 3), nothing, how).starts_with("shape_mismatch"));
+    CHECK(load_by(2, store, request("a", f64, 2), nothing,
+                  {.storage = {.rules = {{.glob = "b", .cast = f64}}}, .read_once = once})
+              .starts_with("dtype_mismatch"));
+    CHECK(
+        load_by(2, store, request("a", dtype_kind::float32, 2), nothing, how) ==
+        "invalid_argument: ranks 0, 1: load \"a\": float32 is asked for, and a rule says float64");
+    CHECK(load_by(2, store, request("b", f64, 2), nothing, how) ==
+          "invalid_argument: ranks 0, 1: load \"b\": shape [4] is asked for, and a rule says [6]");
+  }
+}
+
 TEST_CASE("load: a rank that dies is named, and nobody waits") {
   const memory_store store;
   save_halves(store);

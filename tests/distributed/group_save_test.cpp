@@ -266,7 +266,7 @@ TEST_CASE("save: shards that do not fit are refused on all ranks, and nothing is
                   }),
           "rank 1: object \"o\": it has no value to save");
   }
-  SUBCASE("content metadata of a state that is no map") {
+  SUBCASE("content metadata of a state that is not a map") {
     group_save_options how;
     how.content_metadata = node::object{{"a", 1}};
     names(refused(
@@ -280,6 +280,28 @@ TEST_CASE("save: shards that do not fit are refused on all ranks, and nothing is
               how),
           "content_metadata");
   }
+}
+
+TEST_CASE("save: an error of a tensor's layout names the tensor") {
+  const memory_store store;
+  const auto with = [&](const leaf_rule& rule) {
+    return save_by(2, store, [](int rank) { return small_state(rank, 2); },
+                   {.storage = {.rules = {rule}}});
+  };
+  const std::string chunks = with({.glob = "layer/w", .chunk_shape = dims{2, 2}});
+  CAPTURE(chunks);
+  CHECK(chunks.starts_with("invalid_argument: "));
+  CHECK(chunks.find("save \"layer/w\": ") != chunks.npos);
+  const std::string cast = with({.glob = "layer/b", .cast = dtype(dtype_kind::string)});
+  CAPTURE(cast);
+  CHECK(cast.starts_with("unsupported: "));
+  CHECK(cast.find("save \"layer/b\": ") != cast.npos);
+  // Shards are what processes hold.
+  const std::string shards = with({.glob = "layer/w", .shard_shape = dims{4, 3}});
+  CAPTURE(shards);
+  CHECK(shards.find("save \"layer/w\": a rule asks for shards of shape [4, 3], but") !=
+        shards.npos);
+  CHECK(with({.glob = "layer/w", .shard_shape = dims{2, 3}}) == "done");
 }
 
 TEST_CASE("save: keys are names, whatever is in them; those that leave the tree are refused") {
@@ -318,7 +340,7 @@ TEST_CASE("save: keys are names, whatever is in them; those that leave the tree 
   }
 }
 
-TEST_CASE("save: what is no checkpoint of ours is never touched") {
+TEST_CASE("save: what is not a checkpoint of ours is never touched") {
   const test::temp_directory folder;
   std::filesystem::create_directory(folder / "home");
   test::write_file(folder / "home/thesis.txt", "years of work");

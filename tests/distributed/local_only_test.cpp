@@ -47,7 +47,7 @@ TEST_CASE("local values are compared by bits, by their own comparison, or by ide
   CHECK_FALSE(local_only(0.0) == local_only(-0.0));
   CHECK(local_only(std::vector<double>{1, nan}) == local_only(std::vector<double>{1, nan}));
   CHECK_FALSE(local_only(std::vector<double>{1}) == local_only(std::vector<double>{1, nan}));
-  CHECK_FALSE(local_only(tensor()) == local_only(tensor()));  // that is no tensor of any spec
+  CHECK_FALSE(local_only(tensor()) == local_only(tensor()));  // that is not a tensor of any spec
 
   CHECK(local_only(std::pair(1, 2)) == local_only(std::pair(1, 2)));
   const local_only one(handle{1});

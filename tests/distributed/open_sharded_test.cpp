@@ -65,6 +65,55 @@ TEST_CASE("open: a checkpoint of one process, or any Zarr hierarchy, is read as 
   CHECK(opened->common.is_null());
 }
 
+struct other_loader : zarr_loader {
+  static constexpr std::string_view name = "other_loader";
+  static constexpr std::string_view backend = "other";
+  static constexpr int version = 7;
+};
+struct patient_loader : other_loader {
+  static constexpr std::string_view name = "patient_loader";
+
+  result<void> check_backend(std::string_view wrote) const {
+    if (wrote == "zarr") return {};
+    return error{errc::unsupported, "not zarr"};
+  }
+  result<void> check_version(int wrote) const {
+    if (wrote <= 3) return {};
+    return error{errc::unsupported, "too new"};
+  }
+};
+
+TEST_CASE("open: a loader chosen by hand is compared with what wrote the checkpoint") {
+  const auto with = [](const location& where, const strategy_choice& loader) {
+    const auto opened = open_sharded(where, {}, {.sharded = loader});
+    return opened ? "opened" : opened.failure().message;
+  };
+  const memory_store ours;
+  const std::vector<float> w{1, 2, 3};
+  REQUIRE(save(ours, state{{"w", shard("w", w).value()}}, process_group{}));
+  CHECK(with(ours, zarr_loader{}) == "opened");
+  CHECK(with(ours, strategy_choice("zarr", 3)) == "opened");
+  CHECK(with(ours, patient_loader{}) == "opened");
+  CHECK(with(ours, other_loader{}) ==
+        "open memory:: strategy other_loader(other, 7) does not read backend \"zarr\", which wrote "
+        "the checkpoint");
+  const auto named = [](const char* pair) {
+    return with_file("zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":)"
+                                  R"({"zarrpoint_strategies":{"sharded":)" +
+                                      std::string(pair) + R"(,"common":["json",1]}}})");
+  };
+  CHECK(with(named(R"(["zarr",4])"), zarr_loader{}).find("version 4, which wrote") !=
+        std::string::npos);
+  CHECK(with(named(R"(["zarr",4])"), patient_loader{}).find("too new") != std::string::npos);
+  CHECK(with(named(R"(["mine",3])"), patient_loader{}).find("not zarr") != std::string::npos);
+  CHECK(
+      open_sharded(named(R"(["zarr",3])"), {}, {.common = strategy_choice(json_common_loader{})}));
+  // A hierarchy that names nothing is whatever the caller says.
+  const memory_store plain;
+  REQUIRE(save(plain, {leaf("w", w)}));
+  CHECK(with(plain, other_loader{}) == "opened");
+}
+
 TEST_CASE("open: what cannot be read says why") {
   CHECK(refusal(memory_store()) == "not_found: memory: is not a distributed checkpoint");
   const auto backend = [](const char* text) { return refusal(with_file("metadata.json", text)); };

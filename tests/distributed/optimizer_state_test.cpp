@@ -463,7 +463,7 @@ TEST_CASE("OPT-6: what cannot be resharded is loaded where it was saved, and els
 
 TEST_CASE("OPT-7: parameters in several buckets, each padded by itself, are where they were") {
   // Parameters lie one after another in their bucket; where the next bucket begins depends on the
-  // padding, so it is no place that is told by what came before.
+  // padding, so it is not a place that is told by what came before.
   const std::vector<std::vector<index_t>> buckets{{5, 9, 4}, {7, 1}, {3, 3, 3, 8}};
   const auto elements = [](const std::vector<index_t>& of) {
     index_t sum = 0;

@@ -52,7 +52,7 @@ TEST_CASE(
   CHECK_FALSE(same);
 }
 
-TEST_CASE("rank_mesh: axes that there are not, and what is no mesh") {
+TEST_CASE("rank_mesh: axes that there are not, and what is not a mesh") {
   const rank_mesh one = rank_mesh::make({}).value();
   CHECK(one.size() == 1);
   CHECK(one.extent("tp") == 1);

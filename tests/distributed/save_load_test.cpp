@@ -209,6 +209,33 @@ TEST_CASE("SER-4: a common state that differs is named, rank by rank, with its p
   CHECK(load_common_state(store).value().get<int>("rank").value() == 0);
 }
 
+TEST_CASE("SER-4: what may differ by design is left out of the comparison, and stored by rank 0") {
+  const memory_store store;
+  const auto state_of = [](int rank) {
+    return state{
+        {"step", 7}, {"seed", rank}, {"a", with_values(part("A", {2, 4}, {{1, rank, 8}}), 1)}};
+  };
+  const auto save_with = [&](const group_save_options& options) {
+    std::vector<std::string> warnings;
+    for (const auto& one : thread_world::run(world, [&](const thread_communicator& self) {
+           return save(store, state_of(self.rank()), group_of(self), options);
+         })) {
+      REQUIRE(one);
+      warnings = one->warnings;
+    }
+    return warnings;
+  };
+  CHECK(save_with({}).size() == world - 1);
+  const group_save_options how{.compared_common = [](node common) {
+    std::erase_if(*common.if_object(), [](const node::member& m) { return m.key == "seed"; });
+    return common;
+  }};
+  CHECK(save_with(how).empty());
+  const state common = load_common_state(store).value();
+  CHECK(common.get<int>("seed").value() == 0);
+  CHECK(common.get<int>("step").value() == 7);
+}
+
 TEST_CASE("SER-5: another partition, also with a prepended axis") {
   const memory_store store;
   // TP 2 x PP 4: rank = 2 * pipeline + tensor.

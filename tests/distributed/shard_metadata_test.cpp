@@ -86,7 +86,7 @@ TEST_CASE("MAP-3: what does not fit, in the metadata and between them and the va
   CHECK(broken(piece(), [](auto& shard) { shard.local_shape = {5}; }) == errc::invalid_argument);
 }
 
-TEST_CASE("golden row 18: an offset that is no multiple, but where the grid is irregular") {
+TEST_CASE("golden row 18: an offset that is not a multiple, but where the grid is irregular") {
   shard_metadata shard{.key = "w"};
   shard.type = dtype_kind::float32;
   shard.local_shape = {4};

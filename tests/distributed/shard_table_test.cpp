@@ -58,7 +58,7 @@ TEST_CASE("a shard comes out of the table as it went in") {
   CHECK(main_shards(table) == std::vector<std::uint32_t>{1, 2, 4, 5});
 }
 
-TEST_CASE("what is empty is no main shard to be stored") {
+TEST_CASE("what is empty is not a main shard to be stored") {
   shard_metadata no_range = flat_irregular;
   no_range.range = flat_range{2, 2};
   shard_metadata no_extent = flat_irregular;

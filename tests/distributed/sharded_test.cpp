@@ -52,6 +52,28 @@ TEST_CASE("sharded: an lvalue is borrowed, an rvalue kept, and copies share it")
   CHECK(flat.metadata().data_shape() == dims{3});
 }
 
+TEST_CASE("sharded: a view is copied, whether it is an lvalue or const, and views the same") {
+  std::vector<float> all{0, 1, 2, 3, 4, 5};
+  std::vector<sharded_tensor> shards;
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::span<float> part(all.data() + 2 * i, 2);  // another one in each round
+    const auto place = static_cast<index_t>(i);
+    shards.emplace_back(shard("w", part, {.offsets = {{0, place, 3}}}).value());
+    part = std::span<float>(all.data(), 2);
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(shards[i].get<std::span<float>>()->data() == all.data() + 2 * i);
+  // A load writes where the view looks.
+  REQUIRE(shards[2].fill(count_up, with_scratch(context{})));
+  CHECK(all == std::vector<float>{0, 1, 2, 3, 0, 1});
+  const std::span<const float> read(all);
+  const auto constant = shard("c", read).value();
+  CHECK(constant.value().data() == all.data());
+  CHECK(&constant.value() != &read);
+  const auto flat = shard_flat("f", read, {.local_shape = {3, 4}, .range = {3, 9}}).value();
+  CHECK(&flat.value() != &read);
+}
+
 TEST_CASE("sharded: a value that is not of its shard is refused") {
   using floats = std::vector<float>;
   CHECK(sharded<floats>::make(row_of(), floats(6)));

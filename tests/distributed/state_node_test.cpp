@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -87,10 +88,40 @@ TEST_CASE("local values are left out and find their places, sharded ones are ref
   const state object{{"o", sharded_object::request("o").value()}};
   const error refused = to_node(object).failure();
   CHECK(refused.code == errc::invalid_argument);
-  CHECK(refused.message == "state \"o\": a sharded object is no part of the common state");
+  CHECK(refused.message == "state \"o\": a sharded object is not part of the common state");
+}
+
+TEST_CASE("a tensor in a document is a leaf whose key is its path") {
+  const state made =
+      state_of(
+          R"({"a":[{"b/c":{"$":"tensor","dtype":"int16","shape":[1,2],"base64":"AQD+/w=="}}]})")
+          .value();
+  const sharded_tensor* leaf = made.find("a/0/b~1c")->if_tensor();
+  REQUIRE(leaf != nullptr);
+  CHECK(leaf->key() == "a/0/b~1c");
+  CHECK(leaf->metadata().global_shape == dims{1, 2});
+  const tensor* value = leaf->get<tensor>();
+  REQUIRE(value != nullptr);
+  CHECK(value->data<std::int16_t>()[0] == 1);
+  CHECK(value->data<std::int16_t>()[1] == -2);
+  const state root =
+      state_of(R"({"$":"tensor","dtype":"bool","shape":[],"base64":"AQ=="})").value();
+  CHECK(root.if_tensor()->key() == "tensor");
+  CHECK(to_node(made).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("documents that mean nothing are corrupt") {
+  for (const char* const text :
+       {R"({"$":"tensor"})", R"({"$":"tensor","dtype":"int16","shape":[2],"base64":"AQA="})",
+        R"({"$":"tensor","dtype":"int16","shape":[-1],"base64":""})",
+        R"({"$":"tensor","dtype":"int16","shape":[1],"base64":"A!A="})",
+        R"({"$":"tensor","dtype":"int16","shape":[1.5],"base64":"AQA="})",
+        R"({"$":"tensor","dtype":"int16","shape":[9223372036854775807,9],"base64":"AQA="})",
+        R"({"$":"tensor","dtype":"bool","shape":[],"base64":"Ag=="})",
+        R"({"$":"tensor","dtype":"int4","shape":[],"base64":"AQ=="})",
+        R"({"$":"tensor","dtype":"string","shape":[0],"base64":""})",
+        R"({"$":"tensor","dtype":"int8","shape":[],"base64":"AQ==","a":1})"})
+    CHECK_MESSAGE(state_of(text).failure().code == errc::corrupt, text);
   for (const char* const text :
        {R"({"$":1})", R"({"$":"hol"})", R"({"$":"hole","a":1})", R"({"$":"float64"})",
         R"({"$":"float64","bits":"7ff"})", R"({"$":"float64","bits":"7FF0000000000000"})",

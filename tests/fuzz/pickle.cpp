@@ -29,7 +29,7 @@ void check_value(const pt::pickle_value& value) {
   const auto again = pt::read_pickle(zp::as_bytes(*written));
   require(again.has_value(), "what was written can be read");
   const auto second = pt::to_node(*again, {.max_depth = 90, .max_values = 10000});
-  // Compared as they are written: a NaN is no number that equals itself.
+  // Compared as they are written: a NaN is not a number that equals itself.
   require(second && *pt::write_pickle(*second) == *written, "it is the same");
 }
 

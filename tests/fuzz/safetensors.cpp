@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = zp::safetensors::open(store, key("m"));
   if (!file) return 0;
   for (const auto& tensor : file->tensors()) {
-    require(tensor.bytes <= size, "a tensor is no larger than the file");
+    require(tensor.bytes <= size, "a tensor is not larger than the file");
     zp::tensor copy = zp::tensor::make(tensor.spec).value();
     const auto read = file->read(tensor.name, copy.mutable_view());
     const auto view = file->view(tensor.name);

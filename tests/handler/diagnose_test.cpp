@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/handler/types/diagnose.hpp>
+#include <zarrpoint/handler/types/foreign_types.hpp>
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -41,6 +43,18 @@ TEST_CASE("text is what a string_view can be taken of and has no handler of its 
   CHECK(!detail::text_like<unknown>);
   CHECK(!detail::text_like<std::vector<char>>);
   CHECK(!detail::text_like<std::nullptr_t>);
+}
+
+TEST_CASE("what is explained is not a leaf, and what is a leaf is not taken for another") {
+  enum class colour : int { red };
+  CHECK(detail::is_explained<colour>);
+  CHECK(detail::is_explained<std::map<std::string, int>>);
+  CHECK(detail::is_explained<std::vector<std::vector<float>>>);
+  CHECK(!detail::is_explained<std::vector<std::string>>);
+  CHECK(!detail::is_explained<std::vector<float>>);
+  CHECK(!detail::is_explained<tensor>);
+  CHECK(!detail::is_explained<unknown>);
+  CHECK(!detail::is_explained<float*>);
 }
 
 TEST_CASE("packed bools are known whatever their allocator") {

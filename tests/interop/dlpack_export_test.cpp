@@ -150,7 +150,7 @@ TEST_CASE("dlpack_export: as the documents have it") {
   auto weights = tensor::make({dtype_kind::float32, {2, 3}}).value();
   for (float& each : weights.data<float>()) each = 4;
 
-  // Ours to them: what is released belongs to who calls its deleter.
+  // Ours to them: what is released belongs to the one that calls its deleter.
   dlpack::managed_versioned* const managed =
       dlpack::to_dlpack(std::move(weights)).value().release();
 

@@ -108,7 +108,7 @@ TEST_CASE("dlpack: a leaf keeps what was moved into it") {
   CHECK(theirs.deleted == 1);
 }
 
-TEST_CASE("dlpack: what is read-only is no target") {
+TEST_CASE("dlpack: what is read-only is not a target") {
   foreign<dlpack::managed_versioned> theirs;
   theirs.managed.flags = dlpack::flag_read_only | dlpack::flag_is_copied;
   memory_store store;

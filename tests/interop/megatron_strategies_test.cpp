@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -356,7 +359,7 @@ TEST_CASE("megatron_strategies: what the layout does not have is refused on all 
     const std::string text =
         refused([&](int rank) { return whole(key, dtype_kind::float32, rank); });
     CHECK(has(text, "invalid_argument"));
-    CHECK(has(text, std::string("\"") + key + "\" is no name"));
+    CHECK(has(text, std::string("\"") + key + "\" is not a name"));
   }
   // A few chunks for each shard are as good.
   const auto even = uneven({4, 8, 14});
@@ -428,6 +431,144 @@ TEST_CASE("megatron_strategies: objects are pickled as bytes, or are files of to
   CHECK(has(ask(3), "objects are not resharded"));
   const auto file = megatron::directory::open(folder / "c").value().object({"rng/state", {1}, {2}});
   CHECK(as_text(torch::to_bytes(file->root()).value()) == "state of rank 1");
+}
+
+TEST_CASE("megatron_strategies: what training has in common never stops the tensors") {
+  const std::string common = std::string(ZARRPOINT_TEST_GOLDEN) + "/megatron-lm-common/";
+  const std::string key = "layers.self_attention.weight";
+  const tensor_spec spec{dtype_kind::float32, {6, 10}};
+  const auto ask = [&](const std::string& name, int ranks, const auto& check) {
+    return loaded(
+        ranks, common + name,
+        [&](int rank) {
+          return state{
+              {"model", state{{"w", sharded_tensor(share_of(key, spec, 0, rank, ranks))}}}};
+        },
+        [&](int rank, const group_load_report& report) -> std::string {
+          const sharded_tensor* w = report.loaded.find("model/w")->if_tensor();
+          const auto elements = w->get<tensor>()->data<float>();
+          for (std::size_t i = 0; i < elements.size(); ++i) {
+            const auto first = static_cast<std::size_t>(w->metadata().global_offset[0] * 10);
+            if (elements[i] != static_cast<float>(first + i)) return "the elements";
+          }
+          if (report.loaded.get<int>("iteration").value_or(0) != 1250) return "iteration";
+          if (report.loaded.get<double>("checkpoint_version").value_or(0) != 3) return "version";
+          return check(rank, report.loaded);
+        });
+  };
+  for (int ranks : {1, 3}) {
+    CAPTURE(ranks);
+    CHECK(ask("ns", ranks, [](int, const state& all) {
+            const bool right =
+                all.get<std::string>("args/__class__").value_or("") == "argparse.Namespace" &&
+                all.get<int>("args/num_layers").value_or(0) == 24 &&
+                all.get<std::string>("args/params_dtype").value_or("") == "torch.bfloat16" &&
+                all.get<std::string>("args/data_path/1").value_or("") == "b" &&
+                all.at("args/rampup_batch_size").value()->if_value()->is_null();
+            return std::string(right ? "" : "the arguments");
+          }) == "done");
+    CHECK(ask("big", ranks, [](int, const state& all) {
+            return all.get<std::string>("num_floating_point_operations_so_far").value_or("") ==
+                           "12345678901234567890123"
+                       ? std::string()
+                       : "the number";
+          }) == "done");
+    CHECK(ask("obj", ranks, [](int, const state&) { return std::string(); }) == "done");
+    CHECK(ask("opt", ranks, [](int rank, const state& all) -> std::string {
+            if (!all.find("opt_param_scheduler/5")) return "a key that is a number";
+            if (all.get<double>("optimizer/param_groups/0/betas/1").value_or(0) != 0.95)
+              return "the groups";
+            const sharded_tensor* scale =
+                all.at("optimizer/grad_scaler/scale").value()->if_tensor();
+            if (scale == nullptr || scale->key() != "optimizer/grad_scaler/scale") return "a leaf";
+            if (scale->replica() != replica_id(rank)) return "its replica";
+            return scale->get<tensor>()->data<float>()[0] == 4 ? "" : "its element";
+          }) == "done");
+  }
+  // What was loaded is saved again: by us, and in their layout.
+  for (const auto& options : {group_save_options{}, in_their_layout()}) {
+    const test::temp_directory folder;
+    const auto again = thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+      const process_group group = group_with(self);
+      ZARRPOINT_TRY(read, load(common + "opt", state(state::map{}), group));
+      ZARRPOINT_CHECK(save(folder / "c", read.loaded, group, options));
+      state request(state::map{});
+      request.if_map()->emplace("s", *read.loaded.find("optimizer/grad_scaler/scale")->if_tensor());
+      ZARRPOINT_TRY(second, load(folder / "c", request, group));
+      const bool right =
+          second.loaded.find("s")->if_tensor()->get<tensor>()->data<float>()[0] == 4 &&
+          second.loaded.get<double>("optimizer/param_groups/0/lr").value_or(0) == 0.1;
+      return right ? result<void>() : result<void>(error{errc::corrupt, "another state"});
+    });
+    CHECK(outcome(again) == "done");
+  }
+  // Objects: the bytes that were pickled; of other values the file, as a document if asked.
+  const auto from = megatron::directory::open(common + "obj").value();
+  const auto extra = from.object({"decoder.layers.0._extra_state", {0}, {1}}).value();
+  CHECK(as_text(torch::to_bytes(extra.root()).value()) == "hello");
+  const auto random = torch::to_document(from.object({"rng_state", {0, 0}, {1, 1}}).value());
+  REQUIRE(random);
+  CHECK(state_from_node(*random));
+  CHECK(loaded(
+            1, common + "obj",
+            [](int) {
+              return state{{"o", sharded_object::request({"rng_state", {1, 1}, {0, 0}}).value()}};
+            },
+            [](int, const group_load_report& report) {
+              const auto bytes = report.loaded.find("o")->if_object()->bytes();
+              return as_text(bytes).starts_with("PK") ? std::string() : "its file";
+            }) == "done");
+}
+
+TEST_CASE("megatron_strategies: what others put beside a checkpoint is kept") {
+  const auto state_of = [](const std::string& key) {
+    return [key](int rank) {
+      const auto shard =
+          from_rank_offsets(key, {dtype_kind::float32, {2}}, {.offsets = {{0, rank, 2}}}).value();
+      return state{{"w", with_values(shard, 1)}};
+    };
+  };
+  const std::vector<std::string> others{"latest_checkpointed_iteration.txt", "model/notes.txt",
+                                        "tokenizer/"};
+  const auto key = [](const char* text) { return store_key::parse(text).value(); };
+  const group_save_options ours;
+  const struct {
+    group_save_options first, second;
+    bool in_memory;
+  } cases[] = {{in_their_layout(), in_their_layout(true), false},
+               {ours, in_their_layout(true), false},
+               {ours, ours, false},
+               {in_their_layout(), in_their_layout(true), true}};
+  for (const auto& one : cases) {
+    CAPTURE(&one - cases);
+    const test::temp_directory folder;
+    const memory_store memory;
+    const location where = one.in_memory ? location(memory) : location(folder / "c");
+    REQUIRE(saved(2, where, state_of("model/w"), one.first) == "done");
+    const auto root = [&]() -> any_store {
+      if (one.in_memory) return memory;
+      return file_store::open(folder / "c").value();
+    };
+    for (const char* name :
+         {"latest_checkpointed_iteration.txt", "tokenizer/vocab.json", "model/notes.txt"})
+      root().put(key(name), as_bytes(std::string_view(name))).value();
+    const auto reports = thread_world::run(2, [&](const thread_communicator& self) {
+      return save(where, state_of("new/w")(self.rank()), group_with(self), one.second);
+    });
+    REQUIRE(outcome(reports) == "done");
+    for (const auto& report : reports) CHECK(report->kept == others);
+    CHECK(root().open(key("latest_checkpointed_iteration.txt")).value() != nullptr);
+    CHECK(root().open(key("tokenizer/vocab.json")).value() != nullptr);
+    CHECK(root().list(key("model")).value().size() == 1);  // the notes
+    CHECK(root().list(key("new")).value().size() >= 1);
+  }
+  // A layout that we cannot read is never replaced.
+  const test::temp_directory folder;
+  fs::create_directories(folder / "c");
+  megatron::write_metadata(file_store::open(folder / "c").value(), {"torch_dist", 1, "torch", 1})
+      .value();
+  CHECK(has(saved(2, folder / "c", state_of("w"), in_their_layout(true)), "it was left alone"));
+  CHECK(file_of(folder / "c", "metadata.json").find("torch_dist") != std::string::npos);
 }
 
 TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another directory never") {

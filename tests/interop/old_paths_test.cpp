@@ -4,6 +4,7 @@
 #include <zarrpoint/array/migrate.hpp>
 #include <zarrpoint/array/options.hpp>
 #include <zarrpoint/checkpoint/checkpoint.hpp>
+#include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/checkpoint/load_all.hpp>
 #include <zarrpoint/checkpoint/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save.hpp>

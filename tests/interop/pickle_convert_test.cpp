@@ -41,11 +41,11 @@ TEST_CASE("pickle: what JSON does not know is refused, with its place") {
     return made.failure().message;
   };
   CHECK(refusal(test::all_kinds_2).starts_with("w: an integer"));
-  CHECK(refusal("\x80\x03]C\1xa."s) == "[0]: bytes is no JSON value");
+  CHECK(refusal("\x80\x03]C\1xa."s) == "[0]: bytes is not a JSON value");
   CHECK(refusal("\x80\x02}U\1ac__builtin__\nset\n]\x85Rs."s) ==
-        "a: a call of builtins.set is no JSON value");
+        "a: a call of builtins.set is not a JSON value");
   CHECK(refusal("\x80\x02"
-                "cm\nC\n."s) == "m.C is no JSON value");
+                "cm\nC\n."s) == "m.C is not a JSON value");
   CHECK(refusal("\x80\x02NQ."s).find("outside") != std::string::npos);
   CHECK(refusal("\x80\x04\x8f."s).find("a set") != std::string::npos);
   CHECK(refusal("\x80\x02}K\1K\2s."s).find("keys") != std::string::npos);

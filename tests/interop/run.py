@@ -10,6 +10,7 @@ index.json, a list of arrays {path, dtype, shape, zarr_format, expected}, and be
 array must contain: row-major, little-endian bytes, or a JSON list of strings. py/read_ours.py checks
 it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
 py/safetensors_check.py compares safetensors files with the reference implementation,
+py/zfp_check.py exchanges arrays that zfp compresses (zfp_exchange.cpp) with zarr-python, numcodecs and zfpy;
 py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
 wheels of PyPI hold CUDA. dlpack_python_test.cpp is an extension module, which py/dlpack_check.py
 tries with the NumPy of either Python, and with PyTorch; py/cuda_array_check.py tries that of
@@ -34,11 +35,11 @@ def run(*command):
     subprocess.run([str(part) for part in command], check=True)
 
 
-def build(name, folder, made=None, flags=()):
+def build(name, folder, made=None, flags=(), libraries=()):
     launcher = ["ccache"] if shutil.which("ccache") else []
     compiled = [flag for flag in flags if flag != "-shared"]
     run(*launcher, "g++", *FLAGS, *compiled, "-c", HERE / f"{name}.cpp", "-o", folder / f"{name}.o")
-    linked = ["-o", folder / (made or name), "-lzstd", "-lz", "-pthread"]
+    linked = ["-o", folder / (made or name), "-lzstd", "-lz", *libraries, "-pthread"]
     run("g++", *flags, folder / f"{name}.o", *linked)
 
 
@@ -62,6 +63,7 @@ def main(arguments):
             modules = workers.submit(build_modules, folder)
             names = ("writer", "reader", "safetensors_copy", "torch_copy")
             list(workers.map(lambda name: build(name, folder), names))
+            build("zfp_exchange", folder, libraries=["-lzfp"])
             modules.result()
         run(folder / "writer", folder / "ours")
         run(sys.executable, HERE / "py" / "read_ours.py", folder / "ours")
@@ -70,6 +72,7 @@ def main(arguments):
         check = HERE / "py" / "safetensors_check.py"
         run(sys.executable, check, folder / "safetensors_copy", NETWORK)
         run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")
+        run(sys.executable, HERE / "py" / "zfp_check.py", folder / "zfp_exchange", folder / "zfp")
         for python in (sys.executable, "/usr/bin/python3"):
             run(python, HERE / "py" / "dlpack_check.py", folder)
             run(python, HERE / "py" / "cuda_array_check.py", folder)

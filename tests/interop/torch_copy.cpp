@@ -42,7 +42,7 @@ class copier {
       pt::value::dict out;
       for (std::size_t i = 0; i < value.member_count(); ++i) {
         const std::string* key = value.key(i).if_string();
-        if (key == nullptr) return zp::error{zp::errc::unsupported, "a key that is no text"};
+        if (key == nullptr) return zp::error{zp::errc::unsupported, "a key that is not text"};
         ZARRPOINT_TRY(one, copy(value.member(i)));
         out.push_back({*key, std::move(one)});
       }

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/members.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "exchange.hpp"
@@ -34,6 +35,13 @@ constexpr std::array core_dtypes{
 constexpr std::array small_floats{zp::dtype_kind::bfloat16, zp::dtype_kind::float8_e4m3fn,
                                   zp::dtype_kind::float8_e5m2};
 
+/// A group of two arrays.
+struct quantized {
+  std::vector<std::int8_t> q;
+  float scale;
+  friend auto zarrpoint_members(quantized& v) { return zp::members("q", v.q, "scale", v.scale); }
+};
+
 struct named_tensor {
   std::string name;
   zp::tensor value;
@@ -55,6 +63,8 @@ class writer {
 
     zp::leaf_rule v2_compressed{.glob = "*/matrix", .codecs = zp::zstd_codecs(3)};
 
+    const quantized members{{1, -2, 3}, 0.5F};
+    zp::save(folder_ + "/v3-members.zarr", {{"w", members}}).value();
     save("v3-core.zarr", core, {});
     save("v3-small.zarr", small, {});
     save("v3-core-sharded.zarr", core, {.rules = {raw}});

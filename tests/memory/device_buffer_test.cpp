@@ -62,7 +62,7 @@ TEST_CASE("device_buffer: what lasts is not of the reserve") {
   CHECK(device.live_allocations() == 0);
 }
 
-TEST_CASE("device_buffer: nothing is no allocation") {
+TEST_CASE("device_buffer: nothing is not an allocation") {
   fake_device device(2);
   const auto none = device_buffer<fake_space>::allocate(fake_space{&device}, 0).value();
   CHECK(none.data() == nullptr);

@@ -72,7 +72,7 @@ TEST_CASE("file_blob: only regular files are objects, and nothing holds up who o
   CHECK(f.open("file/below") == nullptr);
   CHECK(f.open("directory") == nullptr);
   CHECK(f.open("file")->name() == f.dir / "file");
-  CHECK(f.refusal("pipe").message == "open " + (f.dir / "pipe") + ": it is no regular file");
+  CHECK(f.refusal("pipe").message == "open " + (f.dir / "pipe") + ": it is not a regular file");
   for (const char* link : {"link", "device"})
     CHECK(f.refusal(link).message.find("symbolic link") != std::string::npos);
   if (::mknod((f.dir / "null").c_str(), S_IFCHR | 0600, (1 << 8) | 3) == 0)

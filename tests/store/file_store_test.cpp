@@ -53,7 +53,7 @@ TEST_CASE("file_store: conforms: atomic, in place, synced") {
   }
 }
 
-TEST_CASE("file_store: opening what is no directory") {
+TEST_CASE("file_store: opening what is not a directory") {
   const test::temp_directory dir;
   test::write_file(dir / "file", "x");
   CHECK(file_store::open(dir / "nowhere").failure().code == errc::not_found);
@@ -101,7 +101,7 @@ TEST_CASE("file_store: symbolic links are not followed, in the last segment or b
       // Replacing the link itself touches nothing that it points to.
       CHECK(store.put(test::key("file"), test::random_bytes(3)));
       CHECK(test::read_file(dir / "outside/secret") == "secret");
-      // A link is no object.
+      // A link is not an object.
       CHECK_FALSE(store.erase(test::key("relative")).value());
       CHECK(fs::is_symlink(dir / "store/relative"));
       CHECK(fs::exists(dir / "outside/secret"));

@@ -26,7 +26,7 @@ TEST_CASE("prefix_store: it sees nothing beside its prefix, and errors name the 
   CHECK(store.describe(test::key("a")) == base.describe(test::key("p/a")));
 }
 
-TEST_CASE("prefix_store: its root is no object, though the other store may have one there") {
+TEST_CASE("prefix_store: its root is not an object, though the other store may have one there") {
   const memory_store base;
   base.put(test::key("p"), test::random_bytes(1)).value();
   const prefix_store store(base, test::key("p"));

@@ -4,6 +4,8 @@
 
 // Array -> array codecs against what a peer made of the same elements.
 
+#include <zarrpoint/memory/byteswap.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/codec_bytes.hpp"

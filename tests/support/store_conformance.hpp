@@ -58,7 +58,7 @@ inline void store_reads(const store_factory& make) {
   CHECK(store.open(key("missing")).value() == nullptr);
   CHECK(store.open(key("a/missing")).value() == nullptr);
   CHECK(store.open(key("a/b/c/d")).value() == nullptr);
-  // A prefix of other keys is no object.
+  // A prefix of other keys is not an object.
   CHECK(store.open(key("a/b")).value() == nullptr);
   CHECK(store.open(zarrpoint::store_key::root()).value() == nullptr);
 

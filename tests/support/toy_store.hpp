@@ -30,7 +30,8 @@ class toy_store {
   std::string describe(const zp::store_key& key) const { return "toy:" + std::string(key.str()); }
 
   zp::result<std::unique_ptr<zp::blob_writer>> create(const zp::store_key& key) const {
-    if (key.is_root()) return zp::error{zp::errc::invalid_argument, "toy: the root is no object"};
+    if (key.is_root())
+      return zp::error{zp::errc::invalid_argument, "toy: the root is not an object"};
     return std::unique_ptr<zp::blob_writer>(std::make_unique<writer>(shared_, key));
   }
   zp::result<void> put(const zp::store_key& key, zp::bytes_view bytes) const {

@@ -27,8 +27,8 @@ LAYERS = {
     "codec": {"core", "memory"},
     "store": {"core", "exec"},
     "zarr": {"core", "codec"},
-    "array": {"core", "memory", "exec", "codec", "store", "zarr"},
     "handler": {"core", "memory"},
+    "array": {"core", "memory", "exec", "codec", "store", "zarr", "handler"},
     "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
 }
 LAYERS["distributed"] = set(LAYERS)
@@ -46,6 +46,7 @@ CONFINED = [
     (r"zstd.*\.h", {"codec/zstd.hpp"}),
     (r"zlib\.h", {"codec/gzip.hpp", "store/zip_inflate.hpp"}),
     (r"bzlib\.h", {"codec/bz2.hpp"}),
+    (r"zfp\.h", {"codec/kit/zfp_stream.hpp"}),
     (r"lzma\.h", {"codec/lzma.hpp", "codec/kit/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
@@ -55,6 +56,7 @@ CONFINED = [
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),
+    (r"(ATen|c10|torch)/.*", {"interop/tensors/libtorch.hpp"}),
 ]
 STANDARD = re.compile(r"[a-z0-9_]+")  # a header of the standard library has no extension
 HEAVY_IN_CORE = {"iostream", "regex", "filesystem", "functional", "complex", "memory"}

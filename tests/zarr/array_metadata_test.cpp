@@ -49,8 +49,14 @@ TEST_CASE("parts that do not") {
   CHECK(code_after([](auto& a) { a.chunk_shape = {2, -3}; }) == errc::corrupt);
   CHECK(code_after([](auto& a) { a.codecs.clear(); }) == errc::corrupt);
   CHECK(code_after([](auto& a) { a.dimension_names.emplace(); }) == errc::corrupt);
-  CHECK(code_after([](auto& a) { a.shape = {huge, 3}; }) == errc::out_of_range);
+  CHECK(code_after([](auto& a) { a.shape = {huge, -3}; }) == errc::out_of_range);
   CHECK(code_after([](auto& a) { a.chunk_shape = {huge, 1}; }) == errc::out_of_range);
+}
+
+TEST_CASE("an array may have 2^63 elements and more, its chunks not") {
+  array_metadata array = valid();
+  array.shape = {std::numeric_limits<index_t>::max(), std::numeric_limits<index_t>::max()};
+  CHECK(check_array_metadata(array));
 }
 
 }  // namespace array_metadata_test

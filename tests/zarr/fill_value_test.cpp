@@ -266,6 +266,41 @@ TEST_CASE("v2: null is undefined, hex is unknown, 0 is an empty string") {
   CHECK(fill_value_to_node(small, dtype_kind::float8_e4m3fn, 2).value() == node(1.5));
 }
 
+TEST_CASE("v2: numbers in quotes") {
+  using enum dtype_kind;
+  struct quoted {
+    dtype_kind type;
+    const char* text;
+    std::uint64_t bits;
+  };
+  const quoted table[] = {
+      {int32, "0", 0},
+      {int8, "-3", 0xfd},
+      {int64, "-9223372036854775808", 0x8000000000000000},
+      {uint64, "18446744073709551615", UINT64_MAX},
+      {float32, "0.5", 0x3f000000},
+      {float64, "-0.0", 0x8000000000000000},
+      {float32, "1e1", 0x41200000},
+      {bool_, "1", 1},
+      {datetime64, "7", 7},
+  };
+  for (const quoted& one : table) {
+    CAPTURE(one.text);
+    CHECK(bits_of(parse_fill_value(node(one.text), one.type, 2).value()) == one.bits);
+    CHECK_FALSE(parse_fill_value(node(one.text), one.type, 3));
+  }
+  const std::string deep(100'000, '[');
+  for (const std::string& text :
+       {std::string(), std::string("1 2"), std::string("\"0\""), std::string("[0]"),
+        std::string("null"), std::string("0x10"), std::string("inf"), std::string("+1"),
+        std::string("99999999999999999999999999"), deep}) {
+    CAPTURE(text.substr(0, 30));
+    CHECK_FALSE(parse_fill_value(node(text), int32, 2));
+  }
+  CHECK_FALSE(parse_fill_value(node("300"), uint8, 2));
+  CHECK_FALSE(parse_fill_value(node("NaN"), int32, 2));
+}
+
 TEST_CASE("from C++ values") {
   CHECK(fill_value::of(1.5F) == parse_fill_value(node(1.5), dtype_kind::float32, 3).value());
   CHECK(fill_value::of(std::int16_t{-1}) ==

@@ -161,6 +161,16 @@ TEST_CASE("filters and a compressor become a chain, and the chain those") {
        R"({"name":"bytes"},{"name":"numcodecs.base64","configuration":{}}])",
        R"({"dtype":"<f8","filters":[{"id":"quantize","digits":3,"dtype":"<f8","astype":"<f4"},)"
        R"({"id":"astype","encode_dtype":"|i1","decode_dtype":"<f4"}],"compressor":{"id":"base64"}})"},
+      {R"("dtype":"<f8","compressor":{"id":"zfpy","mode":4,"compression_kwargs":{"tolerance":0.5},)"
+       R"("tolerance":0.5,"rate":-1,"precision":-1})",
+       R"([{"name":"numcodecs.zfpy","configuration":{"mode":4,"compression_kwargs":)"
+       R"({"tolerance":0.5},"tolerance":0.5,"rate":-1,"precision":-1}}])",
+       R"({"dtype":"<f8","filters":null,"compressor":{"id":"zfpy","mode":4,"compression_kwargs":)"
+       R"({"tolerance":0.5},"tolerance":0.5,"rate":-1,"precision":-1}})"},
+      {R"("dtype":"<i4","filters":[{"id":"zfpy","mode":5}],"compressor":{"id":"zlib","level":2})",
+       R"([{"name":"numcodecs.zfpy","configuration":{"mode":5}},)"
+       R"({"name":"numcodecs.zlib","configuration":{"level":2}}])",
+       R"({"dtype":"<i4","filters":[{"id":"zfpy","mode":5}],"compressor":{"id":"zlib","level":2}})"},
       {R"("dtype":"|O","filters":[{"id":"vlen-utf8"}],"compressor":{"id":"blosc"})",
        R"([{"name":"vlen-utf8","configuration":{}},{"name":"blosc","configuration":{"typesize":1,)"
        R"("cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}}])",
@@ -218,9 +228,15 @@ TEST_CASE("filters that are refused, by name") {
       {R"("dtype":"|O","filters":[{"id":"pickle","protocol":5}])",
        "filters: \"pickle\" is not supported (not in this library: reading it would run code that "
        "the file holds)"},
-      {R"("dtype":"<f4","compressor":{"id":"zfpy"})",
-       "compressor: \"zfpy\" is not supported (not in this library: its format is that of the "
-       "library zfp alone)"},
+      {R"("dtype":"<f4","compressor":{"id":"pcodec"})",
+       "compressor: \"pcodec\" is not supported (not in this library: its format is that of the "
+       "library pcodec alone: zarr-python reads it with the package pcodec, and can write the "
+       "array "
+       "again with another codec)"},
+      {R"("dtype":">f4","compressor":{"id":"zfpy"})",
+       "compressor: \"zfpy\" of big-endian elements is not supported"},
+      {R"("dtype":"<f4","filters":[{"id":"zlib"}],"compressor":{"id":"zfpy"})",
+       "compressor: \"zfpy\" after elements have become bytes is not supported"},
   };
   for (const auto& [members, message] : table) {
     CAPTURE(members);

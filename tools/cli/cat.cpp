@@ -4,20 +4,25 @@
 // `zarrpoint cat`: the values of an array, for people and for programs.
 
 #include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/core/bytes.hpp>
 
 #include "commands.hpp"
 #include "element_text.hpp"
+#include "nested_json.hpp"
 #include "npy.hpp"
 #include "output.hpp"
+#include "padded_texts.hpp"
 #include "row_blocks.hpp"
 #include "slice.hpp"
 #include "source.hpp"
 #include "summary.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
-#include "utf32_texts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -61,9 +66,22 @@ zp::result<void> put_stored_records(const wanted& of) {
                         });
 }
 
+/// Strings and bytes: each one's length in bytes, a little-endian uint64, and the bytes.
+zp::result<void> put_texts(const wanted& of) {
+  return for_each_block(of.from, of.index, of.part.part,
+                        [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+                          for (const std::string& text : block.data<std::string>()) {
+                            std::array<std::byte, 8> length{};
+                            zp::store_le<std::uint64_t>(length.data(), text.size());
+                            ZARRPOINT_CHECK(put(zp::bytes_view(length)));
+                            ZARRPOINT_CHECK(put(text));
+                          }
+                          return {};
+                        });
+}
+
 zp::result<void> put_raw(const wanted& of) {
-  if (of.type().is_variable())
-    return zp::error{zp::errc::unsupported, "strings have no raw form; --json writes them"};
+  if (of.type().is_variable()) return put_texts(of);
   if (of.type().record() != nullptr && of.array().zarr_format == 2) return put_stored_records(of);
   return put_elements(of);
 }
@@ -75,62 +93,42 @@ zp::result<void> put_npy(const wanted& of) {
     ZARRPOINT_CHECK(put(header));
     return put_elements(of);
   }
-  const utf32_texts texts(of.from, of.index, of.part.part);
+  const padded_texts texts(of.from, of.index, of.part.part);
   ZARRPOINT_TRY(length, texts.longest());
   ZARRPOINT_TRY(header, make_npy(spec, length));
   ZARRPOINT_CHECK(put(header));
   return texts.write(length, [](zp::bytes_view bytes) { return put(bytes); });
 }
 
-/// Lists within lists of no element: `[[], []]`.
-void append_empty(std::string& out, const zp::dims& shape, std::size_t axis) {
-  if (axis == shape.rank()) return;
-  out += '[';
-  for (zp::index_t i = 0; i < shape[axis] && axis + 1 < shape.rank(); ++i) {
-    if (i != 0) out += ',';
-    append_empty(out, shape, axis + 1);
-  }
-  out += ']';
+/// JSON that a checkpoint of ours keeps as the bytes of its text.
+bool is_json_leaf(const entry& array) {
+  return array.typestr == "json" && array.spec->type == zp::dtype_kind::uint8 &&
+         array.spec->shape.rank() == 1;
 }
 
-zp::result<void> put_nested(const wanted& of) {
-  const zp::dims& shape = of.part.shape;
-  std::string text;
-  ZARRPOINT_TRY(count, element_count(shape));
-  if (count == 0) {
-    zp::index_t lists = 1;  // a shape such as [2^40, 0] would be a long list of nothing
-    for (const zp::index_t extent : shape) {
-      if (extent == 0) break;
-      if (__builtin_mul_overflow(lists, extent, &lists) || lists > (1 << 20))
-        return zp::error{zp::errc::resource_limit, "a list of more than a million empty lists"};
+/// Its text, or that as a JSON string. Errors: `resource_limit`.
+zp::result<void> put_json_leaf(const wanted& of, bool as_json, std::uint64_t memory) {
+  if (of.array().bytes() > memory / 4)
+    return zp::error{zp::errc::resource_limit,
+                     "JSON text of " + byte_text(of.array().bytes()) +
+                         ", more than a quarter of --memory; --raw writes it"};
+  ZARRPOINT_TRY(bytes, zp::tensor::make(*of.array().spec));
+  ZARRPOINT_CHECK(of.from.read(of.index, whole(of.array()), bytes.mutable_view()));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.view().data), bytes.size());
+  std::string out;
+  if (as_json) {
+    const std::string copy(text);
+    append_json(out, reinterpret_cast<const std::byte*>(&copy), {zp::dtype_kind::string});
+  } else {
+    for (std::string_view rest = text; !rest.empty();) {  // line by line
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      out += escaped(rest.substr(0, end), false);
+      if (end < rest.size()) out += '\n';
+      rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    append_empty(text, shape, 0);
-    return put(text + '\n');
   }
-  zp::dims at(shape.rank(), 0);
-  text.append(shape.rank(), '[');
-  ZARRPOINT_CHECK(for_each_block(of.from, of.index, of.part.part,
-                                 [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                                   const std::size_t step = memory_size(block.type());
-                                   const std::byte* element = block.view().data;
-                                   for (std::size_t i = 0; i < block.size(); ++i, element += step) {
-                                     append_json(text, element, block.type());
-                                     std::size_t closed = 0;
-                                     std::size_t axis = shape.rank();
-                                     while (axis > 0 && ++at[axis - 1] == shape[axis - 1]) {
-                                       at[--axis] = 0;
-                                       ++closed;
-                                     }
-                                     text.append(closed, ']');
-                                     if (axis > 0) text += ',' + std::string(closed, '[');
-                                     if (text.size() > 65536) {
-                                       ZARRPOINT_CHECK(put(text));
-                                       text.clear();
-                                     }
-                                   }
-                                   return {};
-                                 }));
-  return put(text + '\n');
+  if (!out.ends_with('\n')) out += '\n';
+  return put(out);
 }
 
 zp::result<void> put_summary(const wanted& of) {
@@ -154,8 +152,14 @@ exit_status run_cat(const cat_arguments& of, const zp::context& how) {
       part = parsed;
     }
     const wanted all{*from, index, part};
+    if (is_json_leaf(all.array()) && !of.slice && !of.npy && !of.raw)
+      return put_json_leaf(all, of.json, how.limit.memory);
     if (of.raw) return put_raw(all);
-    if (of.json) return put_nested(all);
+    if (of.json) {
+      ZARRPOINT_CHECK(
+          write_nested_json(*from, index, part, [](std::string_view text) { return put(text); }));
+      return put("\n");
+    }
     if (of.npy) return put_npy(all);
     return put_summary(all);
   };

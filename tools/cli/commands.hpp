@@ -44,6 +44,9 @@ struct convert_arguments {
   std::vector<std::string> casts{};             ///< GLOB=T
   std::vector<std::string> chunks{}, shards{};  ///< [GLOB=]N,N
   std::vector<std::string> codecs{};            ///< [GLOB=]NAME[:LEVEL]
+  std::vector<std::string> only{}, skip{};      ///< GLOB
+  std::vector<std::string> renames{};           ///< FROM=TO
+  std::string strings = "metadata";             ///< for safetensors: "metadata" or "skip"
   bool overwrite = false;
 };
 exit_status run_convert(const convert_arguments& of, const zp::context& how);

@@ -28,7 +28,7 @@ _zarrpoint() {
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
-    convert) options+=" --to --dtype --codec --chunk --shard --overwrite" ;;
+    convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --overwrite" ;;
     diff) options+=" --tolerance --json" ;;
     stats) options+=" --bins --json" ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
@@ -36,7 +36,8 @@ _zarrpoint() {
   case $previous in
     --to) COMPREPLY=($(compgen -W "zarr3 zarr2 safetensors npz" -- "$current")); return ;;
     --codec) COMPREPLY=($(compgen -W "zstd:1 gzip:5 none" -- "$current")); return ;;
-    --slice|--dtype|--chunk|--shard|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
+    --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
+    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
   esac
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
@@ -74,7 +75,8 @@ _zarrpoint() {
     verify) _arguments '--json' '--memory:size:' '1:path:_files' ;;
     convert)
       _arguments '--to:format:(zarr3 zarr2 safetensors npz)' '*--dtype:glob=type:' \
-        '*--codec:codec:(zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' '--overwrite' \
+        '*--codec:codec:(zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
+        '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--overwrite' \
         '--memory:size:' '1:in:_files' '2:out:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '1:a:_files' '2:b:_files' ;;
     stats) _arguments '--bins:number:' '--json' '--memory:size:' '1:path:_files' '2:node:' ;;
@@ -100,6 +102,10 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l dtype -x -d 'G
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'zstd:1 gzip:5 none'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l chunk -x -d 'chunk shape'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l shard -x -d 'shard shape'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l only -x -d 'arrays that match'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l skip -x -d 'but not those that match'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l rename -x -d 'FROM=TO'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l strings -x -a 'metadata skip'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d 'replace what is there'
 complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
 complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'

@@ -36,8 +36,9 @@ struct conversion {
 zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
                                  const zp::context& how);
 
-/// Write a single file, block by block.
-zp::result<void> convert_to_safetensors(const conversion& what);
+/// Write a single file, block by block. Strings and bytes, which safetensors has no dtype for, go
+/// into `__metadata__` or are left out.
+zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings);
 zp::result<void> convert_to_npz(const conversion& what);
 
 }  // namespace cli

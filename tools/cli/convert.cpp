@@ -9,7 +9,9 @@
 #include "commands.hpp"
 #include "conversion.hpp"
 #include "files.hpp"
+#include "rename.hpp"
 #include "source.hpp"
+#include "suggest.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 
@@ -17,6 +19,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -98,11 +101,12 @@ class planner {
 
   zp::result<conversion> arrays() {
     const std::vector<entry>& all = plan_.from.entries();
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    ZARRPOINT_TRY(chosen, choose());
+    for (const std::size_t i : chosen) {
       if (all[i].fault) return zp::error(*all[i].fault).at("array \"" + escaped(all[i].name) + '"');
-      plan_.arrays.push_back(
-          {i, all[i].name.empty() ? file_stem(of_.in) : all[i].name, all[i].spec->type});
+      plan_.arrays.push_back({i, name_of(i), all[i].spec->type});
     }
+    ZARRPOINT_CHECK(rename());
     for (const std::string& text : of_.casts) ZARRPOINT_CHECK(add_cast(text));
     return plan_;
   }
@@ -149,6 +153,8 @@ class planner {
       return bad('"' + of_.in + "\" lies in \"" + of_.out + "\", which would be replaced with it");
     if (to.empty())
       return bad("--to is needed: \"" + of_.out + "\" does not tell what it is to be");
+    if (of_.strings == "skip" && to != "safetensors")
+      return bad("--strings is for safetensors; " + to + " has strings");
     if (to.starts_with("zarr")) return {};
     if (!of_.codecs.empty() || !of_.chunks.empty() || !of_.shards.empty())
       return bad("--codec, --chunk and --shard are for Zarr; " + to + " has none of them");
@@ -156,11 +162,85 @@ class planner {
   }
 
  private:
+  /// In the source; a single array has the name of its file.
+  std::string name_of(std::size_t i) const {
+    const std::string& name = plan_.from.entries()[i].name;
+    return name.empty() ? file_stem(of_.in) : name;
+  }
+
+  /// The arrays that `--only` and `--skip` leave.
+  zp::result<std::vector<std::size_t>> choose() const {
+    std::vector<std::size_t> out;
+    std::vector<bool> used(of_.only.size() + of_.skip.size());
+    for (std::size_t i = 0; i < plan_.from.entries().size(); ++i) {
+      const std::string name = name_of(i);
+      // Each glob is looked at, so that one which matches nothing is told.
+      const auto any = [&](const std::vector<std::string>& globs, std::size_t first) {
+        bool found = false;
+        for (std::size_t k = 0; k < globs.size(); ++k) {
+          if (!zp::glob_match(globs[k], name)) continue;
+          used[first + k] = true;
+          found = true;
+        }
+        return found;
+      };
+      const bool wanted = any(of_.only, 0) || of_.only.empty();
+      const bool unwanted = any(of_.skip, of_.only.size());
+      if (wanted && !unwanted) out.push_back(i);
+    }
+    for (std::size_t k = 0; k < used.size(); ++k) {
+      if (used[k]) continue;
+      const bool is_only = k < of_.only.size();
+      return bad((is_only ? "--only " + of_.only[k] : "--skip " + of_.skip[k - of_.only.size()]) +
+                 ": no array has such a name");
+    }
+    if (out.empty() && !plan_.from.entries().empty())
+      return bad("--only and --skip leave no array");
+    return out;
+  }
+
+  /// The last rule that fits a name counts.
+  zp::result<void> rename() {
+    std::vector<std::optional<std::string>> names(plan_.arrays.size());
+    for (const std::string& text : of_.renames) {
+      ZARRPOINT_TRY(rule, rename_rule::parse(text));
+      bool any = false;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto name = rule.apply(plan_.arrays[i].name);
+        if (!name) continue;
+        any = true;
+        if (name->empty())
+          return bad("--rename " + text + ": array \"" + escaped(plan_.arrays[i].name) +
+                     "\" would have no name");
+        names[i] = name;
+      }
+      if (!any) return bad("--rename " + text + ": no array has such a name");
+    }
+    std::map<std::string, std::string> before;  // by the new name
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string old = plan_.arrays[i].name;
+      if (names[i]) plan_.arrays[i].name = *names[i];
+      const auto [at, is_new] = before.emplace(plan_.arrays[i].name, old);
+      if (!is_new && !of_.renames.empty())
+        return bad("--rename: \"" + escaped(at->second) + "\" and \"" + escaped(old) +
+                   "\" would both be \"" + escaped(at->first) + '"');
+    }
+    return {};
+  }
+
   zp::result<void> add_cast(const std::string& text) {
     const ruled rule = split_rule(text);
     const auto type = zp::parse_dtype(rule.value);
-    if (rule.glob.empty() || !type)
+    if (rule.glob.empty())
       return bad("--dtype " + text + ": GLOB=T is meant, such as \"**=bfloat16\"");
+    if (!type) {
+      std::vector<std::string_view> known;
+      for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
+        if (zp::dtype(kind).is_number()) known.push_back(to_string(zp::dtype(kind)));
+      }
+      return bad("--dtype " + text + ": \"" + rule.value + "\" is not a dtype to cast to" +
+                 suggestion(rule.value, "dtypes", known));
+    }
     bool any = false;
     for (converted& each : plan_.arrays) {
       if (!zp::glob_match(rule.glob, each.name)) continue;
@@ -253,7 +333,7 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_CHECK(check_free(of.out, of.overwrite));
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
     const std::string to = plan.target();
-    if (to == "safetensors") return convert_to_safetensors(what);
+    if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);
     ZARRPOINT_TRY(options, plan.options());
     return convert_to_zarr(what, options, writing);

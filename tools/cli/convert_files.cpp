@@ -9,11 +9,12 @@
 
 #include "conversion.hpp"
 #include "files.hpp"
+#include "nested_json.hpp"
 #include "npy.hpp"
+#include "padded_texts.hpp"
 #include "row_blocks.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
-#include "utf32_texts.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -55,24 +56,78 @@ zp::safetensors::metadata_map metadata_of(const source& from) {
     if (const std::string* text = value.if_string()) {
       out.emplace(key, *text);
     } else {
-      std::fprintf(stderr, "zarrpoint: note: attribute \"%s\" is no text, and left out\n",
+      std::fprintf(stderr, "zarrpoint: note: attribute \"%s\" is not text, and left out\n",
                    escaped(key).c_str());
     }
   }
   return out;
 }
 
+bool is_text(const zp::dtype& type) {
+  return type.is_variable() || type.kind() == zp::dtype_kind::fixed_length_utf32 ||
+         type.kind() == zp::dtype_kind::null_terminated_bytes;
+}
+
+/// A single string is its text; others are JSON, as `cat --json` writes them.
+zp::result<std::string> text_of(const conversion& what, const converted& each) {
+  const entry& array = what.from.entries()[each.index];
+  if (array.spec->type == zp::dtype_kind::string && array.spec->shape.empty()) {
+    ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
+    ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
+    return one.data<std::string>()[0];
+  }
+  std::string out;
+  ZARRPOINT_CHECK(
+      write_nested_json(what.from, each.index, whole_slice(array.spec->shape),
+                        [&](std::string_view piece) -> zp::result<void> {
+                          if (out.size() + piece.size() > zp::safetensors::max_header_bytes)
+                            return zp::error{zp::errc::resource_limit,
+                                             "its text is more than a safetensors header may take"};
+                          out += piece;
+                          return {};
+                        }));
+  return out;
+}
+
+/// Takes the arrays of text out of `order`: to `metadata`, or away. Says which.
+zp::result<void> take_texts(const conversion& what, bool skip, std::vector<converted>& order,
+                            zp::safetensors::metadata_map& metadata) {
+  const auto texts = std::stable_partition(order.begin(), order.end(),
+                                           [](const converted& one) { return !is_text(one.type); });
+  if (texts == order.end()) return {};
+  std::string names;
+  std::size_t count = 0;
+  for (auto each = texts; each != order.end(); ++each, ++count) {
+    const std::string name = '"' + escaped(each->name) + '"';
+    if (count < 8) names += (count == 0 ? " " : ", ") + name;
+    if (skip) continue;
+    auto text = text_of(what, *each);
+    if (!text) return std::move(text).failure().at("array " + name);
+    if (!metadata.emplace(each->name, *std::move(text)).second)
+      return zp::error{zp::errc::invalid_argument,
+                       "array " + name +
+                           " goes into __metadata__, where an attribute has that name; --rename "
+                           "gives it another, --strings skip leaves it out"};
+  }
+  if (count > 8) names += " and " + std::to_string(count - 8) + " more";
+  std::fprintf(stderr, "zarrpoint: note: safetensors has no strings; %s:%s\n",
+               skip ? "left out" : "into __metadata__ go", names.c_str());
+  order.erase(texts, order.end());
+  return {};
+}
+
 zp::result<void> add_member(const conversion& what, const converted& each, progress& bar,
                             const zp::zip_writer& to) {
   const zp::tensor_spec spec{each.type, what.spec(each).shape};
   std::size_t length = 0;
-  const utf32_texts texts(what.from, each.index, whole(what.from.entries()[each.index]));
+  const padded_texts texts(what.from, each.index, whole(what.from.entries()[each.index]));
   if (spec.type.is_variable()) {
     ZARRPOINT_TRY(longest, texts.longest());
     length = longest;
   }
   ZARRPOINT_TRY(header, make_npy(spec, length));
-  ZARRPOINT_TRY(bytes, byte_count(spec.shape, length != 0 ? 4 * length : spec.type.size()));
+  ZARRPOINT_TRY(bytes,
+                byte_count(spec.shape, length != 0 ? texts.unit() * length : spec.type.size()));
   ZARRPOINT_TRY(key, zp::store_key::parse(each.name + ".npy"));
   ZARRPOINT_TRY(member, to.create(key));
   ZARRPOINT_CHECK(member->reserve(header.size() + bytes));
@@ -89,13 +144,15 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
 
 }  // namespace
 
-zp::result<void> convert_to_safetensors(const conversion& what) {
+zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings) {
   std::vector<converted> order = what.arrays;
+  zp::safetensors::metadata_map metadata = metadata_of(what.from);
+  ZARRPOINT_CHECK(take_texts(what, skip_strings, order, metadata));
   // Largest elements first, so that each tensor is aligned.
   std::sort(order.begin(), order.end(), [](const converted& a, const converted& b) {
     return a.type.size() != b.type.size() ? a.type.size() > b.type.size() : a.index < b.index;
   });
-  zp::safetensors::header plan{{}, metadata_of(what.from)};
+  zp::safetensors::header plan{{}, std::move(metadata)};
   std::uint64_t end = 0;
   for (const converted& each : order) {
     const zp::tensor_spec spec{each.type, what.spec(each).shape};

@@ -67,7 +67,9 @@ double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 /// Adds what differs between two blocks of one dtype.
 class block_comparison {
  public:
-  block_comparison(double tolerance, value_difference& to) : tolerance_(tolerance), to_(to) {}
+  /// `items` are those of both, should they be arrays of vectors.
+  block_comparison(double tolerance, const std::optional<vector_items>& items, value_difference& to)
+      : tolerance_(tolerance), items_(items), to_(to) {}
 
   void run(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
     if (a.type().is_variable()) return compare_text(a, b, first);
@@ -121,11 +123,12 @@ class block_comparison {
   void remember(const zp::dtype& type, std::pair<const std::byte*, const std::byte*> at,
                 std::uint64_t place) {
     to_.first = place;
-    append_plain(to_.a, at.first, type);
-    append_plain(to_.b, at.second, type);
+    append_plain(to_.a, at.first, {type, items_});
+    append_plain(to_.b, at.second, {type, items_});
   }
 
   const double tolerance_;
+  const std::optional<vector_items> items_;
   value_difference& to_;
 };
 
@@ -136,6 +139,13 @@ zp::dtype common_type(zp::dtype a, zp::dtype b) {
   const auto is_small = [](zp::dtype type) { return type.is_integer() && type.size() < 8; };
   if (is_small(a) && is_small(b)) return zp::dtype_kind::int64;
   return zp::dtype_kind::float64;
+}
+
+/// Bytes that are no vectors, or such of other numbers, are shown as bytes.
+std::optional<vector_items> common_items(const entry& a, const entry& b) {
+  const bool same =
+      a.items && b.items && a.items->type == b.items->type && a.items->swapped == b.items->swapped;
+  return same ? a.items : std::nullopt;
 }
 
 class comparison {
@@ -183,6 +193,7 @@ class comparison {
   zp::result<void> compare(const std::string& name, const entry* a, const entry* b) {
     if (a == nullptr || b == nullptr) {
       const std::string where = a == nullptr ? "B" : "A";
+      ++(a == nullptr ? only_in_b_ : only_in_a_);
       return tell(name, "only in " + where, zp::node::object{{"only_in", where}});
     }
     for (const entry* each : {a, b}) {
@@ -214,7 +225,7 @@ class comparison {
 
   zp::result<void> compare_values(const std::string& name, const entry& a, const entry& b) {
     value_difference found;
-    block_comparison with(of_.tolerance, found);
+    block_comparison with(of_.tolerance, common_items(a, b), found);
     const auto index_a = static_cast<std::size_t>(&a - a_.entries().data());
     const auto index_b = static_cast<std::size_t>(&b - b_.entries().data());
     const zp::dtype common = common_type(a.spec->type, b.spec->type);
@@ -277,13 +288,23 @@ class comparison {
                                        {"b", text_node(of_.b)},
                                        {"same", differ_ == 0 && !failed_},
                                        {"compared", compared_},
+                                       {"different", different_arrays_},
+                                       {"only_in_a", only_in_a_},
+                                       {"only_in_b", only_in_b_},
                                        {"differences", std::move(found_)}});
     const std::string compared =
         std::to_string(compared_) + (compared_ == 1 ? " array" : " arrays") + " compared";
     if (failed_) return put(painted("INCOMPLETE", paint::yellow) + "  " + compared + '\n');
     if (differ_ == 0) return put(painted("SAME", paint::green) + "  " + compared + '\n');
-    return put(painted("DIFFERENT", paint::red) + "  " + compared + ", " +
-               std::to_string(different_arrays_) + " with differences\n");
+    std::string text = painted("DIFFERENT", paint::red) + "  ";
+    if (compared_ == 0) {
+      text += "no array of A has the name of one of B";
+    } else {
+      text += compared + ", " + std::to_string(different_arrays_) + " with differences";
+    }
+    if (only_in_a_ != 0) text += "; " + std::to_string(only_in_a_) + " only in A";
+    if (only_in_b_ != 0) text += "; " + std::to_string(only_in_b_) + " only in B";
+    return put(text + '\n');
   }
 
   const diff_arguments& of_;
@@ -294,6 +315,7 @@ class comparison {
   std::uint64_t differ_ = 0;
   std::uint64_t compared_ = 0;
   std::uint64_t different_arrays_ = 0;
+  std::uint64_t only_in_a_ = 0, only_in_b_ = 0;
   bool failed_ = false;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "element_text.hpp"
 
+#include <zarrpoint/core/base64.hpp>
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/core/utf8.hpp>
@@ -10,12 +12,14 @@
 
 #include "text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace cli {
 
@@ -68,11 +72,17 @@ void append_value(std::string& out, T value, bool json) {
   }
 }
 
+void append_base64(std::string& out, std::string_view bytes) {
+  out += "{\"base64\":\"" + zp::detail::to_base64(zp::as_bytes(bytes)) + "\"}";
+}
+
 void append_text(std::string& out, std::string_view text, bool json) {
-  if (json) {
+  if (!json) {
+    out += '"' + escaped(text) + '"';
+  } else if (zp::is_utf8(text)) {
     append_json_string(out, text);
   } else {
-    out += '"' + escaped(text) + '"';
+    append_base64(out, text);
   }
 }
 
@@ -87,15 +97,23 @@ void append_hex(std::string& out, const std::byte* at, std::size_t size) {
   out += '"';
 }
 
-/// Code points up to the zeros at the end; what is none becomes U+FFFD.
-std::string text_of_utf32(const std::byte* at, std::size_t size) {
+/// Code points up to the zeros at the end; for people what is none becomes U+FFFD.
+void append_utf32(std::string& out, const std::byte* at, std::size_t size, bool json) {
   std::u32string points(size / 4, U'\0');
   std::memcpy(points.data(), at, size);
   while (!points.empty() && points.back() == U'\0') points.pop_back();
-  std::string out;
-  for (const char32_t point : points)
-    if (!zp::append_code_point(out, point)) zp::append_code_point(out, U'\uFFFD');
-  return out;
+  std::string text;
+  bool is_text = true;
+  for (const char32_t point : points) {
+    if (zp::append_code_point(text, point)) continue;
+    zp::append_code_point(text, U'\uFFFD');
+    is_text = false;
+  }
+  if (is_text || !json) return append_text(out, text, json);
+  out += "{\"code_points\":[";
+  for (std::size_t i = 0; i < points.size(); ++i)
+    out += (i == 0 ? "" : ",") + std::to_string(static_cast<std::uint32_t>(points[i]));
+  out += "]}";
 }
 
 void append(std::string& out, const std::byte* at, const zp::dtype& type, bool json);
@@ -143,10 +161,12 @@ void append_time(std::string& out, const std::byte* at, bool json) {
 void append(std::string& out, const std::byte* at, const zp::dtype& type, bool json) {
   switch (type.kind()) {
     case zp::dtype_kind::string:
-    case zp::dtype_kind::bytes:
       return append_text(out, *reinterpret_cast<const std::string*>(at), json);
-    case zp::dtype_kind::fixed_length_utf32:
-      return append_text(out, text_of_utf32(at, type.size()), json);
+    case zp::dtype_kind::bytes: {
+      const auto& bytes = *reinterpret_cast<const std::string*>(at);
+      return json ? append_base64(out, bytes) : append_text(out, bytes, json);
+    }
+    case zp::dtype_kind::fixed_length_utf32: return append_utf32(out, at, type.size(), json);
     case zp::dtype_kind::null_terminated_bytes: {
       std::string_view text(reinterpret_cast<const char*>(at), type.size());
       while (text.ends_with('\0')) text.remove_suffix(1);
@@ -169,14 +189,49 @@ void append(std::string& out, const std::byte* at, const zp::dtype& type, bool j
   });
 }
 
-}  // namespace
-
-void append_plain(std::string& out, const std::byte* at, const zp::dtype& type) {
-  append(out, at, type, false);
+void append_element(std::string& out, const std::byte* at, const element_type& of, bool json) {
+  if (of.type != zp::dtype_kind::bytes || !of.items) return append(out, at, of.type, json);
+  const auto& bytes = *reinterpret_cast<const std::string*>(at);
+  const std::size_t size = of.items->type.size();
+  const std::size_t unit = of.items->swapped ? of.items->type.scalar_size() : 1;
+  std::array<std::byte, 16> item{};  // the largest number
+  out += '[';
+  for (std::size_t first = 0; first + size <= bytes.size(); first += size) {
+    std::memcpy(item.data(), bytes.data() + first, size);
+    for (std::size_t i = 0; i < size; i += unit)
+      std::reverse(item.data() + i, item.data() + i + unit);
+    if (first != 0) out += json ? "," : ", ";
+    append(out, item.data(), of.items->type, json);
+  }
+  out += ']';
 }
 
-void append_json(std::string& out, const std::byte* at, const zp::dtype& type) {
-  append(out, at, type, true);
+}  // namespace
+
+std::optional<vector_items> vector_items::parse(std::string_view text) {
+  if (const auto named = zp::parse_dtype(text); named && named->is_number())
+    return vector_items{*named};
+  constexpr bool is_little = zp::native_endian == zp::endian::little;
+  const bool swapped = text.starts_with(is_little ? '>' : '<');
+  if (text.starts_with('<') || text.starts_with('>') || text.starts_with('|'))
+    text.remove_prefix(1);
+  using enum zp::dtype_kind;
+  constexpr std::pair<std::string_view, zp::dtype_kind> known[] = {
+      {"b1", bool_},   {"i1", int8},    {"i2", int16},     {"i4", int32},      {"i8", int64},
+      {"u1", uint8},   {"u2", uint16},  {"u4", uint32},    {"u8", uint64},     {"f2", float16},
+      {"f4", float32}, {"f8", float64}, {"c8", complex64}, {"c16", complex128}};
+  for (const auto& [name, kind] : known) {
+    if (name == text) return vector_items{kind, swapped};
+  }
+  return std::nullopt;
+}
+
+void append_plain(std::string& out, const std::byte* at, const element_type& type) {
+  append_element(out, at, type, false);
+}
+
+void append_json(std::string& out, const std::byte* at, const element_type& type) {
+  append_element(out, at, type, true);
 }
 
 void append_json_string(std::string& out, std::string_view text) {

@@ -72,7 +72,7 @@ zp::result<std::unique_ptr<zp::blob_writer>> create_file(const std::string& path
   ZARRPOINT_CHECK(check_free(path, overwrite));
   const path_kind there = kind_of(path);
   if (there != path_kind::nothing && there != path_kind::file)
-    return zp::error{zp::errc::already_exists, path + " is no file; it was left alone"};
+    return zp::error{zp::errc::already_exists, path + " is not a file; it was left alone"};
   ZARRPOINT_TRY(at, locate(path, {.sync = true}));
   return at.store.create(at.key);
 }

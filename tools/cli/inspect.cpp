@@ -3,6 +3,8 @@
 
 // `zarrpoint inspect`: what is in there, without reading an element.
 
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
 #include "commands.hpp"
 #include "output.hpp"
 #include "source.hpp"
@@ -55,15 +57,18 @@ class inspection {
   std::string tree() const {
     branch root;
     for (std::size_t i = 0; i < shown_.size(); ++i) place(root, i);
-    table out(
-        {"NAME", "DTYPE", "SHAPE", "CHUNKS", "SHARDS", "CODECS", "STORED", "LOGICAL", "RATIO"});
-    out.right_from(6);
+    table out({"NAME", "KIND", "DTYPE", "SHAPE", "CHUNKS", "SHARDS", "CODECS", "STORED", "LOGICAL",
+               "RATIO"});
+    out.right_from(7);
     draw(root, "", out);
     const std::uint64_t stored = total_.stored.value_or(0);
     out.add({std::to_string(shown_.size()) + (shown_.size() == 1 ? " array" : " arrays"), "", "",
-             "", "", "", byte_text(stored), byte_text(total_.logical),
+             "", "", "", "", byte_text(stored), byte_text(total_.logical),
              ratio_text(total_.logical, stored)});
-    std::string text = out.text(true);
+    // What says most stays longest: the name, the dtype and the shape.
+    const std::optional<std::size_t> limit = line_limit();
+    if (limit) out.fit(*limit, {6, 5, 4, 1, 9, 8, 7, 3, 2, 0});
+    std::string text = out.text(true) + attributes_text(limit);
     for (const std::size_t i : shown_) {
       const entry& array = from_.entries()[i];
       if (array.fault)
@@ -73,6 +78,26 @@ class inspection {
             '\n';
     }
     return text;
+  }
+
+  /// A line for the root and each array that has some.
+  std::string attributes_text(std::optional<std::size_t> limit) const {
+    table out({"", ""});
+    out.right_from(2);
+    const auto add = [&](const std::string& name, const zp::node& attributes) {
+      if (attributes.if_object() == nullptr || attributes.if_object()->empty()) return;
+      out.add({"  " + name, escaped(dump_json(strict_json(attributes)), false)});
+    };
+    add("(root)", from_.attributes());
+    const bool is_root = from_.entries().size() == 1 && from_.entries()[0].name.empty();
+    for (const std::size_t i : shown_) {
+      const entry& array = from_.entries()[i];
+      if (!is_root || array.attributes != from_.attributes())
+        add(is_root ? "(root)" : escaped(array.name), array.attributes);
+    }
+    if (out.empty()) return {};
+    if (limit) out.fit(*limit, {1});
+    return painted("attributes", paint::bold) + '\n' + out.rows();
   }
 
   zp::node json(const std::string& path) const {
@@ -116,7 +141,7 @@ class inspection {
     for (const auto& [name, child] : at.children) {
       const bool last = --left == 0;
       const std::string label = indent + (last ? "└── " : "├── ") + escaped(name);
-      if (child->arrays.empty()) to.add({label, "", "", "", "", "", "", "", ""});
+      if (child->arrays.empty()) to.add({label, "", "", "", "", "", "", "", "", ""});
       for (const std::size_t position : child->arrays) to.add(row(label, position));
       draw(*child, indent + (last ? "    " : "│   "), to);
     }
@@ -130,6 +155,7 @@ class inspection {
       codecs += (codecs.empty() ? "" : " ") + codec_text(codec);
     const bool chunked = array.spec && array.zarr_format != 0;
     return {label,
+            array.typestr == "array" ? "" : escaped(array.typestr),
             escaped(array.type),
             array.spec ? shape_text(array.spec->shape) : "",
             chunked ? shape_text(array.chunk_shape) : "",
@@ -185,7 +211,10 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     const inspection found(*from, shown);
     if (of.json) return put_json(found.json(of.path));
     std::string title = painted(escaped(of.path), paint::bold) + "  " + from->format();
-    if (!from->id().empty()) title += "  " + painted(escaped(from->id()), paint::faint);
+    const std::optional<std::size_t> limit = line_limit();
+    const std::size_t used = columns(escaped(of.path)) + 2 + columns(from->format());
+    if (!from->id().empty() && (!limit || used + 2 + columns(from->id()) <= *limit))
+      title += "  " + painted(escaped(from->id()), paint::faint);
     return put(title + '\n' + found.tree());
   };
   if (const auto status = run(); !status) return fail(status.failure());

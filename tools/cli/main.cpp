@@ -3,13 +3,17 @@
 
 // The command `zarrpoint`: parses the command line and calls one of the commands.
 
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/codec/lists/all_codecs.hpp>
+#if defined(ZARRPOINT_CLI_ZFP)
+#include <zarrpoint/codec/zfp.hpp>
+#endif
 #include <zarrpoint/version.hpp>
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "suggest.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 
@@ -25,6 +29,8 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <string_view>
+#include <vector>
 
 namespace cli {
 
@@ -66,7 +72,11 @@ std::uint64_t default_memory() {
 
 zp::context make_context(std::uint64_t memory) {
   zp::context how = zp::default_context();
+#if defined(ZARRPOINT_CLI_ZFP)
+  how.codecs = zp::all_codecs::with<zp::zfp_codec, zp::zfpy_codec>::table();
+#else
   how.codecs = zp::all_codecs::table();
+#endif
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
@@ -192,6 +202,22 @@ struct command_line {
         ->type_name("[GLOB=]N,N")
         ->expected(1)
         ->take_all();
+    to->add_option("--only", convert.only, "Convert the arrays that match, e.g. \"layers/**\"")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--skip", convert.skip, "Leave out those that match")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--rename", convert.renames,
+                   "Array, group or glob, e.g. \"model=encoder\" or \"h.*.w=layers/*/w\"")
+        ->type_name("FROM=TO")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--strings", convert.strings,
+                   "Strings for safetensors: metadata (default, into __metadata__) or skip")
+        ->check(CLI::IsMember({"metadata", "skip"}));
     to->add_flag("--overwrite", convert.overwrite,
                  "Replace a checkpoint of zarrpoint's, or a file, in one step");
   }
@@ -232,6 +258,42 @@ exit_status usage(const std::string& message) {
   return exit_status::failed;
 }
 
+/// What is wrong with a command line: of a mistyped word the nearest one and all there are.
+std::string complaint(const CLI::App& app, const CLI::ParseError& wrong, int count, char** words) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::vector<std::string_view> given(words + std::min(count, 1), words + count);
+  std::vector<std::string_view> known;
+  if (chosen.empty()) {
+    for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i] == "--memory")
+        ++i;  // and its value
+      else if (!given[i].starts_with('-'))
+        return '"' + std::string(given[i]) + "\" is not a command" +
+               suggestion(given[i], "commands", known);
+    }
+    if (wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError))
+      return "a command is needed" + suggestion("", "commands", known);
+  }
+  if (wrong.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return wrong.what();
+  const CLI::App& of = chosen.empty() ? app : *chosen[0];
+  std::vector<std::string> names;
+  for (const CLI::App* each : {&of, &app}) {
+    for (const CLI::Option* option : each->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  known.assign(names.begin(), names.end());
+  for (std::string_view word : given) {
+    word = word.substr(0, word.find('='));
+    if (word.starts_with("--") && std::find(known.begin(), known.end(), word) == known.end())
+      return '"' + std::string(word) + "\" is not an option" + suggestion(word, "options", known);
+  }
+  return wrong.what();
+}
+
 exit_status run(int count, char** words) {
   command_line line;
   try {
@@ -240,11 +302,11 @@ exit_status run(int count, char** words) {
     line.app.exit(asked);
     return exit_status::ok;
   } catch (const CLI::ParseError& wrong) {
-    return usage(wrong.what());
+    return usage(complaint(line.app, wrong, count, words));
   }
   std::uint64_t memory = default_memory();
   if (!line.memory.empty() && (!parse_bytes(line.memory, memory) || memory < (1U << 20)))
-    return usage("--memory: \"" + line.memory + "\" is no size of 1M or more");
+    return usage("--memory: \"" + line.memory + "\" is not a size of 1M or more");
   catch_interrupt();
   const exit_status status = line.chosen(make_context(memory));
   if (const auto flushed = flush(); !flushed) return fail(flushed.failure());

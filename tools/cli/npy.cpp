@@ -24,8 +24,8 @@ zp::error broken(std::string_view what) {
 
 zp::error unsupported_descr(std::string_view descr) {
   return {zp::errc::unsupported, "npy: descr " + zp::detail::in_quotes(descr) +
-                                     " is not supported (bool, integers, float16 to 64, complex "
-                                     "and U strings are)"};
+                                     " is not supported (bool, integers, float16 to 64, complex, "
+                                     "and strings U and S are)"};
 }
 
 /// Reads the literal of a Python dictionary, of which numpy writes one form only.
@@ -82,7 +82,7 @@ class literal {
 };
 
 zp::result<zp::dims> parse_shape(literal& from) {
-  if (!from.take('(')) return broken("\"shape\" is no tuple");
+  if (!from.take('(')) return broken("\"shape\" is not a tuple");
   zp::dims shape;
   while (!from.take(')')) {
     const auto extent = from.length();
@@ -125,6 +125,8 @@ zp::result<void> parse_descr(std::string_view descr, npy_header& out) {
     if (size > (std::size_t{1} << 28)) return unsupported_descr(descr);
     out.spec.type = zp::dtype_kind::string;
     out.text_length = size;
+  } else if (descr[1] == 'S' && size != 0 && size <= (std::size_t{1} << 30)) {
+    out.spec.type = zp::dtype::null_terminated(size);
   } else {
     out.spec.type = numeric_dtype(descr[1], size);
     if (!out.spec.type.valid()) return unsupported_descr(descr);
@@ -134,11 +136,11 @@ zp::result<void> parse_descr(std::string_view descr, npy_header& out) {
 }
 
 zp::result<void> parse_dictionary(literal from, npy_header& out) {
-  if (!from.take('{')) return broken("it is no dictionary");
+  if (!from.take('{')) return broken("it is not a dictionary");
   unsigned seen = 0;
   while (!from.take('}')) {
     const auto key = from.string();
-    if (!key || !from.take(':')) return broken("it is no dictionary");
+    if (!key || !from.take(':')) return broken("it is not a dictionary");
     if (*key == "descr") {
       seen |= 1U;
       const auto descr = from.string();
@@ -148,7 +150,7 @@ zp::result<void> parse_dictionary(literal from, npy_header& out) {
     } else if (*key == "fortran_order") {
       seen |= 2U;
       const auto value = from.boolean();
-      if (!value) return broken("\"fortran_order\" is no bool");
+      if (!value) return broken("\"fortran_order\" is not a bool");
       out.fortran_order = *value;
     } else if (*key == "shape") {
       seen |= 4U;
@@ -205,8 +207,14 @@ zp::result<npy_header> parse_npy(zp::bytes_view file) {
 
 zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_length) {
   std::string descr;
-  if (spec.type.is_variable()) {
+  if (spec.type == zp::dtype_kind::bytes) {
+    descr = "|S" + std::to_string(text_length);
+  } else if (spec.type.is_variable()) {
     descr = "<U" + std::to_string(text_length);
+  } else if (spec.type.kind() == zp::dtype_kind::fixed_length_utf32) {
+    descr = "<U" + std::to_string(spec.type.size() / 4);
+  } else if (spec.type.kind() == zp::dtype_kind::null_terminated_bytes) {
+    descr = "|S" + std::to_string(spec.type.size());
   } else {
     const char kind = kind_letter(spec.type);
     if (kind == '\0')

@@ -37,7 +37,8 @@ inline constexpr std::size_t npy_header_limit = std::size_t{1} << 20;
 /// Errors: `corrupt`; `unsupported` naming the descr (objects, structures, dates and so on).
 zp::result<npy_header> parse_npy(zp::bytes_view file);
 
-/// The header of a little-endian file in C order. Strings have `text_length` code points. Errors:
+/// The header of a little-endian file in C order. Strings have `text_length` code points, bytes so
+/// many bytes. Errors:
 /// `unsupported` for what numpy has no descr for.
 zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_length = 0);
 

@@ -22,25 +22,24 @@ zp::error write_error() {
   return {zp::errc::io, "write to standard output: " + std::generic_category().message(errno)};
 }
 
-/// A copy that is JSON by the book.
-zp::node strict(const zp::node& from) {
+}  // namespace
+
+zp::node strict_json(const zp::node& from) {
   if (const auto* number = std::get_if<double>(&from.value())) return number_node(*number);
   if (const std::string* text = from.if_string()) return text_node(*text);
   if (const zp::node::array* values = from.if_array()) {
     zp::node::array out;
-    for (const zp::node& value : *values) out.push_back(strict(value));
+    for (const zp::node& value : *values) out.push_back(strict_json(value));
     return out;
   }
   if (const zp::node::object* members = from.if_object()) {
     zp::node::object out;
     for (const auto& [key, value] : *members)
-      out.push_back({zp::is_utf8(key) ? key : escaped(key), strict(value)});
+      out.push_back({zp::is_utf8(key) ? key : escaped(key), strict_json(value)});
     return out;
   }
   return from;
 }
-
-}  // namespace
 
 zp::result<void> put(std::string_view text) { return put(zp::as_bytes(text)); }
 
@@ -55,7 +54,7 @@ zp::result<void> flush() {
 }
 
 zp::result<void> put_json(const zp::node& document) {
-  return put(dump_json(strict(document), zp::json_style::pretty) + '\n');
+  return put(dump_json(strict_json(document), zp::json_style::pretty) + '\n');
 }
 
 zp::node to_node(const zp::dims& shape) {
@@ -80,33 +79,77 @@ zp::node number_node(double value) {
   return value;
 }
 
-std::string table::text(bool totals) const {
-  std::vector<std::size_t> widths(titles_.size());
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
-  }
+namespace {
+
+/// Two blanks between columns.
+std::size_t total_of(const std::vector<std::size_t>& widths) {
   std::size_t total = 0;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    if (widths[i] == 0) continue;
-    widths[i] = std::max(widths[i], columns(titles_[i]));
-    total += widths[i] + (total == 0 ? 0 : 2);
+  for (const std::size_t width : widths) {
+    if (width != 0) total += width + (total == 0 ? 0 : 2);
   }
-  const auto line = [&](const std::vector<std::string>& row) {
-    std::string out;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths[i] == 0) continue;
-      if (!out.empty()) out += "  ";
-      out += padded(row[i], widths[i], i >= right_from_);
-    }
-    out.erase(out.find_last_not_of(' ') + 1);
-    return out;
+  return total;
+}
+
+}  // namespace
+
+std::vector<std::size_t> table::widths() const {
+  std::vector<std::size_t> out(titles_.size());
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) out[i] = std::max(out[i], columns(row[i]));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] != 0) out[i] = std::max(out[i], columns(titles_[i]));
+  }
+  return out;
+}
+
+void table::fit(std::size_t width, const std::vector<std::size_t>& order) {
+  constexpr std::size_t least = 12;
+  constexpr std::size_t least_of_last = 32;
+  const auto cut = [&](std::size_t column, std::size_t down_to) {
+    const std::vector<std::size_t> now = widths();
+    const std::size_t total = total_of(now);
+    if (total <= width || now[column] <= down_to) return;
+    const std::size_t to = std::max(down_to, now[column] - std::min(total - width, now[column]));
+    for (auto& row : rows_) row[column] = cut_to(row[column], to);
   };
+  for (const std::size_t column : order)
+    cut(column, column == order.back() ? least_of_last : least);
+  for (const std::size_t column : order) {
+    if (column == order.back() || total_of(widths()) <= width) break;
+    for (auto& row : rows_) row[column].clear();
+  }
+  cut(order.back(), least);
+}
+
+std::string table::line(const std::vector<std::string>& row,
+                        const std::vector<std::size_t>& widths) const {
+  std::string out;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (widths[i] == 0) continue;
+    if (!out.empty()) out += "  ";
+    out += padded(row[i], widths[i], i >= right_from_);
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+std::string table::rows() const {
+  const std::vector<std::size_t> widths = this->widths();
+  std::string out;
+  for (const auto& row : rows_) out += line(row, widths) + '\n';
+  return out;
+}
+
+std::string table::text(bool totals) const {
+  const std::vector<std::size_t> widths = this->widths();
+  const std::size_t total = total_of(widths);
   const std::string rule = painted(repeated("─", total), paint::faint) + '\n';
-  std::string out = painted(line(titles_), paint::bold) + '\n' + rule;
+  std::string out = painted(line(titles_, widths), paint::bold) + '\n' + rule;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const bool last = totals && i + 1 == rows_.size();
     if (last) out += rule;
-    out += line(rows_[i]) + '\n';
+    out += line(rows_[i], widths) + '\n';
   }
   return out;
 }

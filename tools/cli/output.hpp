@@ -27,6 +27,9 @@ zp::result<void> flush();
 /// them, and bytes that are not UTF-8 become U+FFFD.
 zp::result<void> put_json(const zp::node& document);
 
+/// A copy of a document that is JSON by the book, as `put_json` writes it.
+zp::node strict_json(const zp::node& document);
+
 /// A JSON list of a shape.
 zp::node to_node(const zp::dims& shape);
 /// Any text as a JSON string.
@@ -41,10 +44,21 @@ class table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   /// Columns from this one on are aligned to the right.
   void right_from(std::size_t column) { right_from_ = column; }
+  /// Makes it at most `width` columns wide: of the columns in `order`, the first first, texts are
+  /// cut down to 12 columns, an ellipsis among them; where that is not enough they are left out,
+  /// but for the last one, which is not cut below 32 before.
+  void fit(std::size_t width, const std::vector<std::size_t>& order);
   /// The last row is set apart when it holds `totals`.
   std::string text(bool totals) const;
+  /// The rows alone.
+  std::string rows() const;
+  bool empty() const { return rows_.empty(); }
 
  private:
+  /// Of each column; 0 when it is left out.
+  std::vector<std::size_t> widths() const;
+  std::string line(const std::vector<std::string>& row,
+                   const std::vector<std::size_t>& widths) const;
   std::vector<std::string> titles_;
   std::vector<std::vector<std::string>> rows_;
   std::size_t right_from_ = 0;

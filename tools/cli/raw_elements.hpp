@@ -27,7 +27,7 @@ struct raw_elements {
   std::size_t text_length = 0;  ///< of strings: UTF-32 code points an element
 
   /// The elements of a part. Errors: `corrupt` for a bool that is neither 0 nor 1, and for text
-  /// that is no Unicode.
+  /// that is not Unicode.
   zp::result<void> read(const zp::selection& part, const zp::mutable_host_view& into) const;
 
   /// The elements where they lie, if programs can use them there; bools are checked.

@@ -65,7 +65,7 @@ zp::result<axis_range> parse_axis(std::string_view text, zp::index_t extent) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].empty()) continue;
     const auto value = parse_index(parts[i]);
-    if (!value) return bad(text, "a bound is no integer");
+    if (!value) return bad(text, "a bound is not an integer");
     bounds[i] = *value;
     if (i == 2) continue;
     if (bounds[i] < 0) bounds[i] = bounds[i] < -extent ? 0 : bounds[i] + extent;

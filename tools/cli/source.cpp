@@ -21,7 +21,7 @@ zp::error unsupported(const std::string& path, std::string_view what) {
 
 bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
 
-/// Arrays in a directory that is no group itself: Orbax and Megatron write such.
+/// Arrays in a directory that is not a group itself: Orbax and Megatron write such.
 zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
   std::vector<finding> faults;
   ZARRPOINT_TRY(found, open_damaged_zarr(path, how, faults));

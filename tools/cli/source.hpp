@@ -12,6 +12,8 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include "element_text.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -35,10 +37,13 @@ struct entry {
   std::vector<zp::codec_spec> codecs{};  ///< of a chunk
   zp::node fill_value{};
   zp::node attributes{};
-  std::string typestr{};  ///< of the handler that saved it
-  int zarr_format = 0;    ///< 0 when it is no Zarr array
+  std::string typestr{};                ///< of the handler that saved it
+  int zarr_format = 0;                  ///< 0 when it is not a Zarr array
+  std::optional<vector_items> items{};  ///< of an array of vectors
 
-  std::uint64_t bytes() const { return spec ? byte_count(*spec).value_or(0) : 0; }
+  element_type elements() const { return {spec->type, items}; }
+  /// Of all elements; what does not fit is told as the most that does.
+  std::uint64_t bytes() const { return spec ? byte_count(*spec).value_or(PTRDIFF_MAX) : 0; }
 };
 
 /// How bad a finding is.
@@ -59,7 +64,7 @@ constexpr severity severity_of(zp::errc code) noexcept {
 struct finding {
   std::string file;
   std::string node;
-  std::string key;    ///< relative to the array; empty when it is no chunk
+  std::string key;    ///< relative to the array; empty when it is not a chunk
   std::string chunk;  ///< the inner chunk of a shard; empty when it is none
   std::string message;
   severity kind = severity::fault;

@@ -63,7 +63,14 @@ void describe(const zp::array_metadata& metadata, entry& to) {
     to.shard_shape = metadata.chunk_shape;
     to.chunk_shape = config->chunk_shape;
     to.codecs = std::move(config->codecs);
-    return;
+    break;
+  }
+  for (const zp::codec_spec& codec : to.codecs) {
+    const zp::node* items = codec.name == "numcodecs.vlen-array" || codec.name == "vlen-array"
+                                ? codec.configuration.find("dtype")
+                                : nullptr;
+    if (items != nullptr && items->if_string() != nullptr)
+      to.items = vector_items::parse(*items->if_string());
   }
 }
 

@@ -239,12 +239,12 @@ class measurement {
       const zp::dtype type = array_.spec->type;
       if (type.is_complex()) {
         append_plain(out_.min_text, reinterpret_cast<const std::byte*>(&out_.min),
-                     zp::dtype_kind::float64);
+                     {zp::dtype_kind::float64});
         append_plain(out_.max_text, reinterpret_cast<const std::byte*>(&out_.max),
-                     zp::dtype_kind::float64);
+                     {zp::dtype_kind::float64});
       } else {
-        append_plain(out_.min_text, lowest_.data(), type);
-        append_plain(out_.max_text, highest_.data(), type);
+        append_plain(out_.min_text, lowest_.data(), {type});
+        append_plain(out_.max_text, highest_.data(), {type});
       }
       out_.bins.assign(bins_, 0);
     }

@@ -23,7 +23,8 @@ constexpr zp::index_t most_shown = 100'000;
 /// The elements that are shown: of a long axis its two ends.
 class shown_elements {
  public:
-  shown_elements(const zp::dims& shape, bool all) : shape_(shape), kept_(shape) {
+  shown_elements(const zp::dims& shape, element_type type, bool all)
+      : shape_(shape), kept_(shape), type_(std::move(type)) {
     for (std::size_t i = 0; i < shape.rank(); ++i) {
       if (!all && shape[i] > 2 * edge_items) kept_[i] = 2 * edge_items;
     }
@@ -71,8 +72,7 @@ class shown_elements {
     for (std::size_t i = 0; i < block.size(); ++i) {
       zp::index_t place = 0;
       for (std::size_t d = 0; d < at.rank(); ++d) place = place * kept_[d] + first[d] + at[d];
-      append_plain(texts_[static_cast<std::size_t>(place)], block.view().data + i * step,
-                   block.type());
+      append_plain(texts_[static_cast<std::size_t>(place)], block.view().data + i * step, type_);
       for (std::size_t d = at.rank(); d-- > 0;) {
         if (++at[d] < extent[d]) break;
         at[d] = 0;
@@ -82,6 +82,7 @@ class shown_elements {
 
   const zp::dims shape_;
   zp::dims kept_;
+  const element_type type_;
   std::vector<std::string> texts_;
 };
 
@@ -91,7 +92,9 @@ class layout {
   layout(const shown_elements& of, const std::vector<std::string>& texts)
       : of_(of), texts_(texts), width_(std::min<std::size_t>(terminal_width(), 120)) {
     for (const std::string& text : texts) {
-      if (!text.starts_with('"')) widest_ = std::max(widest_, columns(text));  // text is not
+      // Text and vectors are not aligned.
+      if (!text.starts_with('"') && !text.starts_with('['))
+        widest_ = std::max(widest_, columns(text));
     }
   }
 
@@ -156,7 +159,7 @@ class layout {
 zp::result<std::string> summary_text(const source& from, std::size_t index, const slice& part) {
   ZARRPOINT_TRY(count, element_count(part.shape));
   if (count == 0) return std::string("[]");
-  shown_elements shown(part.shape, count <= all_up_to);
+  shown_elements shown(part.shape, from.entries()[index].elements(), count <= all_up_to);
   if (element_count(shown.kept()).value_or(most_shown + 1) > most_shown)
     return zp::error{zp::errc::unsupported,
                      "too many dimensions to be shown; --slice takes a part"};

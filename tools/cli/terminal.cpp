@@ -51,6 +51,11 @@ std::string painted_error(std::string_view text, paint colour) {
 
 std::size_t terminal_width() { return width_of(STDOUT_FILENO); }
 
+std::optional<std::size_t> line_limit() {
+  if (isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  return terminal_width();
+}
+
 progress::progress(std::string_view phase, std::uint64_t total_bytes)
     : phase_(phase), active_(isatty(STDERR_FILENO) != 0), total_(total_bytes) {}
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,9 +24,11 @@ std::string painted_error(std::string_view text, paint colour);
 
 /// Columns of the terminal behind standard output; 80 when it is none.
 std::size_t terminal_width();
+/// The same, or nothing when it is none, so that programs get all of a line.
+std::optional<std::size_t> line_limit();
 
 /// One line on standard error that is drawn again and again: what is done, the rate, the time
-/// left. Gone when it is destroyed; silent when standard error is no terminal.
+/// left. Gone when it is destroyed; silent when standard error is not a terminal.
 class progress {
  public:
   /// `phase` outlives it.

@@ -98,6 +98,20 @@ std::string padded(std::string_view text, std::size_t width, bool right) {
   return right ? space + std::string(text) : std::string(text) + space;
 }
 
+std::string cut_to(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  std::string out;
+  std::size_t used = 1;  // of the ellipsis
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    used += columns(text.substr(0, length));
+    if (used > width) break;
+    out += text.substr(0, length);
+    text.remove_prefix(length);
+  }
+  return out + "…";
+}
+
 std::string byte_text(std::uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   constexpr std::array<const char*, 6> units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -25,6 +25,9 @@ std::size_t columns(std::string_view text);
 /// `text` and spaces up to `width` columns, before it when `right` is set.
 std::string padded(std::string_view text, std::size_t width, bool right = false);
 
+/// `text` in at most `width` columns: what is too long ends in an ellipsis.
+std::string cut_to(std::string_view text, std::size_t width);
+
 /// `"512 B"`, `"1.2 KiB"`, `"3.4 MiB"`.
 std::string byte_text(std::uint64_t bytes);
 

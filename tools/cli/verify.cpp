@@ -69,6 +69,13 @@ class report final : public verification {
   exit_status finish(std::size_t arrays) {
     bar_.reset();
     if (stop_.stop_requested()) return fail({zp::errc::cancelled, "interrupted"});
+    if (arrays == 0 && counts_ == decltype(counts_){})
+      add({of_.path,
+           {},
+           {},
+           {},
+           "there is no array in it: nothing was verified",
+           severity::unverified});
     const auto [faults, unverified, notes] = counts_;
     zp::result<void> done = std::move(output_);
     if (done && of_.json) {

@@ -112,7 +112,7 @@ class array_verifier {
                entry_.name,
                object.key,
                {},
-               "it is no chunk of the array",
+               "it is not a chunk of the array",
                severity::note});
       return;
     }

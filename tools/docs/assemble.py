@@ -21,12 +21,15 @@ LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".cuh": "cpp", ".cu": "cpp", ".py": "
 
 
 def source_page(path, output):
-    """Shows a file of the repository; gives the page's name below the output folder."""
+    """Shows a file of the repository, or what a folder holds; gives the page's name below the output folder."""
     name = path.relative_to(ROOT)
     page = output / "source" / f"{name}.md"
     if not page.exists():
         page.parent.mkdir(parents=True, exist_ok=True)
-        text = path.read_text(encoding="utf-8").rstrip("\n")
+        if path.is_dir():
+            text = "\n".join(sorted(inner.name for inner in path.iterdir()))
+        else:
+            text = path.read_text(encoding="utf-8").rstrip("\n")
         fence = "`" * (1 + max([2, *(len(run) for run in re.findall("`+", text))]))
         language = LANGUAGES.get(path.suffix, "text")
         page.write_text(f"# {name}\n\n{fence}{language}\n{text}\n{fence}\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/base/options.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -12,6 +13,7 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,6 +30,10 @@ class element_source;
 struct array_metadata;
 namespace detail {
 struct array_state;
+
+/// A type that is neither a view nor what other overloads take there.
+template <class T, class View, class Other>
+concept own_type = !std::convertible_to<T, const View&> && !std::convertible_to<T&, const Other&>;
 }  // namespace detail
 
 /// An array's elements where they lie in its store, without a copy.
@@ -74,15 +80,16 @@ class array {
  public:
   /// The array at `key`: reads `zarr.json`, or `.zarray` and `.zattrs`. Errors: `not_found`,
   /// `corrupt`, `unsupported` (naming the codec, data type or extension), `resource_limit`, `io`.
-  static result<array> open(any_store store, const store_key& key, const context& how = {});
+  static result<array> open(any_store store, const store_key& key,
+                            const context& how = zarrpoint::default_context());
 
   /// An array whose metadata are known already; reads nothing.
   static result<array> from_metadata(any_store store, store_key key, array_metadata metadata,
-                                     const context& how = {});
+                                     const context& how = zarrpoint::default_context());
 
   /// Writes the metadata of a new array. Errors: `already_exists`, and those of `from_metadata`.
   static result<array> create(any_store store, store_key key, array_metadata metadata,
-                              const context& how = {});
+                              const context& how = zarrpoint::default_context());
 
   /// The array of the same metadata at another key of the same store; reads nothing, and shares all
   /// that was made of the metadata.
@@ -115,6 +122,14 @@ class array {
   /// Reads to a new tensor, whose memory counts against the budget `limits::memory`.
   result<tensor> read(const selection& part, const read_options& options = {}) const;
 
+  /// Reads to a value of any type that `load_into` takes: one of the part's shape, or a flat one,
+  /// such as a span, with as many elements. Elements on a device are there when it returns. Needs
+  /// <zarrpoint/array.hpp> or the umbrella. Errors: as above, and those of the value's handler.
+  template <class T>
+    requires detail::own_type<T, mutable_host_view, read_options> result<void> read(
+        const selection& part, T&& into, const read_options& options = {})
+  const;
+
   /// Writes `from` to the elements of `part`. Chunks that `part` covers only in part are read and
   /// changed; in a shard, inner chunks that it does not touch are copied as they are stored. Chunks
   /// past the edge are stored at full size, padded with the fill value.
@@ -125,6 +140,14 @@ class array {
   /// while others are encoded and written. Errors: those of the source, too.
   result<void> write(const selection& part, element_source& from,
                      const write_options& options = {}) const;
+
+  /// Writes the elements of a value of any type that `save` stores as a tensor: one of the part's
+  /// shape, or a flat one, such as a `std::vector`, with as many elements. Needs
+  /// <zarrpoint/array.hpp> or the umbrella. Errors: as above, and those of the value's handler.
+  template <class T>
+    requires detail::own_type<T, host_view, element_source> result<void> write(
+        const selection& part, const T& from, const write_options& options = {})
+  const;
 
   /// The whole array as it lies in the store, or nothing where the layout does not allow it: it
   /// must be uncompressed, in this machine's byte order, in one object, row-major without a gap,

@@ -41,12 +41,14 @@ class group {
   /// The group at `key`. Errors: `not_found`, `invalid_argument` when an array is there, `corrupt`,
   /// `unsupported` (a member that must be understood, consolidated metadata of another kind), `io`.
   static result<group> open(any_store store, store_key key = store_key::root(),
-                            const context& how = {}, metadata_use use = metadata_use::stored);
+                            const context& how = default_context(),
+                            metadata_use use = metadata_use::stored);
 
   /// A new group at `key`; nothing is made above it. Errors: `already_exists` when a node is there,
   /// `invalid_argument` for attributes that JSON cannot say or another format than 2 and 3, `io`.
   static result<group> create(any_store store, store_key key = store_key::root(),
-                              const group_options& options = {}, const context& how = {});
+                              const group_options& options = {},
+                              const context& how = default_context());
 
   const any_store& store() const noexcept { return at_.store; }
   const store_key& key() const noexcept { return at_.key; }

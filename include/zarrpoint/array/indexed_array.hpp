@@ -44,7 +44,7 @@ class indexed_array {
   /// `out_of_range`.
   result<indexed_array> at(std::size_t axis, index_t position) const;
   /// The axes in another order: axis `i` of the result is axis `order[i]`. Errors:
-  /// `invalid_argument` for what is no permutation.
+  /// `invalid_argument` for what is not a permutation.
   result<indexed_array> transposed(const dims& order) const;
 
   /// Reads to memory of any strides, of `spec()`. Each chunk that holds a selected element is

@@ -2,15 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/config.hpp>
-
-namespace zarrpoint { inline namespace v0 {
-
-const context& default_context();
-
-}}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/impl/default_context_impl.hpp>
-#endif
+// An old path, which goes with the next version: include <zarrpoint/array.hpp>.
+#include <zarrpoint/array/base/default_context.hpp>

@@ -140,9 +140,10 @@ struct deflate_codec {
 
   static result<Self> from_configuration(const node& configuration) {
     ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level"}));
-    ZARRPOINT_TRY(level, reader.integer("level", 0, 9));
+    ZARRPOINT_TRY(level, reader.integer("level", -1, 9));
     Self out;
-    if (level) out.level = static_cast<int>(*level);
+    // -1 is zlib's own default, which Python writes and Zarr v3 does not know.
+    if (level) out.level = *level == -1 ? 6 : static_cast<int>(*level);
     return out;
   }
   node configuration() const { return node::object{{"level", node(level)}}; }

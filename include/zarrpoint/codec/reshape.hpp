@@ -17,6 +17,7 @@ namespace zarrpoint { inline namespace v0 {
 /// left.
 struct reshape_codec {
   static constexpr std::string_view name = "reshape";
+  static constexpr bool moves_elements = true;
 
   /// An extent: a number, -1, or, with axes, their product.
   struct extent {

@@ -32,7 +32,7 @@ struct zstd_codec {
   static constexpr int min_level = -131072;
   static constexpr int max_level = 22;
 
-  int level = 3;          ///< `min_level` to `max_level`; 0 means 3
+  int level = 3;          ///< `min_level` to `max_level`; 0 means 3; beyond them the nearest
   bool checksum = false;  ///< a 32-bit checksum of the content at the end of the frame
 
   static result<zstd_codec> from_configuration(const node& configuration);
@@ -63,7 +63,7 @@ struct zstd_codec {
   static result<frame> next_frame(bytes_view from);
 
   static result<void> set(ZSTD_CCtx* context, ZSTD_cParameter parameter, int value);
-  static error no_memory() { return {errc::resource_limit, "cannot allocate a context"}; }
+  static bool is_no_memory(std::size_t status) noexcept;
   static error failure(std::size_t status, errc code);
 };
 

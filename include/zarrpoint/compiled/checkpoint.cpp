@@ -8,7 +8,6 @@
 #include <zarrpoint/checkpoint/document/impl/commit_document_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/commit_reader_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/names_impl.hpp>
-#include <zarrpoint/checkpoint/impl/default_context_impl.hpp>
 #include <zarrpoint/checkpoint/impl/options_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/load_batch_impl.hpp>
@@ -16,12 +15,14 @@
 #include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/old_paths_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/plan_layout_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
+#include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>
 #include <zarrpoint/handler/base/impl/concepts_impl.hpp>
 #include <zarrpoint/handler/impl/leaf_impl.hpp>
 #include <zarrpoint/handler/types/impl/string_impl.hpp>

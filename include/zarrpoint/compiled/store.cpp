@@ -8,6 +8,7 @@
 #include <zarrpoint/store/base/impl/any_store_impl.hpp>
 #include <zarrpoint/store/base/impl/blob_impl.hpp>
 #include <zarrpoint/store/base/impl/key_impl.hpp>
+#include <zarrpoint/store/base/impl/owned_paths_impl.hpp>
 #include <zarrpoint/store/base/impl/url_impl.hpp>
 #include <zarrpoint/store/file/impl/direct_writes_impl.hpp>
 #include <zarrpoint/store/file/impl/directory_impl.hpp>
@@ -15,6 +16,7 @@
 #include <zarrpoint/store/file/impl/file_root_impl.hpp>
 #include <zarrpoint/store/file/impl/file_store_impl.hpp>
 #include <zarrpoint/store/file/impl/file_writer_impl.hpp>
+#include <zarrpoint/store/file/impl/keep_entries_impl.hpp>
 #include <zarrpoint/store/file/impl/posix_impl.hpp>
 #include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
 #include <zarrpoint/store/impl/block_cache_impl.hpp>

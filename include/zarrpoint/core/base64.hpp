@@ -28,7 +28,7 @@ constexpr std::optional<std::size_t> base64_decoded_size(std::string_view text) 
   return text.size() / 4 * 3 - padding;
 }
 
-/// Decodes to `base64_decoded_size(text)` bytes at `to`; false for text that is no base64.
+/// Decodes to `base64_decoded_size(text)` bytes at `to`; false for text that is not base64.
 bool base64_decode(std::string_view text, std::byte* to) noexcept;
 
 /// The base64 form as a string.

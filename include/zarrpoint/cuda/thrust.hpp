@@ -17,8 +17,8 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace cuda {
 
-/// `thrust::device_vector<T>` and `thrust::universal_vector<T>`: a vector whose `data()` is no
-/// pointer but has one, as `get()`.
+/// `thrust::device_vector<T>` and `thrust::universal_vector<T>`: a vector whose `data()` is not
+/// a pointer but has one, as `get()`.
 template <class V>
 concept thrust_vector = element<typename V::value_type> && requires(const V& vector) {
   typename V::pointer::raw_pointer;

@@ -120,7 +120,7 @@ auto run_async(const any_executor& executor, F f) {
                 "run_async calls f(), which returns a result");
   using value = typename std::invoke_result_t<F&>::value_type;
   auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
-  // An executor that refuses is no failure: whoever waits does the work.
+  // An executor that refuses is not a failure: whoever waits does the work.
   static_cast<void>(guarded([&]() -> result<void> {
     executor.execute([state] { state->start(); });
     return {};

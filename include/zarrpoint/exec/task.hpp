@@ -13,7 +13,7 @@ namespace zarrpoint { inline namespace v0 {
 
 /// A piece of work for an executor: a move-only callable without arguments or result. Small
 /// callables are kept in place. An exception that leaves the callable terminates the program, so
-/// those who make tasks catch first.
+/// makers of tasks catch first.
 class task {
  public:
   task() = default;

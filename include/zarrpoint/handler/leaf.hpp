@@ -80,6 +80,19 @@ struct blob_functions {
                                     &stage,           &no_source};
 };
 
+/// What stands behind several leaves, and behind one that was refused: neither has elements.
+result<staged> stage_nothing(const void*, memory_resource&);
+result<tensor_spec> spec_of_group(const void*);
+result<tensor_spec> spec_of_refused(const void* failure);
+inline constexpr leaf_table group_table{"group",        host_space::name, true,
+                                        &spec_of_group, &stage_nothing,   &no_source};
+inline constexpr leaf_table refused_table{"refused",        host_space::name, true,
+                                          &spec_of_refused, &stage_nothing,   &no_source};
+
+/// Defined in handler/members.hpp.
+template <class Handler, class T>
+std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& name, T&& value);
+
 /// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
 /// caller's own loop, and views, which are as good as what they borrow from.
 template <class T, class Handler>
@@ -119,6 +132,14 @@ class leaf {
     }
   }
 
+  /// A leaf whose `spec()` gives this failure.
+  static leaf refused(std::string name, error why);
+
+  /// Whether it is several leaves, each with its whole name: those of a value with members.
+  bool is_group() const noexcept { return table_ == &detail::group_table; }
+  /// `leaves`, and in place of a group its own, which keep alive what they borrow from an rvalue.
+  static std::vector<leaf> single(std::vector<leaf> leaves);
+
   const std::string& name() const noexcept { return name_; }
   /// The stored kind: `"array"`, `"scalar"`, `"string"`, `"json"` or a handler's own.
   std::string_view typestr() const noexcept { return table_->typestr; }
@@ -149,6 +170,8 @@ class leaf {
   result<std::unique_ptr<element_source>> source(const source_options& how) const;
 
  private:
+  leaf() = default;
+
   template <class Handler, class T>
   void assign(T&& value) {
     using value_type = std::remove_cvref_t<T>;
@@ -163,6 +186,9 @@ class leaf {
       using bytes = typename detail::blob_functions<Handler>::bytes;
       table_ = &detail::blob_functions<Handler>::table;
       keep(std::make_shared<const bytes>(Handler::to_bytes(value)));
+    } else if constexpr (group_handler<Handler, value_type>) {
+      table_ = &detail::group_table;
+      keep(detail::leaves_of_members<Handler>(name_, std::forward<T>(value)));
     } else if constexpr (detail::text_like<value_type>) {
       const std::string_view text = value;
       assign<handler_of<std::string>>(std::string(text));

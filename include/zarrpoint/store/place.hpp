@@ -25,7 +25,7 @@ result<stored_place> parent_place(const std::string& path, const file_store_opti
 /// A regular file whose path is the caller's own: a link is followed, as for a directory.
 result<std::unique_ptr<blob>> open_file(const std::string& path);
 
-/// Whether a path means a zip file: its name ends with ".zip" and it is no directory, or it is a
+/// Whether a path means a zip file: its name ends with ".zip" and it is not a directory, or it is a
 /// file that begins like one.
 bool is_zip_path(const std::string& path);
 

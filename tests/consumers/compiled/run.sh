@@ -12,10 +12,11 @@ cmake --build build
 ./build/app
 ./build/mixed
 
-# By hand: the units of the library, and its macro for the program.
+# By hand: the units of the library, and its macro for the program. With CMake's flags, so that ccache
+# has the objects.
 headers=$PWD/moved\ here/include
 for unit in "$headers"/zarrpoint/compiled/*.cpp; do
   echo "$unit"
-done | xargs -d '\n' -P 2 -n 1 g++ -std=c++20 -DZARRPOINT_COMPILED -I "$headers" -c
+done | xargs -d '\n' -P 2 -n 1 g++ -std=gnu++20 -DZARRPOINT_COMPILED -isystem "$headers" -fPIC -c
 g++ -std=c++20 -DZARRPOINT_COMPILED -I "$headers" app.cpp ./*.o -lzstd -o by_hand
 ./by_hand

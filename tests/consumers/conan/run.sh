@@ -10,12 +10,12 @@ if ! cmp -s requirements.txt "$venv/done"; then
 fi
 PATH=$venv/bin:$PATH
 # test_package is built here, and not in the checkout.
-create() { conan create zarrpoint -c tools.cmake.cmake_layout:test_folder="$PWD/test-$1" "${@:2}"; }
+layout=tools.cmake.cmake_layout:test_folder=$PWD/test
 
 # Without a network: Debian's packages are those of the platform.
 export CONAN_HOME=$PWD/home_debian
 conan remote disable '*'
-create debian --profile:all profile_debian
+conan create zarrpoint -c "$layout" --profile:all profile_debian
 version=$(sed -n 's/#define ZARRPOINT_VERSION_[A-Z]* //p' zarrpoint/include/zarrpoint/version.hpp |
   paste -sd .)
 conan list "zarrpoint/$version:*" | tee list.log
@@ -34,7 +34,7 @@ conan remote disable '*'
 conan export stub --name nlohmann_json --version 3.12.0
 conan export stub --name zstd --version 1.5.7
 conan export stub --name xtensor --version 0.24.7
-create stubs --profile:all profile_stubs --build missing
+conan create zarrpoint --test-folder '' --profile:all profile_stubs --build missing
 conan install . --profile:all profile_stubs --output-folder build-stubs --build missing
 cmake -S . -B build-stubs -DCMAKE_TOOLCHAIN_FILE=conan_toolchain.cmake -DCMAKE_BUILD_TYPE=Debug
 cmake --build build-stubs

@@ -124,6 +124,15 @@ def check_hierarchies(folder, index):
     return failures
 
 
+def check_members(folder):
+    """A struct is a group with an array for each member."""
+    group = zarr.open_group(str(folder / "v3-members.zarr"), mode="r")
+    found = {name: (str(one.dtype), one[...].tolist()) for name, one in group["w"].arrays()}
+    print(f"zarr-python read a group of {len(found)} members")
+    wanted = {"q": ("int8", [1, -2, 3]), "scale": ("float32", 0.5)}
+    return [] if found == wanted else [f"v3-members.zarr: {found}"]
+
+
 def check_safetensors(folder, index):
     failures = []
     for entry in index["safetensors"]:
@@ -143,7 +152,7 @@ def main(folder):
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     failures = check_arrays(folder, index) + check_groups(folder, index)
     failures += check_zips(folder, index) + check_hierarchies(folder, index)
-    failures += check_safetensors(folder, index)
+    failures += check_members(folder) + check_safetensors(folder, index)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -38,8 +38,8 @@ struct limits {
   std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
 };
 
-/// How work is done: the one argument that says *how*, not *what*. Cheap to copy. By default
-/// everything runs on the calling thread, with the default codecs.
+/// How work is done: the one argument that says *how*, not *what*. Cheap to copy. `context{}`
+/// runs everything on the calling thread, with the default codecs; `default_context()` has threads.
 struct context {
   any_executor executor{};
   codec_table codecs = detail::default_codec_table();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/codec/base/scratch_tensor.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -11,8 +12,6 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -26,28 +25,6 @@ result<tensor> make_tensor(const tensor_spec& spec, const context& how);
 /// many elements. Errors: `resource_limit`.
 result<void> fill_within_budget(const mutable_host_view& to, bytes_view element,
                                 codec_workspace& scratch);
-
-/// A dense tensor in the scratch memory of a workspace. Its strings, where it has strings, end with
-/// it; of other types nothing is initialised.
-class scratch_tensor {
- public:
-  /// Errors: `out_of_range`, `resource_limit`.
-  static result<scratch_tensor> make(const tensor_spec& spec, codec_workspace& scratch,
-                                     std::size_t slot);
-
-  scratch_tensor(scratch_tensor&& other) noexcept;
-  scratch_tensor& operator=(scratch_tensor&&) = delete;
-  ~scratch_tensor() { std::destroy_n(first(), strings_); }
-
-  const mutable_host_view& view() const noexcept { return view_; }
-
- private:
-  scratch_tensor() = default;
-  std::string* first() const noexcept { return reinterpret_cast<std::string*>(view_.data); }
-
-  mutable_host_view view_;
-  std::size_t strings_ = 0;
-};
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -323,7 +323,7 @@ class device_read {
       return deliver(piece, form, [&](const auto& to, const detail::device_form& made) {
         return source(made.is_reversed).read(wanted, to, options_);
       });
-    // Others that need as much wait; nobody who waits for this holds what this waits for.
+    // Others that need as much wait; what waits for this holds nothing that this waits for.
     const auto limiter = large_pieces();
     ZARRPOINT_TRY(granted, named(limiter->acquire(bytes, how_.stop)));
     const byte_limiter::reservation held = std::move(granted);

@@ -66,7 +66,7 @@ result<void> copy_tree(const detail::tree_place& from, const detail::tree_place&
                        const context& how = {});
 
 /// Erases all objects beneath `key`: in one step where the store can, else the documents at the top
-/// first, so that what is half gone is no node. False when there were none. Errors:
+/// first, so that what is half gone is not a node. False when there were none. Errors:
 /// `unsupported`, `io`.
 result<bool> erase_tree(const any_store& store, const store_key& key);
 

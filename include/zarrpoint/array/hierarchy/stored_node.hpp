@@ -41,7 +41,7 @@ namespace detail {
 result<std::optional<node>> read_node_document(const any_store& store, const store_key& of,
                                                std::string_view name, const limits& limit);
 
-/// The same, for which an empty document is no JSON.
+/// The same, for which an empty document is not JSON.
 result<std::optional<node>> read_document(const any_store& store, const store_key& of,
                                           std::string_view name, const limits& limit);
 

@@ -197,7 +197,9 @@ ZARRPOINT_INLINE result<stored_node> group::require(std::string_view path, node_
   const std::string what = kind == node_kind::array ? "array " : "group ";
   const std::string where = at_.store.describe(at_.key) + "/" + std::string(path);
   if (!found) return error{errc::not_found, "no " + what + "at " + where};
-  if (found->kind != kind) return error{errc::invalid_argument, where + " is no " + what};
+  if (found->kind != kind)
+    return error{errc::invalid_argument,
+                 where + (kind == node_kind::array ? " is not an array" : " is not a group")};
   return *std::move(found);
 }
 
@@ -231,7 +233,7 @@ ZARRPOINT_INLINE result<void> group::make_parents(std::string_view path) const {
     if (!found) {
       ZARRPOINT_CHECK(detail::put_group(at_.store, above, {zarr_format(), {}, {}}));
     } else if (found->kind == node_kind::array || found->zarr_format != zarr_format()) {
-      return error{errc::invalid_argument, at_.store.describe(above) + " is no group of Zarr v" +
+      return error{errc::invalid_argument, at_.store.describe(above) + " is not a group of Zarr v" +
                                                std::to_string(zarr_format())};
     }
   }

@@ -84,7 +84,7 @@ ZARRPOINT_INLINE result<indexed_array> indexed_array::transposed(const dims& ord
     out.kept_.push_back(kept_[static_cast<std::size_t>(axis)]);
   }
   if (out.kept_.size() == kept_.size() && order.rank() == kept_.size()) return out;
-  return error{errc::invalid_argument, to_string(order) + " is no permutation of " +
+  return error{errc::invalid_argument, to_string(order) + " is not a permutation of " +
                                            std::to_string(kept_.size()) + " axes"};
 }
 

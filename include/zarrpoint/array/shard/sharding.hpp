@@ -18,8 +18,8 @@ namespace zarrpoint { inline namespace v0 {
 enum class index_location : std::uint8_t { end, start };
 
 /// The codec `sharding_indexed`: a chunk is stored as inner chunks and an index of where each lies
-/// (Zarr v3 codecs, "Sharding codec" 1.0). It is no codec of a chain: the array layer reads inner
-/// chunks on their own.
+/// (Zarr v3 codecs, "Sharding codec" 1.0). It is not a codec of a chain: the array layer reads
+/// inner chunks on their own.
 struct sharding_config {
   static constexpr std::string_view name = "sharding_indexed";
 

@@ -58,7 +58,7 @@ class source_reader final : private read_ahead::parts {
   read_ahead::item claim(std::size_t i) { return {ahead_, i}; }
 
   /// Waits until `elements` need not wait for others that hold room in the source. Who does this
-  /// must hold no reservation of memory: there are those who wait for one while they hold room.
+  /// must hold no reservation of memory: others wait for one while they hold room.
   /// Errors: those of the source.
   result<void> wait_for_room(const read_ahead::item& claimed, const plan_item& item);
 

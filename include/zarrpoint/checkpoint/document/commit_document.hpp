@@ -46,7 +46,7 @@ std::string commit_seal(const node& unsealed);
 /// Takes a member out of an object; null when it has none of that key.
 node take_member(node& from, std::string_view key);
 
-/// The checksums of an object from their digits, eight for each; false for text that is no such.
+/// The checksums of an object from their digits, eight for each; false for text that is not such.
 bool parse_digests(std::string_view hex, object_digest& object);
 
 }  // namespace detail

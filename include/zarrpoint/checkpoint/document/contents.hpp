@@ -48,9 +48,10 @@ class contents_reader {
     } else {
       ZARRPOINT_TRY(found, read_root_v2());
       if (!found)
-        return error{errc::not_found, store_.describe(store_key::root()) +
-                                          " is no Zarr hierarchy: it has no zarr.json, .zgroup or "
-                                          ".zarray"};
+        return error{errc::not_found,
+                     store_.describe(store_key::root()) +
+                         " is not a Zarr hierarchy: it has no zarr.json, .zgroup or "
+                         ".zarray"};
     }
     std::sort(out_.leaves.begin(), out_.leaves.end(),
               [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
@@ -14,6 +15,7 @@
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +45,14 @@ struct leaf_metadata {
       stored_bytes{};  ///< of all its objects; nothing when others wrote it
   int zarr_format = 3;
 };
+
+class checkpoint;
+
+namespace detail {
+/// Defined in checkpoint/load/load_members.hpp.
+template <class T>
+result<T> load_members(const checkpoint& from, std::string_view name, const load_options& options);
+}  // namespace detail
 
 /// An open checkpoint: one of ours, or any Zarr hierarchy. A cheap handle; all members may be
 /// called from any number of threads.
@@ -79,6 +89,8 @@ class checkpoint {
     using handler = handler_of<T>;
     if constexpr (blob_handler<handler, T>) {
       return load_as<T, handler>(name, options);
+    } else if constexpr (group_handler<handler, T>) {
+      return detail::load_members<T>(*this, name, options);
     } else {
       detail::require_loadable<T>();
       return load_as<T, handler>(name, options);
@@ -95,6 +107,36 @@ class checkpoint {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       return load_from<T, handler_of<T>>(leaf, source, options, where);
+    });
+  }
+
+  /// The elements that `part` selects, as a `T`: `load<std::vector<float>>("w", box({8}, {4}))`. A
+  /// flat type, such as a `std::vector`, takes a part of any shape. Each inner chunk that the part
+  /// touches is read and verified; a rule's `shape` does not apply. Errors: as `load`;
+  /// `out_of_range` for a part that leaves the array.
+  template <class T, std::convertible_to<selection> Part>
+  result<T> load(std::string_view name, const Part& part, const load_options& options = {}) const {
+    detail::require_loadable<T>();
+    static_assert(loadable<T>, "zarrpoint: what is stored as bytes of its own has no parts");
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
+      using handler = handler_of<T>;
+      using space = typename handler::space;
+      constexpr dtype type = handler_dtype<handler>();  // as in `make_for`
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
+      if constexpr (type.valid()) {
+        ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+        wanted.type = type;
+      }
+      if constexpr (space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
+      if constexpr (handler_is_flat<handler>() && handler_rank<handler>() == 1) {
+        ZARRPOINT_TRY(count, element_count(wanted.shape));
+        wanted.shape = {count};
+      }
+      ZARRPOINT_TRY(made, handler::make(wanted, place<space>{how().resource, {}}));
+      ZARRPOINT_CHECK(
+          (detail::read_part_into<handler, T>(source, part, made, options_of(options))));
+      return std::move(made);
     });
   }
 
@@ -160,6 +202,25 @@ class checkpoint {
     });
   }
 
+  /// The elements that `part` selects into memory that the caller has: a tensor of the part's
+  /// shape, or a flat target with as many elements. Errors: as `load` of a part.
+  template <class T>
+  result<void> load_into(std::string_view name, const selection& part, T&& target,
+                         const load_options& options = {}) const {
+    detail::require_fillable<T>();
+    using handler = handler_of<T>;
+    detail::mark_loaded<handler>(target, false);
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
+      ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
+      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
+      ZARRPOINT_CHECK(detail::read_part(source, part, view, options_of(options)));
+      detail::mark_loaded<handler>(target, true);
+      return {};
+    });
+  }
+
   /// The elements where they lie in the file, when they are stored raw in one piece and the store
   /// can map them; otherwise a copy (`is_zero_copy` tells). A mapping is not verified unless
   /// `verify` is set, since that reads all of it. Errors: `dtype_mismatch`, and those of `load`.
@@ -187,7 +248,7 @@ class checkpoint {
 
   const detail::stored_leaf* find(std::string_view name) const;
 
-  /// The leaf of that name, or the error of who asked for it.
+  /// The leaf of that name, or the error of the call that asked for it.
   result<const detail::stored_leaf*> leaf_named(std::string_view action,
                                                 std::string_view name) const;
   /// `failure` with the place and the action.
@@ -250,6 +311,10 @@ class checkpoint {
   /// The same with elements of `type`; an invalid one takes the stored type.
   static result<tensor_spec> wanted_as(dtype type, const detail::stored_leaf& leaf,
                                        const array& source, const load_options& options);
+
+  /// The spec of a part, with the dtype that rules ask for.
+  static result<tensor_spec> wanted_part(const detail::stored_leaf& leaf, const array& source,
+                                         const selection& part, const load_options& options);
 
   static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
 

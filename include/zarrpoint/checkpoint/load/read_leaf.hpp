@@ -46,6 +46,7 @@ result<void> read_to_space(const array& from, const mutable_tensor_view<Space>& 
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/array/device/device_values.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
 #endif

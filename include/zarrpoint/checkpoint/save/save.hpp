@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -30,7 +30,11 @@ struct leaf_report {
 struct save_report {
   std::string id;  ///< of the checkpoint, in its commit document
   std::vector<leaf_report> leaves;
+  /// Options without effect, and data types that hide leaves from zarr-python, in sentences.
   std::vector<std::string> warnings;
+  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
+  /// still. Paths in the directory; those of directories end with "/".
+  std::vector<std::string> kept{};
   std::uint64_t bytes = 0;
   std::uint64_t stored_bytes = 0;
   double seconds = 0;  ///< from the call to the end, the commit included
@@ -42,7 +46,8 @@ struct save_report {
 };
 
 /// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
-/// is what it was before, whatever fails. Names may be nested with '/'; a leaf is borrowed, kept or
+/// is what it was before, whatever fails. Files of others in a checkpoint that is overwritten stay.
+/// Names may be nested with '/'; a leaf is borrowed, kept or
 /// copied as `leaf` says.
 ///
 /// Errors, each naming the leaf and the file: `invalid_argument` for names or options that make no

@@ -16,8 +16,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-/// Refuses a target that is there and is no checkpoint of ours, or must not be replaced.
-result<void> check_target(const stored_place& target, const location& where,
+/// Refuses a target that is there and is not a checkpoint of ours, or must not be replaced; tells
+/// whether one is there that is replaced.
+result<bool> check_target(const stored_place& target, const location& where,
                           const save_options& options, const limits& limit);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -33,6 +33,8 @@ struct erased_codec {
 struct erased_array_codec : erased_codec {
   virtual tensor_spec encoded_spec(const tensor_spec& decoded) const = 0;
   virtual bool has_views() const = 0;
+  /// Whether what it makes are the elements that it gets, which may then be strings.
+  virtual bool moves_elements() const = 0;
   virtual host_view encode_view(const host_view& decoded) const = 0;
   virtual mutable_host_view decode_view(const mutable_host_view& into) const = 0;
   virtual std::optional<host_view> borrow(const host_view& decoded) const = 0;
@@ -96,6 +98,10 @@ struct array_codec_model final : codec_model<C, erased_array_codec> {
     return this->self.encoded_spec(decoded);
   }
   bool has_views() const override { return viewing_codec<C>; }
+  bool moves_elements() const override {
+    if constexpr (requires { C::moves_elements; }) return C::moves_elements;
+    return viewing_codec<C>;
+  }
   host_view encode_view(const host_view& decoded) const override {
     if constexpr (viewing_codec<C>) return this->self.encode_view(decoded);
     return decoded;

@@ -74,6 +74,8 @@ concept out_of_place_codec = requires(const C& self, bytes_view from, mutable_by
 ///   second of memory that will be written), or `encode` and `decode`, which fill `to`;
 /// - with the latter optionally `borrow(view)` and `target(view)`: the same memory in encoded order
 ///   where the elements lie so that none need be moved, such as those of a dense array;
+/// - with the latter optionally `moves_elements`, true: it makes no new elements, and so takes
+///   strings, too;
 /// - optionally `encode_fill(fill, decoded)`: the element that it makes, as a vector of bytes, of
 ///   chunks whose elements are all `fill`. Without it an array of one element is encoded.
 template <class C>

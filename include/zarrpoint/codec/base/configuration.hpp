@@ -17,7 +17,7 @@ namespace zarrpoint { inline namespace v0 {
 /// nothing for a member that is absent and `invalid_argument` for one of another kind.
 class configuration_reader {
  public:
-  /// Refuses what is no object, and members not in `known`.
+  /// Refuses what is not an object, and members not in `known`.
   static result<configuration_reader> open(const node& configuration,
                                            std::initializer_list<std::string_view> known);
 

@@ -22,6 +22,8 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"zlib", "gzip.hpp", "gzip_codec, zlib_codec"},
     {"bz2", "bz2.hpp", "bz2_codec"},
     {"lzma", "lzma.hpp", "lzma_codec"},
+    {"zfp", "zfp.hpp", "zfp_codec, zfpy_codec"},
+    {"zfpy", "zfp.hpp", "zfp_codec, zfpy_codec"},
     {"adler32", "codecs.hpp", ""},
     {"astype", "codecs.hpp", ""},
     {"base64", "codecs.hpp", ""},
@@ -53,9 +55,10 @@ struct codec_refusal {
 /// Codecs of others that the library does not have.
 inline constexpr codec_refusal refused_codecs[] = {
     {"pickle", "reading it would run code that the file holds"},
-    {"pcodec", "its format is that of the library pcodec alone"},
-    {"zfpy", "its format is that of the library zfp alone"},
-    {"zfp", "its format is that of the library zfp alone"},
+    {"pcodec",
+     "its format is that of the library pcodec alone: zarr-python reads it with the package "
+     "pcodec, "
+     "and can write the array again with another codec"},
     {"n5_default", "blocks of N5; no other reader of Zarr has it either"},
     {"n5_wrapper", "blocks of N5"},
     {"conditional", "no other reader of Zarr has it either"},
@@ -66,8 +69,14 @@ inline constexpr codec_refusal refused_codecs[] = {
     {"imagecodecs_", "a codec of the Python package imagecodecs"},
 };
 
-/// What to do about the codec `name`, as a bracket that follows it in an error; empty for one that
-/// nothing is known of.
+/// Of the opt-in codecs, those that Zarr v3 has only by the name with "numcodecs." before it.
+inline constexpr std::string_view prefixed_codecs[] = {
+    "adler32",          "astype",     "base64",          "bz2",   "categorize", "crc32", "delta",
+    "fixedscaleoffset", "fletcher32", "jenkins_lookup3", "json2", "lz4",        "lzma",  "msgpack2",
+    "quantize",         "shuffle",    "vlen-array",      "zfpy",
+};
+
+/// What to do about the codec `name`, as a bracket that follows it in an error.
 std::string about_codec(std::string_view name);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -27,7 +27,7 @@ struct plane_memory : blosc_memory {
 };
 
 /// Encodes a stream of sorted bytes as one zstd frame, of Huffman codes alone unless matches make
-/// it smaller by 2 %: those are slower to read. Above level 1 both are tried on all that is no
+/// it smaller by 2 %: those are slower to read. Above level 1 both are tried on all but
 /// noise. Errors: `out_of_range` when the frame does not fit into `to`, or gains less than 2 %;
 /// `resource_limit`.
 result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,

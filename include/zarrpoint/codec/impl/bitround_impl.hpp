@@ -40,7 +40,7 @@ U round_integer_bits(U bits, int keep) {
 ZARRPOINT_INLINE result<bitround_codec> bitround_codec::from_configuration(
     const node& configuration) {
   ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"keepbits"}));
-  ZARRPOINT_TRY(keepbits, reader.integer("keepbits", 0, 64));
+  ZARRPOINT_TRY(keepbits, reader.integer("keepbits", 0, INT32_MAX));
   if (!keepbits) return error{errc::invalid_argument, "\"keepbits\" is missing"};
   return bitround_codec{static_cast<int>(*keepbits)};
 }
@@ -58,11 +58,9 @@ ZARRPOINT_INLINE result<bitround_codec> bitround_codec::resolve(const tensor_spe
   if (mantissa == 0 && !is_whole)
     return error{errc::unsupported,
                  "rounding the bits of elements of type " + std::string(to_string(type))};
-  if (keepbits > (is_whole ? static_cast<int>(type.bits()) : mantissa) ||
-      (is_whole && keepbits == 0))
-    return error{errc::invalid_argument, "\"keepbits\" of " + std::to_string(keepbits) +
-                                             " for elements of type " +
-                                             std::string(to_string(type))};
+  if (is_whole && keepbits == 0)
+    return error{errc::invalid_argument,
+                 "\"keepbits\" of 0 for elements of type " + std::string(to_string(type))};
   return *this;
 }
 

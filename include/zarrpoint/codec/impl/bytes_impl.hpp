@@ -118,7 +118,7 @@ ZARRPOINT_INLINE result<bytes_codec> bytes_codec::from_configuration(const node&
   }
   if (const node* const list = reader.find("field_endian")) {
     const node::array* const orders = list->if_array();
-    if (orders == nullptr) return error{errc::invalid_argument, "\"field_endian\" is no list"};
+    if (orders == nullptr) return error{errc::invalid_argument, "\"field_endian\" is not a list"};
     for (const node& one : *orders) {
       const std::string* const given = one.if_string();
       ZARRPOINT_TRY(order, detail::parse_endian(given == nullptr ? std::string_view() : *given));

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/kit/vlen.hpp>
 #include <zarrpoint/codec/reshape.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -15,6 +16,17 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Counts the text that copies of strings will hold.
+ZARRPOINT_INLINE result<void> charge_copies(const host_view& strings, codec_workspace& scratch) {
+  if (!strings.type.is_variable()) return {};
+  return for_each_string<const std::string>(
+      strings, [&](const std::string& text) { return scratch.charge_text(text.size()); });
+}
+
+}  // namespace detail
 
 ZARRPOINT_INLINE result<reshape_codec> reshape_codec::from_configuration(
     const node& configuration) {
@@ -164,6 +176,7 @@ ZARRPOINT_INLINE bool reshape_codec::same_count(const dims& a, std::size_t a_fro
 ZARRPOINT_INLINE result<void> reshape_codec::copy(const mutable_host_view& to,
                                                   const host_view& from,
                                                   codec_workspace& scratch) const {
+  ZARRPOINT_CHECK(detail::charge_copies(from, scratch));
   if (is_dense(to)) {
     copy_elements(dense_view(to.data, from.spec()), from);
     return {};
@@ -172,6 +185,8 @@ ZARRPOINT_INLINE result<void> reshape_codec::copy(const mutable_host_view& to,
     copy_elements(to, dense_view(from.data, to.spec()));
     return {};
   }
+  if (to.type.is_variable())
+    return error{errc::unsupported, "strings of which neither side is dense"};
   ZARRPOINT_TRY(bytes, byte_count(from.spec()));
   ZARRPOINT_TRY(held, buffer::allocate(bytes, scratch.resource()));
   copy_elements(dense_view(held.bytes().data(), from.spec()), from);

@@ -54,7 +54,7 @@ ZARRPOINT_INLINE result<transpose_codec> transpose_codec::resolve(
     if (order.rank() == rank && is_permutation(order)) return *this;
     return error{
         errc::invalid_argument,
-        "order " + to_string(order) + " is no permutation of the axes of " + to_string(decoded)};
+        "order " + to_string(order) + " is not a permutation of the axes of " + to_string(decoded)};
   }
   transpose_codec out;
   for (std::size_t i = 0; i < rank; ++i)

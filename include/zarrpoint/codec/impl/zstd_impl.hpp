@@ -7,19 +7,21 @@
 #include <zarrpoint/codec/kit/library_memory.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
 /// A zstd context of one worker, made when first needed; its memory is counted by the resource.
-/// One type for each kind, so that who only decodes does not link what encodes.
+/// One type for each kind, so that a program that only decodes does not link what encodes.
 template <class Context>
 class zstd_state {
   static constexpr bool encodes = std::is_same_v<Context, ZSTD_CCtx>;
@@ -39,7 +41,7 @@ class zstd_state {
   /// Null when the resource refuses.
   Context* context() {
     if (context_ != nullptr) return context_;
-    const ZSTD_customMem memory{library_memory::allocate, library_memory::deallocate, resource_};
+    const ZSTD_customMem memory{&allocate, &deallocate, this};
     if constexpr (encodes) {
       context_ = ZSTD_createCCtx_advanced(memory);
     } else {
@@ -48,8 +50,28 @@ class zstd_state {
     return context_;
   }
 
+  /// After a refusal: how many bytes were asked for, and of which budget.
+  error no_memory() const {
+    std::string text = "cannot allocate " + std::to_string(refused_) + " bytes for a context";
+    if (resource_->limit() != SIZE_MAX)
+      text += ": " + std::to_string(resource_->in_use()) + " of the " +
+              std::to_string(resource_->limit()) + " bytes of the budget are in use";
+    return {errc::resource_limit, std::move(text)};
+  }
+
  private:
+  static void* allocate(void* self, std::size_t bytes) {
+    auto& state = *static_cast<zstd_state*>(self);
+    void* const memory = library_memory::allocate(state.resource_, bytes);
+    if (memory == nullptr) state.refused_ = bytes;
+    return memory;
+  }
+  static void deallocate(void* self, void* memory) {
+    library_memory::deallocate(static_cast<zstd_state*>(self)->resource_, memory);
+  }
+
   memory_resource* resource_;
+  std::size_t refused_ = 0;  ///< the size of the last allocation that was
   Context* context_ = nullptr;
 };
 
@@ -57,10 +79,11 @@ class zstd_state {
 
 ZARRPOINT_INLINE result<zstd_codec> zstd_codec::from_configuration(const node& configuration) {
   ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level", "checksum"}));
-  ZARRPOINT_TRY(level, reader.integer("level", min_level, max_level));
+  ZARRPOINT_TRY(level, reader.integer("level", INT32_MIN, INT32_MAX));
   ZARRPOINT_TRY(checksum, reader.boolean("checksum"));
   zstd_codec out;
-  if (level) out.level = static_cast<int>(*level);
+  // numcodecs writes levels as they were given, and zstd takes the nearest that it has.
+  if (level) out.level = static_cast<int>(std::clamp<std::int64_t>(*level, min_level, max_level));
   if (checksum) out.checksum = *checksum;
   return out;
 }
@@ -76,35 +99,40 @@ ZARRPOINT_INLINE std::uint64_t zstd_codec::encoded_bound(std::uint64_t decoded) 
 
 ZARRPOINT_INLINE result<std::size_t> zstd_codec::encode(bytes_view from, mutable_bytes to,
                                                         codec_workspace& scratch) const {
-  ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
-  if (context == nullptr) return no_memory();
+  auto& state = scratch.state<detail::zstd_state<ZSTD_CCtx>>();
+  ZSTD_CCtx* const context = state.context();
+  if (context == nullptr) return state.no_memory();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
   ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, level));
   ZARRPOINT_CHECK(set(context, ZSTD_c_checksumFlag, checksum ? 1 : 0));
   const std::size_t written =
       ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
+  if (is_no_memory(written)) return state.no_memory();
   if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
   return written;
 }
 
 ZARRPOINT_INLINE result<std::size_t> zstd_codec::encode_literals(bytes_view from, mutable_bytes to,
                                                                  codec_workspace& scratch) {
-  ZSTD_CCtx* const context = scratch.state<detail::zstd_state<ZSTD_CCtx>>().context();
-  if (context == nullptr) return no_memory();
+  auto& state = scratch.state<detail::zstd_state<ZSTD_CCtx>>();
+  ZSTD_CCtx* const context = state.context();
+  if (context == nullptr) return state.no_memory();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
   // The lowest level skips so far that it finds nothing, but leaves literals alone unless told.
   ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, min_level));
   ZARRPOINT_CHECK(set(context, ZSTD_c_literalCompressionMode, 1));
   const std::size_t written =
       ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
+  if (is_no_memory(written)) return state.no_memory();
   if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
   return written;
 }
 
 ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable_bytes to,
                                                         codec_workspace& scratch) const {
-  ZSTD_DCtx* const context = scratch.state<detail::zstd_state<ZSTD_DCtx>>().context();
-  if (context == nullptr) return no_memory();
+  auto& state = scratch.state<detail::zstd_state<ZSTD_DCtx>>();
+  ZSTD_DCtx* const context = state.context();
+  if (context == nullptr) return state.no_memory();
   if (from.empty()) return error{errc::corrupt, "no frame"};
   std::size_t done = 0;
   while (!from.empty()) {
@@ -120,6 +148,7 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable
                                            " are expected"};
     const std::size_t written =
         ZSTD_decompressDCtx(context, rest.data(), rest.size(), one.bytes.data(), one.bytes.size());
+    if (is_no_memory(written)) return state.no_memory();
     if (ZSTD_isError(written)) return failure(written, errc::corrupt);
     done += written;
   }
@@ -162,9 +191,13 @@ ZARRPOINT_INLINE result<void> zstd_codec::set(ZSTD_CCtx* context, ZSTD_cParamete
   return {};
 }
 
+ZARRPOINT_INLINE bool zstd_codec::is_no_memory(std::size_t status) noexcept {
+  return ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation;
+}
+
 ZARRPOINT_INLINE error zstd_codec::failure(std::size_t status, errc code) {
   switch (ZSTD_getErrorCode(status)) {
-    case ZSTD_error_memory_allocation: return no_memory();
+    case ZSTD_error_memory_allocation: code = errc::resource_limit; break;
     case ZSTD_error_dstSize_tooSmall: code = errc::out_of_range; break;
     case ZSTD_error_srcSize_wrong: return {code, "frame truncated"};
     default: break;

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 // The LZ4 block format ("LZ4 Block Format Description" of the lz4 project): no frame, no sizes, no
-// checksum; who stores a block says how much it decodes to.
+// checksum; the format around a block says how much it decodes to.
 namespace zarrpoint { inline namespace v0 {
 
 /// The most bytes that `lz4_encode` makes of `n`.

@@ -113,7 +113,7 @@ class lzma_filter_chain {
       ZARRPOINT_TRY(finder, reader.integer("mf", 3, 20));
       if (finder) to.mf = static_cast<lzma_match_finder>(*finder);
       if (!lzma_mf_is_supported(to.mf))
-        return error{errc::invalid_argument, "\"mf\" is no match finder"};
+        return error{errc::invalid_argument, "\"mf\" is not a match finder"};
       return {};
     }
     static result<void> read_delta(const node& from, lzma_options_delta& to) {

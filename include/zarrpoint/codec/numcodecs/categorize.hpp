@@ -16,8 +16,8 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// The codec `numcodecs.categorize`: strings as their number in `labels`, counted from 1, each as
-/// an integer of the type `astype`; 0 is the empty string. Text that is no label is an error, where
-/// numcodecs makes it an empty string.
+/// an integer of the type `astype`; 0 is the empty string. Text that is not a label is an error,
+/// where numcodecs makes it an empty string.
 struct categorize_codec {
   static constexpr std::string_view name = "numcodecs.categorize";
   static constexpr bool fixed_size = true;

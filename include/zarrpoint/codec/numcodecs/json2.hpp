@@ -38,7 +38,7 @@ class json_rows_reader {
   void skip_space();
   result<void> expect(char wanted);
 
-  /// What is no string: `null` and `0` are empty ones.
+  /// What is not a string: `null` and `0` are empty ones.
   result<void> placeholder();
 
   /// What follows a backslash.

@@ -44,7 +44,7 @@ const record_field* find_field(const dtype& type, std::string_view name) noexcep
 /// for a record larger than memory.
 result<dtype> make_record(std::vector<record_field> fields);
 
-/// Calls `f(offset, type)` for every element in one of `type` that is no record, with its offset
+/// Calls `f(offset, type)` for every element in one of `type` that is not a record, with its offset
 /// in bytes: once for each element of a field with a shape.
 template <class F>
 void for_each_scalar(const dtype& type, F&& f, std::size_t at = 0) {

@@ -23,7 +23,7 @@ struct message_header {
   std::uint64_t body = 0;
 
   message pack() const;
-  /// Errors: `corrupt` for what is no header, or not followed by what it tells.
+  /// Errors: `corrupt` for what is not a header, or not followed by what it tells.
   static result<message_header> unpack(bytes_view packed);
 };
 

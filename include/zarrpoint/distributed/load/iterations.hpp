@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>

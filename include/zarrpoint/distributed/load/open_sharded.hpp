@@ -37,7 +37,8 @@ result<std::optional<node>> document_at(const any_store& store, std::string_view
 
 /// Opens a checkpoint by the strategies that its metadata name, or those of `options`. Errors:
 /// `not_found` ("does not exist", "is not a distributed checkpoint"), `unsupported` for a backend
-/// or a version that the group's table has not, `corrupt`, `io`.
+/// or a version that the group's table has not, or that a loader of `options` does not read,
+/// `corrupt`, `io`.
 result<sharded_checkpoint> open_sharded(const location& where, const process_group& group = {},
                                         const group_load_options& options = {});
 

@@ -55,25 +55,26 @@ class once_reader {
   void add(shared_requests& to, wire_writer id, std::uint64_t bytes,
            shared_request::holder holder) const;
 
-  /// Tensors are read by those whom `distribute` gives them; objects by those who hold their main
-  /// replicas, or the first who want them. All in one order, the same on all processes.
+  /// Tensors are read by the processes that `distribute` chooses; objects by those that hold their
+  /// main replicas, or the first processes that want them. All in one order, the same on all
+  /// processes.
   result<std::vector<shared_request*>> choose_readers(const shard_table& shards,
                                                       shared_requests& all) const;
 
   /// The same on all processes.
   std::size_t end_of_round(const std::vector<shared_request*>& order, std::size_t begin) const;
 
-  /// Whether copies for all who want it would take much memory of the reader: then who has it sends
-  /// it on.
+  /// Whether copies for all that want it would take much memory of the reader: then each that has
+  /// it sends it on.
   bool is_large(const shared_request& one) const;
 
   /// As many large ones as no process has to do with two of. The same on all processes.
   std::size_t end_of_relay(const std::vector<shared_request*>& order, std::size_t begin) const;
 
-  /// Who wants it, each once, the reader first.
+  /// The processes that want it, each once, the reader first.
   static std::vector<int> chain_of(const shared_request& one);
 
-  /// Each is read by its reader; then in each exchange all who have it send it to one more.
+  /// Each is read by its reader; then in each exchange all that have it send it to one more.
   result<void> relay(std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
                      std::uint64_t& bytes);
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,10 +29,16 @@ class async_saves {
  public:
   explicit async_saves(process_group group) : group_(std::move(group)) {}
 
-  /// Plans and stages a save, and has it written. The tensors may be changed afterwards. Errors:
-  /// those of `save` up to there, the same on all processes.
+  /// What a process does when a save is committed, such as to note its iteration or to remove an
+  /// older one.
+  using finalizer = std::function<result<void>(const group_save_report&)>;
+
+  /// Plans and stages a save, and has it written. The tensors may be changed afterwards.
+  /// `when_committed` is called by `finalize` on this process, once, if all processes know that the
+  /// checkpoint is there; the others may have another one, or none. Errors: those of `save` up to
+  /// there, the same on all processes.
   result<void> schedule(const location& where, const state& tree,
-                        const group_save_options& options = {});
+                        const group_save_options& options = {}, finalizer when_committed = {});
 
   /// A save like those in the background, which is complete on return, after all that were
   /// scheduled before. Errors: its own, and those of `finalize`.
@@ -41,7 +48,8 @@ class async_saves {
   /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
   /// them. What a process did not get written is an error on all, and the checkpoint that was there
   /// before stays; later saves go on. Errors: the first of the failures, after all were finalized;
-  /// `invalid_argument` where processes have scheduled different numbers of saves.
+  /// `invalid_argument` where processes have scheduled different numbers of saves; that of a
+  /// `when_committed`, on its process alone: the checkpoint stays.
   result<std::vector<group_save_report>> finalize(bool wait = true);
 
   /// How many saves are scheduled and not yet finalized.
@@ -52,6 +60,7 @@ class async_saves {
     std::shared_ptr<detail::group_save_operation> operation;
     pending<message> written;  // destroyed before the operation: it waits
     std::uint64_t number = 0;
+    finalizer when_committed{};
   };
 
   /// Whether every process is ready to commit the oldest save; all must mean the same one, or have

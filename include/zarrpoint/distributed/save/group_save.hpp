@@ -23,11 +23,14 @@ struct kept_plan;
 /// What a save of several processes did, as one of them sees it.
 struct group_save_report {
   std::vector<std::string> warnings{};  ///< the same on all processes
-  std::uint64_t cells = 0;              ///< objects of tensors that this process wrote
-  std::uint64_t bytes = 0;              ///< of their elements, before the codecs
-  bool plan_reused = false;             ///< by `group_save_options::plans`
-  double blocking_seconds = 0;          ///< until the caller could go on
-  double seconds = 0;                   ///< in all, the commit included
+  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
+  /// still. Paths in the directory; those of directories end with "/". The same on all processes.
+  std::vector<std::string> kept{};
+  std::uint64_t cells = 0;      ///< objects of tensors that this process wrote
+  std::uint64_t bytes = 0;      ///< of their elements, before the codecs
+  bool plan_reused = false;     ///< by `group_save_options::plans`
+  double blocking_seconds = 0;  ///< until the caller could go on
+  double seconds = 0;           ///< in all, the commit included
 };
 
 /// The plan of the last save of a process, see `group_save_options::plans`.

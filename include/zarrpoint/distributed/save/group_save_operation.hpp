@@ -66,8 +66,9 @@ class group_save_operation {
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
 
-  /// What became of the commit, told by rank 0. Who does not hear of it does not know.
-  result<void> tell(result<void> committed) const;
+  /// What became of the commit, and what it kept, told by rank 0. Who does not hear of it does not
+  /// know.
+  result<void> tell(result<void> committed);
 
   result<void> prepare(const state& tree);
 
@@ -93,8 +94,14 @@ class group_save_operation {
   /// Of a target that may be replaced, whether it is there.
   result<bool> holds_checkpoint(const any_store& root) const;
 
-  /// Refuses a target that is there and must not be replaced.
-  result<void> check_target(const stored_place& target) const;
+  /// Refuses a target that is there and must not be replaced; whether one is there.
+  result<bool> check_target(const stored_place& target) const;
+
+  /// The paths of the checkpoint that is replaced; nothing for one that is all of its directory.
+  result<std::optional<std::vector<std::string>>> paths_of_old(const any_store& root) const;
+
+  /// What the new checkpoint lets nothing into, sorted.
+  std::vector<std::string> taken() const;
 
   static any_store beneath(const stored_place& target);
 
@@ -115,6 +122,7 @@ class group_save_operation {
   any_strategy common_saver_;
   prepared_state prepared_;
   node common_;
+  node compared_;  ///< what of it all must have alike
   process_part part_;
   shard_writes writes_;
   std::optional<save_job> job_;
@@ -123,6 +131,7 @@ class group_save_operation {
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;
   std::unique_ptr<publication> publication_;
+  std::optional<any_store> replaced_;  ///< whose root is what is there already
 };
 
 }}}  // namespace zarrpoint::v0::detail

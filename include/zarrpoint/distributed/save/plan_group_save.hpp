@@ -47,7 +47,7 @@ struct group_planner {
  private:
   static void add_without_cells(zarrpoint::save_plan& to, planned_tensor tensor);
 
-  /// By key and place; who does not validate may bring one twice.
+  /// By key and place; without validation one may come twice.
   static result<void> sort_objects(std::vector<planned_object>& objects);
 
   /// Every key is one leaf of the hierarchy.

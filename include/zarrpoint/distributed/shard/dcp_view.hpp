@@ -23,7 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 struct metadata_index {
   std::string key{};
   std::optional<dims> offset{};
-  /// Where the shard may be found among those of its process. It may be stale, and is no part of
+  /// Where the shard may be found among those of its process. It may be stale, and is not part of
   /// what is meant.
   std::optional<std::size_t> hint{};
 
@@ -50,7 +50,7 @@ class local_shards {
  public:
   /// In the order given, which hints count in. Errors: `invalid_argument` for shards that are not
   /// of one tensor under `key`, or of which two hold the same elements' box; `unsupported` for a
-  /// flat range, which is no box; those of `shard_metadata::check`.
+  /// flat range, which is not a box; those of `shard_metadata::check`.
   static result<local_shards> make(std::string key, std::vector<shard_metadata> shards);
 
   const std::string& key() const noexcept { return key_; }

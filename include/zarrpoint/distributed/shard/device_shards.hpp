@@ -111,7 +111,7 @@ class device_filler {
       return std::make_shared<large_part_limiter>(
           std::min(scratch.limiter().limit(), std::max<std::size_t>(how_.limit.memory / 4, 1)));
     });
-    // Others that need as much wait; nobody who waits for this holds what this waits for.
+    // Others that need as much wait; what waits for this holds nothing that this waits for.
     ZARRPOINT_TRY(granted, limiter->acquire(bytes, how_.stop));
     const byte_limiter::reservation held = std::move(granted);
     ZARRPOINT_TRY(whole, tensor::make({to_.target().type, part.shape}, scratch.resource()));

@@ -34,7 +34,7 @@ result<dims> chunk_offset_in_global(const shard_metadata& shard);
 
 /// The largest chunks of the global tensor that no two shards share; rounded down where the stored
 /// shape may be another. Errors: `invalid_argument` for an irregular grid, and for a global extent
-/// that is no multiple of its fragmentation.
+/// that is not a multiple of its fragmentation.
 result<dims> max_allowed_chunks(const shard_metadata& shard);
 
 /// The coordinates, along each axis of the shard, of the elements of its flat range: what the local

@@ -12,6 +12,7 @@
 #include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -146,6 +147,8 @@ struct sharded_functions {
 
 template <class T>
 consteval void require_sharded() {
+  static_assert(!leaf_group<T>,
+                "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
   require_leaf<std::remove_const_t<T>>();
 }
 
@@ -157,7 +160,9 @@ consteval void require_sharded() {
 /// `T` is any type with a handler of tensors; `const T` is never loaded into.
 template <class T>
 class sharded {
-  static_assert(savable<T>,
+  static_assert(!leaf_group<T>,
+                "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
+  static_assert(savable<T> || leaf_group<T>,
                 "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
                 "bytes (text, JSON) is a sharded_object");
 
@@ -239,11 +244,18 @@ class sharded {
 
 namespace detail {
 
-/// An lvalue is borrowed, an rvalue kept.
+/// Whether a value is a view, of which a copy is as good.
+template <class T>
+inline constexpr bool is_copied_shard =
+    handler_is_view<handler_of<std::remove_const_t<T>>>() && std::copy_constructible<T>;
+
+/// An lvalue is borrowed unless it is a view, an rvalue kept.
 template <class T>
 result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, T&& value) {
   using held = sharded<std::remove_reference_t<T>>;
-  if constexpr (std::is_lvalue_reference_v<T>) {
+  if constexpr (is_copied_shard<std::remove_reference_t<T>>) {
+    return held::make(std::move(metadata), value);
+  } else if constexpr (std::is_lvalue_reference_v<T>) {
     return held::borrow(std::move(metadata), value);
   } else {
     return held::make(std::move(metadata), std::forward<T>(value));
@@ -253,8 +265,9 @@ result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, 
 }  // namespace detail
 
 /// A local tensor as one of equal shards of a global one: `shard("w", w, {.offsets = {{0, rank,
-/// ranks}}})`. An lvalue is borrowed and must outlive the result, an rvalue is kept. Errors: those
-/// of `from_rank_offsets`.
+/// ranks}}})`. An lvalue is borrowed and must outlive the result; of a view (`std::span`, a
+/// `tensor_view`, an mdspan) that holds for what it views, since the view itself is copied. An
+/// rvalue is kept. Errors: those of `from_rank_offsets`.
 template <class T>
 auto shard(std::string key, T&& value, const sharding& where = {})
     -> result<sharded<std::remove_reference_t<T>>> {

@@ -58,9 +58,9 @@ struct object_place {
   replica_id replica{};
 };
 
-/// A value that is no tensor and that each process has its own of: bytes, stored whole. It is never
-/// resharded: it is loaded where it was saved, into a grid of the same shape. A handle: copies
-/// share the bytes, which never change.
+/// A value that is not a tensor and that each process has its own of: bytes, stored whole. It is
+/// never resharded: it is loaded where it was saved, into a grid of the same shape. A handle:
+/// copies share the bytes, which never change.
 class sharded_object {
  public:
   /// From any leaf that is saved as bytes: `json_text`, `byte_string`, a type with a blob handler.

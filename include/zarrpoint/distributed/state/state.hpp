@@ -121,7 +121,7 @@ class state {
   bool is_hole() const noexcept { return kind() == state_kind::hole; }
   bool is_container() const noexcept;
 
-  /// The common value, which is no array or object: those are lists and maps of the state.
+  /// The common value, which is not an array or object: those are lists and maps of the state.
   const node* if_value() const noexcept { return std::get_if<node>(&held_); }
   const map* if_map() const noexcept { return std::get_if<map>(&held_); }
   map* if_map() noexcept { return std::get_if<map>(&held_); }
@@ -214,15 +214,15 @@ result<T> state::get(std::string_view path) const {
     return refused(errc::dtype_mismatch, "is a " + std::string(to_string(found->kind())));
   if constexpr (std::same_as<T, std::string>) {
     if (const std::string* text = value->if_string()) return *text;
-    return refused(errc::dtype_mismatch, "is no text");
+    return refused(errc::dtype_mismatch, "is not text");
   } else if constexpr (std::same_as<T, bool>) {
     if (const bool* truth = value->if_bool()) return *truth;
-    return refused(errc::dtype_mismatch, "is no truth value");
+    return refused(errc::dtype_mismatch, "is not a truth value");
   } else if constexpr (std::floating_point<T>) {
     if (const auto number = value->to_double()) return static_cast<T>(*number);
-    return refused(errc::dtype_mismatch, "is no number");
+    return refused(errc::dtype_mismatch, "is not a number");
   } else {
-    if (!value->is_integer()) return refused(errc::dtype_mismatch, "is no integer");
+    if (!value->is_integer()) return refused(errc::dtype_mismatch, "is not an integer");
     if (const auto number = value->to_int64(); number && std::in_range<T>(*number))
       return static_cast<T>(*number);
     if (const auto number = value->to_uint64(); number && std::in_range<T>(*number))

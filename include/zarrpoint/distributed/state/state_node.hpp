@@ -10,6 +10,9 @@
 //   {"$": "hole"}                                  a hole
 //   {"$": "float64", "bits": "7ff8000000000000"}   a NaN or an infinity, as 16 hexadecimal digits
 //   {"$": "text", "base64": "/w=="}                text that is not UTF-8
+//   {"$": "tensor", "dtype": "float32", "shape": [1], "base64": "AACAPw=="}
+//                                                  a tensor's elements in row-major order,
+//                                                  little-endian; only read, never written
 //
 // A key of a map that begins with '$' has one more '$' in the document, so that no map is mistaken
 // for one of these. Any other JSON document is read as the state it looks like.
@@ -35,9 +38,10 @@ node escaped(std::string kind);
 /// than `max_state_depth`.
 result<node> to_node(const state& of);
 
-/// The state that `to_node` made the document of. Errors, naming the path: `corrupt` for an object
-/// with a member "$" that it does not know and for a key that is there twice, `resource_limit` for
-/// a document nested deeper than `max_state_depth`.
+/// The state that `to_node` made the document of. A tensor in it is a `sharded_tensor` of a
+/// `tensor`, whole, whose key is its path (of the root: "tensor"). Errors, naming the path:
+/// `corrupt` for an object with a member "$" that it does not know and for a key that is there
+/// twice, `resource_limit` for a document nested deeper than `max_state_depth`.
 result<state> state_from_node(const node& from);
 
 }}  // namespace zarrpoint::v0

@@ -170,8 +170,8 @@ constexpr auto of_kind(Kinds... kinds) {
 }
 
 /// Both states in one: maps by key, lists by position; a hole takes what the other has. Errors:
-/// `invalid_argument`, naming the path, where both have something and one is no container, and for
-/// lists that differ in length.
+/// `invalid_argument`, naming the path, where both have something and one is not a container, and
+/// for lists that differ in length.
 result<state> merge(state a, const state& b);
 
 /// The state with what it holds of sharded tensors, objects and factories reduced to requests.

@@ -26,10 +26,11 @@ void append_step(std::string& path, std::string_view key);
 
 void append_step(std::string& path, std::size_t position);
 
-/// The key that a step of a path stands for; nothing for text that is no step.
+/// The key that a step of a path stands for; nothing for text that is not a step.
 std::optional<std::string> key_of_step(std::string_view step);
 
-/// The position that a step of a path stands for; nothing for what is no number as we write them.
+/// The position that a step of a path stands for; nothing for what is not a number as we write
+/// them.
 std::optional<std::size_t> position_of_step(std::string_view step);
 
 /// Takes the first step off a path that is not empty.

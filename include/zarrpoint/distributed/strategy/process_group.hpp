@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -14,6 +14,7 @@
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -62,7 +63,9 @@ class plan_cache;
 
 /// How processes save together. All give the same; what rank 0 gives counts where it decides.
 struct group_save_options {
-  save_options storage{};  ///< `shard_shape` of its rules means nothing: shards are cells
+  /// Shards are stored as processes hold them: another `shard_shape` of a rule is
+  /// `invalid_argument`.
+  save_options storage{};
   strategy_choice sharded{"zarr", 3};
   std::optional<strategy_choice> common{};  ///< nothing: the one that goes with `sharded`
   /// Compare the shards of all processes before anything is written: each element of each tensor
@@ -78,6 +81,9 @@ struct group_save_options {
   /// Keeps the plan: as long as all processes bring the same shards again, nothing is gathered,
   /// validated and planned anew. One for saves with the same options, on every process or on none.
   std::shared_ptr<plan_cache> plans{};
+  /// What of the common state is compared between processes, where it may differ by design: a copy
+  /// without a rank's own seeds or times. What rank 0 has is stored, whole. Nothing: all of it.
+  std::function<node(node)> compared_common{};
 };
 
 /// What becomes of keys that only one side has (Megatron-Core's StrictHandling). *Unexpected* keys
@@ -114,7 +120,10 @@ result<strictness> parse_strictness(std::string_view text);
 
 /// How processes load together.
 struct group_load_options {
-  load_options storage{};  ///< `cast`, `verify`, `allow_missing_chunks`; its rules mean nothing
+  /// Rules by key: `cast` allows a conversion to that type, `shape` another extent than that of the
+  /// stored tensor. A request of another type or global shape than its rule has is
+  /// `invalid_argument`.
+  load_options storage{};
   strictness strict = strictness::assume_ok_unexpected;
   /// Compare what all processes ask for: each element of each tensor, by one main replica.
   bool validate = false;

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,7 +59,9 @@ concept common_saver = strategy<S> && S::action ==
 /// cells and objects, without a word to the other processes, maybe in the background, and gives a
 /// receipt; `finish` writes, on rank 0, what makes a checkpoint of it. Where a saver has a member
 /// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
-/// overwritten (if `save_options::overwrite` is set), too, as ours may.
+/// overwritten (if `save_options::overwrite` is set), too, as ours may; a member
+/// `result<std::vector<std::string>> paths_of(const any_store& root) const` says which files and
+/// directories of it are the checkpoint: all else is kept. Without it all of the directory is.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,
@@ -69,7 +72,10 @@ concept sharded_saver = strategy<S> && S::action ==
   { s.finish(job, all) } -> std::same_as<result<void>>;
 };
 
-/// Reads what all processes have in common.
+/// Reads what all processes have in common. Before a loader of either kind reads, it is asked
+/// whether it can read what wrote the checkpoint, by its members `result<void>
+/// check_backend(std::string_view) const` and `result<void> check_version(int) const`. One that has
+/// no such member takes its own backend, or its own version, and nothing else.
 template <class S>
 concept common_loader = strategy<S> && S::action ==
                         strategy_action::load_common&& requires(const S& s, const load_job& job) {
@@ -87,7 +93,33 @@ namespace detail {
 
 struct strategy_interface {
   virtual ~strategy_interface() = default;
+  virtual result<void> check_backend(std::string_view) const { return {}; }
+  virtual result<void> check_version(int) const { return {}; }
 };
+
+/// `strategy loader(zarr, 3) does not read <what>, which wrote the checkpoint`.
+error refuse_to_read(std::string_view name, const strategy_id& own, const std::string& what);
+
+template <class S>
+result<void> check_backend_of(const S& self, std::string_view backend) {
+  if constexpr (requires { self.check_backend(backend); }) {
+    return self.check_backend(backend);
+  } else {
+    if (backend == S::backend) return {};
+    return refuse_to_read(S::name, {std::string(S::backend), S::version},
+                          "backend \"" + std::string(backend) + "\"");
+  }
+}
+template <class S>
+result<void> check_version_of(const S& self, int version) {
+  if constexpr (requires { self.check_version(version); }) {
+    return self.check_version(version);
+  } else {
+    if (version == S::version) return {};
+    return refuse_to_read(S::name, {std::string(S::backend), S::version},
+                          "version " + std::to_string(version));
+  }
+}
 struct common_saver_interface : strategy_interface {
   virtual result<std::vector<leaf_record>> save_common(const save_job&, const node&) const = 0;
 };
@@ -96,6 +128,8 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
   virtual result<bool> is_checkpoint(const any_store&) const = 0;
+  /// Nothing for a saver that does not say.
+  virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store&) const = 0;
 };
 struct common_loader_interface : strategy_interface {
   virtual result<node> load_common(const load_job&) const = 0;
@@ -134,12 +168,24 @@ struct strategy_model<S> final : sharded_saver_interface {
       return false;
     }
   }
+  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const final {
+    if constexpr (requires { self.paths_of(root); }) {
+      ZARRPOINT_TRY(out, self.paths_of(root));
+      return std::optional<std::vector<std::string>>(std::move(out));
+    } else {
+      return std::optional<std::vector<std::string>>();
+    }
+  }
   S self;
 };
 template <common_loader S>
 struct strategy_model<S> final : common_loader_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
   result<node> load_common(const load_job& job) const final { return self.load_common(job); }
+  result<void> check_backend(std::string_view backend) const final {
+    return check_backend_of(self, backend);
+  }
+  result<void> check_version(int version) const final { return check_version_of(self, version); }
   S self;
 };
 template <sharded_loader S>
@@ -148,6 +194,10 @@ struct strategy_model<S> final : sharded_loader_interface {
   result<std::shared_ptr<sharded_reader>> open(const load_job& job) const final {
     return self.open(job);
   }
+  result<void> check_backend(std::string_view backend) const final {
+    return check_backend_of(self, backend);
+  }
+  result<void> check_version(int version) const final { return check_version_of(self, version); }
   S self;
 };
 
@@ -190,6 +240,10 @@ class any_strategy {
   const strategy_id& companion() const noexcept { return companion_; }
   const strategy_id& id() const noexcept { return id_; }
   strategy_action action() const noexcept { return action_; }
+
+  /// Whether a loader reads what `wrote` a checkpoint. Errors: `unsupported`, or those of its own
+  /// `check_backend` and `check_version`.
+  result<void> check_reads(const strategy_id& wrote) const;
 
   /// What does the action; null if it is another's.
   const detail::common_saver_interface* common_saver() const noexcept;

@@ -26,12 +26,15 @@ static_assert(sharded_loader<zarr_loader>);
 
 namespace detail {
 
-/// For those who want tensors only.
+/// For callers that want tensors only.
 struct no_common_loader {
   static constexpr std::string_view name = "no_common_loader";
   static constexpr std::string_view backend = "none";
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::load_common;
+
+  result<void> check_backend(std::string_view) const { return {}; }
+  result<void> check_version(int) const { return {}; }
 
   result<node> load_common(const load_job&) const { return node(); }
 };

@@ -111,7 +111,7 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
   }
   const auto work = std::make_shared<parallel_work>(n, body, options.stop);
   for (unsigned worker = 1; worker < workers; ++worker) {
-    // An executor that refuses is no failure: the caller does the work.
+    // An executor that refuses is not a failure: the caller does the work.
     const result<void> asked = guarded([&]() -> result<void> {
       executor.execute([work, worker] { work->help(worker); });
       return {};

@@ -26,10 +26,14 @@
 //   static void mark_loaded(T&, bool);         // told false before a load into the value begins,
 //                                              // and true when it has succeeded
 //
-// A handler of a leaf that is no tensor holds `typestr`, and
+// A handler of a leaf that is not a tensor holds `typestr`, and
 //
 //   static result<std::vector<std::byte>> to_bytes(const T&);
 //   static result<T> from_bytes(bytes_view);
+//
+// and one of a value that is several leaves
+//
+//   static auto members(T& value) { return zarrpoint::members("q", value.q, ...); }
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -85,6 +89,14 @@ concept blob_handler = requires(const T& value, bytes_view stored) {
   { H::to_bytes(value) } -> std::convertible_to<result<std::vector<std::byte>>>;
   { H::from_bytes(stored) } -> std::same_as<result<T>>;
 };
+
+/// `H` makes a `T` several leaves, a group: it has `members(T&)`, which gives `zp::members(...)`.
+/// Needs <zarrpoint/members.hpp>.
+template <class H, class T>
+concept group_handler = requires(std::remove_const_t<T>& value) {
+  H::members(value);
+}
+|| requires { requires H::is_group; };
 
 /// What `handler_rank` is when any rank will do.
 inline constexpr std::size_t any_rank = SIZE_MAX;

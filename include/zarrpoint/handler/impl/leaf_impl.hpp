@@ -6,6 +6,9 @@
 #include <zarrpoint/memory/element_source.hpp>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -16,7 +19,41 @@ ZARRPOINT_INLINE result<std::unique_ptr<element_source>> no_source(const void*,
   return error{errc::invalid_argument, "what the host can read is read in place"};
 }
 
+ZARRPOINT_INLINE result<staged> stage_nothing(const void*, memory_resource&) {
+  return error{errc::invalid_argument, "several leaves have no elements of their own"};
+}
+ZARRPOINT_INLINE result<tensor_spec> spec_of_group(const void*) {
+  return error{errc::unsupported, "a value of several leaves cannot be saved here"};
+}
+ZARRPOINT_INLINE result<tensor_spec> spec_of_refused(const void* failure) {
+  return *static_cast<const error*>(failure);
+}
+
 }  // namespace detail
+
+ZARRPOINT_INLINE leaf leaf::refused(std::string name, error why) {
+  leaf out;
+  out.name_ = std::move(name);
+  out.table_ = &detail::refused_table;
+  out.keep(std::make_shared<const error>(std::move(why)));
+  return out;
+}
+
+ZARRPOINT_INLINE std::vector<leaf> leaf::single(std::vector<leaf> leaves) {
+  std::vector<leaf> out;
+  out.reserve(leaves.size());
+  for (leaf& one : leaves) {
+    if (!one.is_group()) {
+      out.push_back(std::move(one));
+      continue;
+    }
+    for (leaf part : *static_cast<const std::vector<leaf>*>(one.value_)) {
+      if (part.kept_ == nullptr) part.kept_ = one.kept_;
+      out.push_back(std::move(part));
+    }
+  }
+  return out;
+}
 
 ZARRPOINT_INLINE result<std::unique_ptr<element_source>> leaf::source(
     const source_options& how) const {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Why a type is no leaf, said where the user reads it. Each function is called after the concept
+// Why a type is not a leaf, said where the user reads it. Each function is called after the concept
 // has failed, so that its message is the first one.
 
+#include <zarrpoint/handler/types/foreign_types.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <type_traits>
@@ -19,12 +20,12 @@ inline constexpr bool is_packed_bools<std::vector<bool, Allocator>> = true;
 /// Whether a value becomes a `std::string` leaf: literals, `const char*`, `std::string_view`.
 template <class T>
 concept text_like = !savable<T> && !std::same_as<T, std::nullptr_t> && !blob_leaf<T> &&
-                    std::convertible_to<const T&, std::string_view>;
+                    !leaf_group<T> && std::convertible_to<const T&, std::string_view>;
 
 /// Passes when `T` can be a leaf of `save`; otherwise says how to mend it.
 template <class T>
 consteval void require_leaf() {
-  constexpr bool ok = savable<T> || blob_leaf<T> || text_like<T>;
+  constexpr bool ok = savable<T> || blob_leaf<T> || leaf_group<T> || text_like<T>;
   if constexpr (!ok && is_packed_bools<T>) {
     static_assert(ok,
                   "zarrpoint: std::vector<bool> packs its bits and has no elements to view; use "
@@ -39,14 +40,27 @@ consteval void require_leaf() {
     static_assert(ok,
                   "zarrpoint: a character is text, not a number; save a std::string, or cast it "
                   "to std::int8_t or another integer");
+  } else if constexpr (!ok && is_explained<T>) {
+    explain_foreign<T>();
   } else {
     static_assert(ok,
                   "zarrpoint: this type cannot be saved. Three ways out: (1) specialise "
                   "zarrpoint::type_handler<T> (copy examples/handlers/my_tensor_handler.hpp); "
                   "(2) give T a nested type zarrpoint_handler; (3) make T array-like (value_type, "
-                  "shape(), data()) or save a std::span of its elements. A lazy expression must be "
-                  "evaluated first. Element types of your own need zarrpoint::dtype_of<T>");
+                  "shape(), data()) or save a std::span of its elements. Structs, optionals, "
+                  "variants, maps and enumerations: include <zarrpoint/members.hpp>. A lazy "
+                  "expression must be evaluated first. Element types of your own need "
+                  "zarrpoint::dtype_of<T>");
   }
+}
+
+/// Passes when `T` has elements to write to a part of an array; otherwise says how to mend it.
+template <class T>
+consteval void require_savable() {
+  if constexpr (!savable<T>) require_leaf<T>();
+  static_assert(savable<T> || !(blob_leaf<T> || leaf_group<T> || text_like<T>),
+                "zarrpoint: this type is stored as bytes, text or a group and has no elements to "
+                "write to a part of an array; pass a tensor, a std::span, or a std::string");
 }
 
 /// Passes when `load<T>` can make a `T`; otherwise says how to mend it.
@@ -62,6 +76,8 @@ consteval void require_loadable() {
                   "zarrpoint: this type can be saved but not made: it borrows its elements or its "
                   "handler lacks make(spec, place) or writable(target). Load an owning type, or "
                   "use load_into with memory of your own");
+  } else if constexpr (!ok && is_explained<T>) {
+    explain_foreign<T>();
   } else {
     static_assert(ok,
                   "zarrpoint: this type cannot be loaded. Three ways out: (1) specialise "
@@ -77,11 +93,13 @@ consteval void require_fillable() {
   constexpr bool ok = fillable<T>;
   if constexpr (!ok && (savable<T> || loadable<T>)) {
     static_assert(ok,
-                  "zarrpoint: the target of load_into is read-only: it is const, views const "
+                  "zarrpoint: the target is read-only: it is const, views const "
                   "elements, or its handler lacks writable(target)");
+  } else if constexpr (!ok && is_explained<std::remove_cvref_t<T>>) {
+    explain_foreign<std::remove_cvref_t<T>>();
   } else {
     static_assert(ok,
-                  "zarrpoint: this type cannot be a target of load_into; pass a std::span, an "
+                  "zarrpoint: this type cannot be loaded or read into; pass a std::span, an "
                   "mdspan, an array-like type, or one with a zarrpoint::type_handler<T>");
   }
 }

@@ -31,6 +31,20 @@ namespace detail {
 /// Stands for "no handler"; satisfies no concept.
 struct no_handler {};
 
+/// Binds to a `T&` or `const T&`, not to a reference to a base of `T`.
+template <class T>
+struct exactly {
+  template <class U>
+    requires std::same_as<std::remove_const_t<U>, T>
+  operator U&() const;  // NOLINT(google-explicit-constructor)
+};
+
+/// By a function `zarrpoint_members(T&)` of the type's namespace.
+template <class T>
+struct members_function_handler {
+  static auto members(T& value) { return zarrpoint_members(value); }
+};
+
 template <class T>
 consteval auto choose_handler() {
   if constexpr (requires { sizeof(type_handler<T>); }) {
@@ -39,6 +53,8 @@ consteval auto choose_handler() {
     return std::type_identity<typename T::zarrpoint_handler>{};
   } else if constexpr (requires { sizeof(builtin_handler<T>); }) {
     return std::type_identity<builtin_handler<T>>{};
+  } else if constexpr (requires(const exactly<T>& value) { zarrpoint_members(value); }) {
+    return std::type_identity<members_function_handler<T>>{};
   } else if constexpr (array_like<T>) {
     return std::type_identity<structural_handler<T>>{};
   } else if constexpr (mdspan_like<T>) {
@@ -67,9 +83,13 @@ concept loadable = loading_handler<handler_of<T>, std::remove_cvref_t<T>>;
 template <class T>
 concept fillable = filling_handler<handler_of<T>, std::remove_reference_t<T>>;
 
-/// `T` is a leaf that is no tensor: it is saved as bytes of its own making.
+/// `T` is a leaf that is not a tensor: it is saved as bytes of its own making.
 template <class T>
 concept blob_leaf = blob_handler<handler_of<T>, std::remove_cvref_t<T>>;
+
+/// `T` is several leaves: a group of its members.
+template <class T>
+concept leaf_group = group_handler<handler_of<T>, std::remove_cvref_t<T>>;
 
 /// Where a handler's elements live.
 template <class T>

@@ -80,13 +80,13 @@ result<long long> read_integer(PyObject* number, const char* name) {
   const long long out = number == nullptr ? -1 : PyLong_AsLongLong(number);
   if (number != nullptr && PyErr_Occurred() == nullptr) return out;
   PyErr_Clear();
-  return bad_interface(std::string(name) + " is no integer of 64 bits");
+  return bad_interface(std::string(name) + " is not an integer of 64 bits");
 }
 
 template <class = void>
 result<std::vector<std::int64_t>> read_tuple(PyObject* tuple, const char* name) {
   if (tuple == nullptr || !PyTuple_Check(tuple))
-    return bad_interface(std::string(name) + " is no tuple");
+    return bad_interface(std::string(name) + " is not a tuple");
   const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
   if (static_cast<std::size_t>(count) > max_rank)
     return bad_interface("its rank is " + std::to_string(count), errc::unsupported);
@@ -105,7 +105,7 @@ result<data_type> read_typestr(PyObject* text) {
   const char* const words =
       text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
   PyErr_Clear();
-  if (words == nullptr) return bad_interface("typestr is no text");
+  if (words == nullptr) return bad_interface("typestr is not text");
   const std::string_view said = words;
   constexpr std::string_view kinds = "iufcb";
   constexpr std::uint8_t codes[] = {code_int, code_uint, code_float, code_complex, code_bool};
@@ -134,8 +134,9 @@ result<void> read_strides(PyObject* strides, interface_array& out) {
   const std::int64_t size = out.managed.dl_tensor.dtype.bits / 8;
   for (std::int64_t& step : steps) {
     if (step % size != 0)
-      return bad_interface("a stride of " + std::to_string(step) + " bytes is no whole elements",
-                           errc::unsupported);
+      return bad_interface(
+          "a stride of " + std::to_string(step) + " bytes is not a whole number of elements",
+          errc::unsupported);
     step /= size;
   }
   out.strides = std::move(steps);
@@ -144,7 +145,7 @@ result<void> read_strides(PyObject* strides, interface_array& out) {
 
 template <class = void>
 result<void> read_interface(PyObject* all, interface_array& out) {
-  if (!PyDict_Check(all)) return bad_interface("it is no dictionary");
+  if (!PyDict_Check(all)) return bad_interface("it is not a dictionary");
   ZARRPOINT_TRY(version, read_integer(find_item(all, "version").get(), "version"));
   // 0 and 1 are as 2, but for masks, and elements of which there are none.
   if (version < 0 || version > 3)
@@ -161,13 +162,13 @@ result<void> read_interface(PyObject* all, interface_array& out) {
   ZARRPOINT_CHECK(read_strides(find_item(all, "strides").get(), out));
   const object_ptr data = find_item(all, "data");
   if (data == nullptr || !PyTuple_Check(data.get()) || PyTuple_GET_SIZE(data.get()) != 2)
-    return bad_interface("data is no pair");
+    return bad_interface("data is not a pair");
   const unsigned long long address = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data.get(), 0));
   const bool is_address = PyErr_Occurred() == nullptr && address <= UINTPTR_MAX;
   const int read_only = is_address ? PyObject_IsTrue(PyTuple_GET_ITEM(data.get(), 1)) : -1;
   if (read_only < 0) {
     PyErr_Clear();
-    return bad_interface("data is no address and flag");
+    return bad_interface("data is not an address and flag");
   }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python hands over addresses as numbers
   raw.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -253,7 +254,7 @@ template <dlpack_space Space>
 
 /// What the property `__cuda_array_interface__` of a class of yours returns: a new dictionary, of
 /// version 3. The value stays until its users are done, and its elements are ready for whoever
-/// follows the stream that is named there. They are read-only if the value is no target.
+/// follows the stream that is named there. They are read-only if the value is not a target.
 /// Errors: `unsupported` for dtypes that the interface has not; those of the device.
 template <class T>
   requires(detail::handed_value<T>&& device_space<space_of_t<T>>)

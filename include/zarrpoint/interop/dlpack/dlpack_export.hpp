@@ -28,7 +28,7 @@ struct managed_deleter {
   }
 };
 
-/// A tensor to be handed over: `release()` it to who will call its deleter.
+/// A tensor to be handed over: `release()` it to the one that will call its deleter.
 template <managed_tensor M = managed_versioned>
 using managed_ptr = std::unique_ptr<M, managed_deleter>;
 
@@ -90,7 +90,7 @@ result<managed_ptr<M>> hand_over(exported_ptr<M, Keep> made,
   return managed_ptr<M>(&made.release()->managed);
 }
 
-/// Whether `value` may be written into by who gets it.
+/// Whether `value` may be written into by the one that gets it.
 template <class T>
 bool is_target([[maybe_unused]] T& value) {
   if constexpr (!fillable<T&>) {
@@ -176,7 +176,7 @@ concept handed_value = savable<T> && dlpack_space<space_of_t<T>>;
 
 /// A value in host memory that owns its elements, such as a `zarrpoint::tensor` or a vector, for
 /// another library. It is destroyed when that library gives it back, on any thread, and is
-/// read-only there if it is no target. `M` is the struct to hand over: `managed_legacy`, or a
+/// read-only there if it is not a target. `M` is the struct to hand over: `managed_legacy`, or a
 /// struct of DLPack's own header, for libraries that know no other.
 /// Errors: `unsupported` for dtypes that DLPack has not, strides that are no whole elements, and
 /// read-only elements in a struct without flags; those of the value's handler.

@@ -72,7 +72,7 @@ inline bool is_given(const PyObject* argument) {
 /// A tuple of two integers. Errors: `invalid_argument` for anything else.
 template <class = void>
 result<device_id> read_pair(PyObject* pair, const char* where) {
-  const error wrong{errc::invalid_argument, std::string(where) + " is no pair of integers"};
+  const error wrong{errc::invalid_argument, std::string(where) + " is not a pair of integers"};
   if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return wrong;
   std::int32_t read[2] = {};
   for (int i = 0; i < 2; ++i) {
@@ -149,7 +149,7 @@ result<consumer_of<Space>> read_stream(PyObject* stream, const Space& space) {
 }  // namespace detail
 
 /// Takes over what a capsule of `__dlpack__` holds, which can be done once. Errors: those of
-/// `basic_tensor::take`; `invalid_argument` for what is no such capsule, or was used.
+/// `basic_tensor::take`; `invalid_argument` for what is not such a capsule, or was used.
 template <dlpack_space Space = host_space>
 result<basic_tensor<Space>> take_capsule(PyObject* capsule, const Space& space = {}) {
   if (PyCapsule_IsValid(capsule, detail::capsule_name<managed_versioned>) != 0)

@@ -61,7 +61,8 @@ class directory {
   /// The file of the common state. Errors: `not_found`; `unsupported` when another backend than
   /// ("torch", 1) wrote it; those of `torch::open`.
   result<torch::file> common() const;
-  /// The common state, where it is all JSON. Errors: those of `common` and of `torch::to_node`.
+  /// The common state as the document that `torch::to_document` makes of it, whatever it holds:
+  /// `state_from_node` takes it. Errors: those of `common` and of `torch::to_document`.
   result<node> common_node() const;
 
  private:

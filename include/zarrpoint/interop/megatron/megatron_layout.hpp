@@ -40,7 +40,7 @@ struct backends {
 /// `metadata.json`, byte for byte.
 std::string to_json(const backends& from);
 
-/// Writes `metadata.json`. It comes last: a directory without it is no checkpoint.
+/// Writes `metadata.json`. It comes last: a directory without it is not a checkpoint.
 result<void> write_metadata(const any_store& store, const backends& what = {});
 
 /// What `metadata.json` says, whichever backends wrote. Errors: `not_found` when it is not there;

@@ -41,9 +41,11 @@ struct saver {
 
   result<void> finish(const save_job& job, const save_receipts& all) const;
 
-  /// Whether a directory has a `metadata.json` that names a backend of shards: Megatron-Core may
-  /// have written it as well as we, so it may be overwritten, and nothing else may.
+  /// Whether a directory has a `metadata.json` that names this backend and version: Megatron-Core
+  /// may have written it as well as we, so it may be overwritten, and nothing else may.
   result<bool> is_checkpoint(const any_store& root) const;
+  /// Its documents, the folders of its tensors with their locks, and the files of its objects.
+  result<std::vector<std::string>> paths_of(const any_store& root) const;
 
  private:
   static tensor_layout layout_of(const planned_tensor& tensor);
@@ -65,8 +67,8 @@ struct loader {
 };
 static_assert(sharded_loader<loader>);
 
-/// Writes `common.pt`. What is no value of Python (a hole in a list, see `to_node`) is the object
-/// that stands for it in JSON.
+/// Writes `common.pt`. What is not a value of Python (a hole in a list, see `to_node`) is the
+/// object that stands for it in JSON.
 struct common_saver {
   static constexpr std::string_view name = "torch_common_saver";
   static constexpr std::string_view backend = "torch";
@@ -77,7 +79,7 @@ struct common_saver {
 };
 static_assert(zarrpoint::common_saver<common_saver>);
 
-/// Reads `common.pt`, where it holds nothing but values of JSON: nothing in it is run.
+/// Reads `common.pt`, whatever it holds, as `torch::to_document` tells it: nothing in it is run.
 struct common_loader {
   static constexpr std::string_view name = "torch_common_loader";
   static constexpr std::string_view backend = "torch";

@@ -31,6 +31,7 @@ enum class pickle_op : std::uint8_t {
   dict = 'd',
   appends = 'e',
   get = 'h',
+  inst = 'i',
   long_get = 'j',
   list = 'l',
   obj = 'o',

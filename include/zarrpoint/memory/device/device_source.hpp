@@ -288,7 +288,7 @@ class device_source final : public element_source {
   }
 
   /// All of it to the host: by way of slots where some are free, else straight, which is slower but
-  /// cannot wait for those who wait for us.
+  /// cannot wait for callers that wait for us.
   result<void> stream(const detail::packed_source& source, mutable_bytes to) {
     stream_guard<Space> guard(from_.space);
     block_under_way before;

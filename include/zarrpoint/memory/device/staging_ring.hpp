@@ -24,7 +24,7 @@ namespace zarrpoint { inline namespace v0 {
 
 class ring_budget;
 
-/// How large a ring is, and who gives its memory.
+/// How large a ring is, and where its memory comes from.
 struct ring_options {
   std::size_t slots = 4;
   std::size_t slot_bytes = std::size_t{16} << 20;
@@ -137,7 +137,7 @@ class staging_ring {
   }
 
   /// Waits until a block is free and what used it last is done. Errors: `resource_limit` when there
-  /// is no memory for even one; those of the space: a copy of the one who had the block before may
+  /// is no memory for even one; those of the space: a copy of the one that had the block before may
   /// have failed.
   result<slot> acquire() {
     bool refused = false;  // more memory; the blocks that there are come back
@@ -291,9 +291,9 @@ class staging_ring {
 };
 
 /// The ring of the space's device among kept objects, made when it is first asked for. All rings
-/// there share an eighth of `budget`: each has its first slot, and what is left goes to those who
+/// there share an eighth of `budget`: each has its first slot, and what is left goes to those that
 /// need it first. One that comes late may have one slot of 64 KiB, which it has in any case.
-/// `resource` must outlive `kept`. Who has the ring also holds the device's `reserve_of`.
+/// `resource` must outlive `kept`. What has the ring also holds the device's `reserve_of`.
 template <device_space Space>
 std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
                                              memory_resource& resource, std::size_t budget) {

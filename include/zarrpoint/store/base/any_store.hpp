@@ -50,7 +50,8 @@ class any_store {
   bool can_publish() const { return model_->can_publish(); }
 
   /// The same address for all handles of one store, another for another store; null for stores that
-  /// have no member of this name, as one whose objects lie elsewhere does not know who shares them.
+  /// have no member of this name, as one whose objects lie elsewhere does not know what shares
+  /// them.
   const void* identity() const { return model_->identity(); }
 
   /// Whether `key` of `other` lies beneath `top` of this store: where neither handle nor identity

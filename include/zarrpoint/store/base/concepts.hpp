@@ -6,6 +6,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/base/owned_paths.hpp>
 
 #include <compare>
 #include <concepts>
@@ -51,6 +52,14 @@ class publication {
   /// The tree's own name beside the key, for other processes that write to it, too, in the same
   /// directory; empty where they cannot. What they write they must sync themselves.
   virtual std::string staged_name() const { return {}; }
+
+  /// Gives the new tree what `owned` calls foreign in the one that it is going to replace: both
+  /// have it then. Call it before `commit`, when every writer has finished. Returns the paths,
+  /// those of directories with a "/" at the end; none for stores in which nothing else can be.
+  /// Errors: `io`, naming what cannot be kept.
+  virtual result<std::vector<std::string>> keep(const owned_paths&) {
+    return std::vector<std::string>();
+  }
 
   /// Publishes. Call it once, when every writer has finished. On failure what was there before is
   /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.

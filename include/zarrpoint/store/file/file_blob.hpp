@@ -21,7 +21,7 @@ class file_blob final : public blob {
  public:
   file_blob(unique_fd fd, std::uint64_t size, std::string name);
 
-  /// The file at `key`; null when there is none. A directory is no object either.
+  /// The file at `key`; null when there is none. A directory is not an object either.
   static result<std::unique_ptr<blob>> open(const file_root& root, const store_key& key);
 
   std::uint64_t size() const noexcept override { return size_; }

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -54,6 +55,9 @@ class directory_publication {
 
   /// The name of the tree beside its target; empty once it is published.
   const std::string& staged_name() const noexcept { return at_; }
+
+  /// See `publication::keep`.
+  result<std::vector<std::string>> keep(const owned_paths& owned);
 
   /// Makes the tree durable, renames it to the target in one step, makes that durable.
   result<void> commit();

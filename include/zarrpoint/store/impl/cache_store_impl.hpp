@@ -155,6 +155,9 @@ class cache_store::staged final : public publication {
   staged(std::unique_ptr<publication> inner, shared_cache cache, const store_key& key)
       : inner_(std::move(inner)), cache_(std::move(cache)), key_(key) {}
   any_store store() const override { return inner_->store(); }
+  result<std::vector<std::string>> keep(const owned_paths& owned) override {
+    return inner_->keep(owned);
+  }
   result<void> commit() override {
     const change under_way(*cache_, key_);
     return inner_->commit();

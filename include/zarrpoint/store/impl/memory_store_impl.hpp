@@ -115,6 +115,26 @@ class memory_store::staged final : public publication {
     const std::lock_guard lock(target_->mutex);
     return check_free_locked();
   }
+  result<std::vector<std::string>> keep(const owned_paths& owned) override {
+    std::vector<std::string> kept;
+    ZARRPOINT_CHECK(guarded([&]() -> result<void> {
+      const std::scoped_lock lock(target_->mutex, tree_->mutex);
+      const std::string start = below(key_);
+      auto at = target_->objects.lower_bound(start);
+      for (; at != target_->objects.end() && at->first.starts_with(start); ++at) {
+        const std::string path = at->first.substr(start.size());
+        std::size_t end = path.find('/');
+        while (end != path.npos && owned.owner_of(path.substr(0, end)) == path_owner::mixed)
+          end = path.find('/', end + 1);
+        if (owned.owner_of(path.substr(0, end)) == path_owner::own) continue;
+        if (!tree_->objects.emplace(path, at->second).second) continue;
+        std::string name = end == path.npos ? path : path.substr(0, end + 1);
+        if (kept.empty() || kept.back() != name) kept.push_back(std::move(name));
+      }
+      return {};
+    }));
+    return kept;
+  }
   result<void> commit() override {
     if (committed_)
       return error{errc::invalid_argument,
@@ -241,7 +261,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<publication>> memory_store::stage(
 }
 
 ZARRPOINT_INLINE error memory_store::no_object() {
-  return {errc::invalid_argument, "the root of a store is no object"};
+  return {errc::invalid_argument, "the root of a store is not an object"};
 }
 
 ZARRPOINT_INLINE std::string memory_store::below(const store_key& prefix) {

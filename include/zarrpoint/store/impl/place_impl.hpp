@@ -58,7 +58,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_file(const std::string& path
       [&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
   struct ::stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
-  if (!S_ISREG(info.st_mode)) return error{errc::io, "open " + path + ": it is no regular file"};
+  if (!S_ISREG(info.st_mode)) return error{errc::io, "open " + path + ": it is not a regular file"};
   const auto size = static_cast<std::uint64_t>(info.st_size);
   return std::unique_ptr<blob>(std::make_unique<file_blob>(std::move(fd), size, path));
 }

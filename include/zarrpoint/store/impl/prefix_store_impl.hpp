@@ -70,7 +70,7 @@ ZARRPOINT_INLINE result<bool> prefix_store::erase_all(const store_key& prefix) c
 ZARRPOINT_INLINE result<store_key> prefix_store::object_key(const store_key& key) const {
   if (!key.is_root()) return prefix_.child(key);
   return error{errc::invalid_argument,
-               "write " + describe(key) + ": the root of a store is no object"};
+               "write " + describe(key) + ": the root of a store is not an object"};
 }
 
 }}  // namespace zarrpoint::v0

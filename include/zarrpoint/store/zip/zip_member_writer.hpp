@@ -69,7 +69,7 @@ class zip_member_writer final : public blob_writer {
 
   const std::shared_ptr<zip_builder> archive_;
   const store_key key_;
-  mutable std::shared_mutex mutex_;  ///< shared by those who write to the place
+  mutable std::shared_mutex mutex_;  ///< shared by all that write to the place
   std::vector<std::byte> kept_;
   std::uint64_t reserved_ = 0;
   std::uint64_t size_ = 0;

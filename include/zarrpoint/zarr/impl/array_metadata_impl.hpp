@@ -34,6 +34,11 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
   if (array.chunk_shape.rank() != rank)
     return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
                                     " has not the rank of shape " + to_string(array.shape)};
+  // How many elements there are is not asked: 2^63 and more can be read in parts.
+  for (const index_t extent : array.shape) {
+    if (extent < 0)
+      return error{errc::out_of_range, "negative extent in shape " + to_string(array.shape)};
+  }
   for (const index_t extent : array.chunk_shape) {
     if (extent < 1)
       return error{errc::corrupt,
@@ -51,7 +56,6 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
     }
   }
   const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
-  ZARRPOINT_CHECK(element_count(array.shape));
   ZARRPOINT_CHECK(byte_count(array.chunk_shape, element_size));
   if (array.dimension_names && array.dimension_names->size() != rank)
     return error{errc::corrupt, std::to_string(array.dimension_names->size()) +

@@ -10,6 +10,7 @@
 #include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/fill_number.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -55,7 +57,7 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_fill(const node& value, const
                                                         int zarr_format) {
   if (value.is_number()) {
     const double number = *value.to_double();
-    // A bare NaN token is no JSON; where it is tolerated, in attributes, it means less.
+    // A bare NaN token is not JSON; where it is tolerated, in attributes, it means less.
     if (!std::isfinite(number)) return corrupt("NaN and Infinity must be strings");
     // Without a zero, TensorStore's default of 0.0 is the smallest number there is.
     if (number == 0 && type.kind() == dtype_kind::float8_e8m0fnu) return std::uint64_t{0};
@@ -126,9 +128,22 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_time_fill(const node& value) {
   return corrupt("must be an integer or \"NaT\"");
 }
 
+/// Zarr v2: a number in quotes, as zarr-python 2 wrote it where it was given so.
+ZARRPOINT_INLINE std::optional<node> number_in_quotes(const node& value, int zarr_format) {
+  const std::string* const text = value.if_string();
+  if (zarr_format != 2 || text == nullptr) return std::nullopt;
+  json_limits strict;
+  strict.allow_nan_literals = false;
+  auto parsed = parse_json(as_bytes(std::string_view(*text)), strict);
+  if (!parsed || !parsed->is_number()) return std::nullopt;
+  return *std::move(parsed);
+}
+
 /// One number that is not complex, or a time.
 ZARRPOINT_INLINE result<std::uint64_t> parse_scalar_fill(const node& value, const dtype& type,
                                                          int zarr_format) {
+  if (const auto number = number_in_quotes(value, zarr_format))
+    return parse_scalar_fill(*number, type, zarr_format);
   if (type.kind() == dtype_kind::bool_) return parse_bool_fill(value);
   if (type.is_integer()) return parse_integer_fill(value, type);
   if (type.is_time()) return parse_time_fill(value);

@@ -104,7 +104,7 @@ ZARRPOINT_INLINE result<node> utf32_fill_to_node(bytes_view element) {
   for (std::size_t at = 0; at < size; at += 4) {
     const auto code_point = static_cast<char32_t>(load_native(element.data() + at, 4));
     if (!append_code_point(text, code_point))
-      return error{errc::invalid_argument, "fill value holds what is no code point"};
+      return error{errc::invalid_argument, "fill value holds what is not a code point"};
   }
   return node(std::move(text));
 }

@@ -56,7 +56,7 @@ class json_reader {
   /// What is wrong with it, after `read` has returned false.
   error failure() &&;
 
-  // For those who read a member. They count values, and levels of nesting, themselves.
+  // For readers of a member. They count values, and levels of nesting, themselves.
 
   /// What is left of the text.
   std::string_view rest() const noexcept { return {at_, static_cast<std::size_t>(end_ - at_)}; }

@@ -17,7 +17,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Where a codec of numcodecs stands in a chain of v3.
-enum class v2_role { array_filter, object_filter, bytes_filter, compressor };
+enum class v2_role { array_filter, object_filter, array_compressor, bytes_filter, compressor };
 
 struct v2_codec_name {
   std::string_view id;    ///< in Zarr v2
@@ -38,6 +38,7 @@ inline constexpr v2_codec_name v2_codec_names[] = {
     {"json2", "numcodecs.json2", v2_role::object_filter},
     {"msgpack2", "numcodecs.msgpack2", v2_role::object_filter},
     {"categorize", "numcodecs.categorize", v2_role::object_filter},
+    {"zfpy", "numcodecs.zfpy", v2_role::array_compressor},
     {"shuffle", "numcodecs.shuffle", v2_role::bytes_filter},
     {"crc32", "numcodecs.crc32", v2_role::bytes_filter},
     {"crc32c", "crc32c", v2_role::bytes_filter},

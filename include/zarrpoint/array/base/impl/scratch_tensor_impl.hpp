@@ -11,9 +11,6 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -35,23 +32,6 @@ ZARRPOINT_INLINE result<void> fill_within_budget(const mutable_host_view& to, by
   }
   fill_elements(to, element);
   return {};
-}
-
-ZARRPOINT_INLINE scratch_tensor::scratch_tensor(scratch_tensor&& other) noexcept
-    : view_(std::move(other.view_)), strings_(std::exchange(other.strings_, 0)) {}
-
-ZARRPOINT_INLINE result<scratch_tensor> scratch_tensor::make(const tensor_spec& spec,
-                                                             codec_workspace& scratch,
-                                                             std::size_t slot) {
-  ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-  ZARRPOINT_TRY(memory, scratch.scratch(slot, bytes));
-  scratch_tensor out;
-  out.view_ = dense_view(memory.data(), spec);
-  if (spec.type.is_variable()) {
-    out.strings_ = bytes / sizeof(std::string);
-    std::uninitialized_value_construct_n(out.first(), out.strings_);
-  }
-  return out;
 }
 
 }}}  // namespace zarrpoint::v0::detail

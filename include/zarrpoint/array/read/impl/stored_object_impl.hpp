@@ -68,7 +68,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
   ZARRPOINT_TRY(found, is_kept ? options.indexes->get(full_key.str(), open_it) : open_it());
   ZARRPOINT_CHECK(check(found));
   if (found.bytes == nullptr) return std::unique_ptr<stored_object>();
-  if (of.sharded() && found.index == nullptr) {  // refused by who opened it and has other digests
+  if (of.sharded() &&
+      found.index == nullptr) {  // refused by the reader that opened it, whose digests differ
     ZARRPOINT_TRY(index, read_index(*found.bytes, of.layout, scratch));
     found.index = std::move(index);
   }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
@@ -164,14 +164,24 @@ ZARRPOINT_INLINE result<std::vector<codec_spec>> checkpoint::inner_codecs(
   return metadata.codecs;
 }
 
+namespace detail {
+
+/// Makes the dtype the one that a rule for the leaf casts to.
+inline result<void> apply_cast(dtype& type, std::string_view name, const load_options& options) {
+  const dtype* const cast = last_set(options.rules, name, &load_rule::cast);
+  if (cast == nullptr) return {};
+  ZARRPOINT_CHECK(check_cast(type, *cast));
+  type = *cast;
+  return {};
+}
+
+}  // namespace detail
+
 ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_spec(const array& source,
                                                              std::string_view name,
                                                              const load_options& options) {
   tensor_spec spec = source.spec();
-  if (const dtype* cast = detail::last_set(options.rules, name, &load_rule::cast)) {
-    ZARRPOINT_CHECK(detail::check_cast(spec.type, *cast));
-    spec.type = *cast;
-  }
+  ZARRPOINT_CHECK(detail::apply_cast(spec.type, name, options));
   const dims* shape = detail::last_set(options.rules, name, &load_rule::shape);
   if (shape == nullptr) return spec;
   if (shape->rank() != spec.shape.rank())
@@ -190,6 +200,17 @@ ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_as(dtype type,
   ZARRPOINT_CHECK(check_type(wanted.type, type, options));
   wanted.type = type;
   return wanted;
+}
+
+ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_part(const detail::stored_leaf& leaf,
+                                                             const array& source,
+                                                             const selection& part,
+                                                             const load_options& options) {
+  ZARRPOINT_CHECK(part.check(source.spec().shape));
+  tensor_spec spec = source.spec();
+  ZARRPOINT_CHECK(detail::apply_cast(spec.type, name_of(leaf), options));
+  spec.shape = part.shape;
+  return spec;
 }
 
 ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,

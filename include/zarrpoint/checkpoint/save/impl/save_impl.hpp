@@ -4,11 +4,12 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/names.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
@@ -50,7 +51,62 @@ struct leaves_plan {
   std::set<std::string> groups;
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
+
+  /// Of the leaves, sorted.
+  std::vector<std::string> names() const;
 };
+
+ZARRPOINT_INLINE std::vector<std::string> leaves_plan::names() const {
+  std::vector<std::string> out;
+  out.reserve(leaves.size());
+  for (const planned_leaf& leaf : leaves) out.emplace_back(leaf.value->name());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+ZARRPOINT_INLINE bool has_array_fields(const dtype& type) {
+  for (const record_field& one : fields_of(type)) {
+    if (one.shape.rank() != 0 || has_array_fields(one.type)) return true;
+  }
+  return false;
+}
+
+/// Whether zarr-python 3.1 opens an array of `type`; a group that holds one that it does not open
+/// cannot be listed there.
+ZARRPOINT_INLINE bool zarr_python_opens(const dtype& type, int zarr_format) {
+  if (type.record() == nullptr) return type.is_core();
+  return zarr_format == 2 && !has_array_fields(type);
+}
+
+/// A sentence for each data type that hides leaves from zarr-python.
+ZARRPOINT_INLINE void warn_of_hidden_leaves(leaves_plan& plan, int zarr_format) {
+  struct hidden {
+    std::string type;
+    std::size_t leaves;
+    std::string_view first;
+  };
+  std::vector<hidden> found;
+  for (const planned_leaf& leaf : plan.leaves) {
+    const dtype& type = leaf.metadata.type;
+    if (zarr_python_opens(type, zarr_format)) continue;
+    std::string name = type.record() != nullptr ? "struct" : std::string(to_string(type));
+    const auto same = std::find_if(found.begin(), found.end(),
+                                   [&](const hidden& one) { return one.type == name; });
+    if (same != found.end()) {
+      ++same->leaves;
+    } else {
+      found.push_back({std::move(name), 1, leaf.value->name()});
+    }
+  }
+  for (const hidden& one : found) {
+    const std::string what =
+        one.leaves == 1 ? in_quotes(one.first)
+                        : std::to_string(one.leaves) + " leaves, such as " + in_quotes(one.first);
+    plan.warnings.push_back(one.type + ": zarr-python cannot open " + what +
+                            ", nor list the groups that hold such leaves; it opens other leaves "
+                            "by name");
+  }
+}
 
 /// Describe and plan: what every leaf becomes, without touching an element.
 ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
@@ -81,6 +137,7 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     plan.bytes += bytes;
     plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
   }
+  warn_of_hidden_leaves(plan, options.zarr_format);
   return plan;
 }
 
@@ -143,17 +200,22 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
   const auto run = [&]() -> result<save_report> {
     ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
     ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
-    ZARRPOINT_CHECK(check_target(target, where, options, how.limit));
+    ZARRPOINT_TRY(replaces, check_target(target, where, options, how.limit));
+    any_store beneath =
+        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
                                                             .sync = options.sync}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      if (replaces) {
+        ZARRPOINT_TRY(old, paths_of_checkpoint(beneath, how));
+        ZARRPOINT_TRY(kept, staged->keep({std::move(old), plan.names()}));
+        report.kept = std::move(kept);
+      }
       ZARRPOINT_CHECK(staged->commit());
       return std::move(report);
     }
     // Without atomic publication: an old commit document must not vouch for new data.
-    any_store beneath =
-        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
     ZARRPOINT_CHECK(erase_root_document(beneath));
     return write_checkpoint(beneath, plan, options, how);
   };
@@ -187,7 +249,11 @@ struct async_save {
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
                                           const save_options& options, const context& how) {
-  return detail::save_set(where, {leaves}, options, how);
+  const auto is_group = [](const leaf& value) { return value.is_group(); };
+  if (std::none_of(leaves.begin(), leaves.end(), is_group))
+    return detail::save_set(where, {leaves}, options, how);
+  const std::vector<leaf> all = leaf::single({leaves.begin(), leaves.end()});
+  return detail::save_set(where, {all}, options, how);
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
@@ -198,6 +264,7 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::initialize
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<leaf> leaves,
                                                  save_options options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
+  leaves = leaf::single(std::move(leaves));
   // What is staged now must outlive this call, so that the scratch pool goes with it.
   context shared = with_scratch(how);
   auto early = detail::stage_leaves(leaves, options, shared);

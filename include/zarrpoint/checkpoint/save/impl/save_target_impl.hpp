@@ -30,7 +30,7 @@ ZARRPOINT_INLINE bool holds_commit(bytes_view document, std::size_t max_bytes) {
   return member != nullptr && member->if_object() != nullptr;
 }
 
-ZARRPOINT_INLINE result<void> check_target(const stored_place& target, const location& where,
+ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const location& where,
                                            const save_options& options, const limits& limit) {
   const auto there = [&](std::string_view what) {
     return error{errc::already_exists, where.name() + " " + std::string(what)};
@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<void> check_target(const stored_place& target, const loc
     ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
     if (!document) continue;
     if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    if (holds_commit(*document, limit.metadata_bytes)) return {};
+    if (holds_commit(*document, limit.metadata_bytes)) return true;
     return there("holds " + std::string(name) +
                  ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
   }
@@ -50,9 +50,9 @@ ZARRPOINT_INLINE result<void> check_target(const stored_place& target, const loc
     if (object && *object != nullptr)
       return there("is a file, not a checkpoint; it was left alone");
   }
-  if (!target.store.can_list()) return {};
+  if (!target.store.can_list()) return false;
   ZARRPOINT_TRY(children, target.store.list(target.key));
-  if (children.empty()) return {};
+  if (children.empty()) return false;
   return there("is not empty and holds no checkpoint; it was left alone");
 }
 

@@ -6,6 +6,7 @@
 #include <zarrpoint/codec/base/byte_size.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
+#include <zarrpoint/codec/base/scratch_tensor.hpp>
 #include <zarrpoint/codec/base/source.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
@@ -106,7 +107,7 @@ ZARRPOINT_INLINE result<void> codec_chain::add(const any_codec& made, tensor_spe
   if (const auto* const array = bound.if_array_to_array()) {
     if (!array_bytes_codec_.empty())
       return error{errc::invalid_argument, "works on elements, but stands after bytes are made"};
-    if (!array->has_views() && spec.type.is_variable())
+    if (!array->moves_elements() && spec.type.is_variable())
       return error{errc::unsupported, "does not work on strings"};
     if (!fill.empty()) {
       // Only shards ask for it, and say so when it is not known.
@@ -161,7 +162,20 @@ ZARRPOINT_INLINE result<bytes_view> codec_chain::encode(const host_view& chunk,
 ZARRPOINT_INLINE result<std::uint64_t> codec_chain::encoded_bound(const host_view& chunk) const {
   if (encoded_bound() != UINT64_MAX) return encoded_bound();
   host_view view = chunk;
-  for (const any_codec& one : array_codecs_) view = one.if_array_to_array()->encode_view(view);
+  bool is_seen = true;
+  for (const any_codec& one : array_codecs_) {
+    const detail::erased_array_codec& array = *one.if_array_to_array();
+    if (array.has_views()) {
+      view = array.encode_view(view);
+    } else if (auto same = array.borrow(view)) {
+      view = *same;
+    } else {
+      is_seen = false;  // the same strings in another shape, which only shards look at
+      break;
+    }
+  }
+  if (!is_seen && array_bytes().name() == "sharding_indexed")
+    return error{errc::unsupported, "writing strings that are reshaped within shards of shards"};
   ZARRPOINT_TRY(bytes, array_bytes().encoded_size(view).at(array_bytes().name()));
   for (const any_codec& one : byte_codecs_) bytes = one.if_bytes_to_bytes()->encoded_bound(bytes);
   return bytes;
@@ -174,11 +188,9 @@ ZARRPOINT_INLINE result<bytes_view> codec_chain::encode_arrays(std::size_t i, co
   const detail::erased_array_codec& one = *array_codecs_[i].if_array_to_array();
   if (one.has_views()) return encode_arrays(i + 1, one.encode_view(view), scratch);
   if (const auto same = one.borrow(view)) return encode_arrays(i + 1, *same, scratch);
-  ZARRPOINT_TRY(bytes, byte_count(array_specs_[i]));
-  ZARRPOINT_TRY(memory, scratch.scratch(first_array_slot + i, bytes));
-  const mutable_host_view made = dense_view(memory.data(), array_specs_[i]);
-  ZARRPOINT_CHECK(one.encode(view, made, scratch).at(one.name()));
-  return encode_arrays(i + 1, as_const(made), scratch);
+  ZARRPOINT_TRY(made, detail::scratch_tensor::make(array_specs_[i], scratch, first_array_slot + i));
+  ZARRPOINT_CHECK(one.encode(view, made.view(), scratch).at(one.name()));
+  return encode_arrays(i + 1, as_const(made.view()), scratch);
 }
 
 /// `bytes` and what the in-place codecs from `i` on will add to them.
@@ -253,11 +265,10 @@ ZARRPOINT_INLINE result<void> codec_chain::decode_arrays(std::size_t i, bytes_vi
   const detail::erased_array_codec& one = *array_codecs_[i].if_array_to_array();
   if (one.has_views()) return decode_arrays(i + 1, stored, one.decode_view(into), scratch);
   if (const auto same = one.target(into)) return decode_arrays(i + 1, stored, *same, scratch);
-  ZARRPOINT_TRY(bytes, byte_count(array_specs_[i]));
-  ZARRPOINT_TRY(memory, scratch.scratch(first_array_slot + i, bytes));
-  const mutable_host_view encoded = dense_view(memory.data(), array_specs_[i]);
-  ZARRPOINT_CHECK(decode_arrays(i + 1, stored, encoded, scratch));
-  return one.decode(as_const(encoded), into, scratch).at(one.name());
+  ZARRPOINT_TRY(encoded,
+                detail::scratch_tensor::make(array_specs_[i], scratch, first_array_slot + i));
+  ZARRPOINT_CHECK(decode_arrays(i + 1, stored, encoded.view(), scratch));
+  return one.decode(as_const(encoded.view()), into, scratch).at(one.name());
 }
 
 ZARRPOINT_INLINE result<void> codec_chain::decode_bytes(bytes_view stored,

@@ -10,7 +10,15 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE std::string about_codec(std::string_view name) {
-  if (name.starts_with("numcodecs.")) name.remove_prefix(10);
+  if (name.starts_with("numcodecs.")) {
+    name.remove_prefix(10);
+  } else {
+    // No header has a codec of that name.
+    for (const std::string_view one : prefixed_codecs) {
+      if (name == one)
+        return std::string(" (in Zarr v3 its name is \"numcodecs.").append(name) + "\")";
+    }
+  }
   for (const codec_note& one : opt_in_codecs) {
     if (name != one.name) continue;
     std::string out = " (include <zarrpoint/";
@@ -24,7 +32,7 @@ ZARRPOINT_INLINE std::string about_codec(std::string_view name) {
     if (is_prefix ? name.starts_with(one.name) : name == one.name)
       return std::string(" (not in this library: ").append(one.reason) + ")";
   }
-  return {};
+  return " (not in this library; a codec of your own is added by default_codecs::with<C>)";
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -70,7 +70,7 @@ ZARRPOINT_INLINE result<tensor_spec> viewed_spec(const tensor_spec& chunk, const
   if (chunk.type.size() == as.size()) return tensor_spec{as, chunk.shape};
   if (bytes % as.size() != 0)
     return error{errc::invalid_argument, "a chunk of " + std::to_string(bytes) +
-                                             " bytes is no whole number of elements of type " +
+                                             " bytes is not a whole number of elements of type " +
                                              std::string(to_string(as))};
   return tensor_spec{as, {static_cast<index_t>(bytes / as.size())}};
 }

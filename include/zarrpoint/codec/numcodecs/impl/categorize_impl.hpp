@@ -75,7 +75,7 @@ ZARRPOINT_INLINE result<std::size_t> categorize_codec::encode(const host_view& f
           return error{errc::out_of_range, "the output does not fit"};
         const auto found = self_->numbers.find(text);
         if (found == self_->numbers.end() && !text.empty())
-          return error{errc::invalid_argument, detail::in_quotes(text) + " is no label"};
+          return error{errc::invalid_argument, detail::in_quotes(text) + " is not a label"};
         store(to.data() + done, found == self_->numbers.end() ? 0 : found->second);
         done += self_->size;
         return {};

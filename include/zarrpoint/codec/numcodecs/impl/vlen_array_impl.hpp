@@ -50,7 +50,7 @@ ZARRPOINT_INLINE result<vlen_array_codec> vlen_array_codec::from_configuration(
 }
 
 ZARRPOINT_INLINE const char* vlen_array_codec::check(std::string_view bytes) const {
-  return bytes.size() % item_size == 0 ? nullptr : "a vector that is no whole number of items";
+  return bytes.size() % item_size == 0 ? nullptr : "a vector that is not a whole number of items";
 }
 
 }}  // namespace zarrpoint::v0

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
@@ -152,13 +153,35 @@ class group_load_operation {
     return error{errc::not_found, checkpoint_.name + " has no tensor " + in_quotes(key)};
   }
 
+  /// What the rules let a request be, and whether it may be cast.
+  result<bool> apply_rules(sharded_tensor& tensor) const {
+    const std::vector<load_rule>& rules = options_.storage.rules;
+    const auto refuse = [&](const std::string& asked, const std::string& ruled) {
+      return error{errc::invalid_argument, "load " + in_quotes(tensor.key()) + ": " + asked +
+                                               " is asked for, and a rule says " + ruled};
+    };
+    shard_metadata metadata = tensor.metadata();
+    const dtype* cast = last_set(rules, metadata.key, &load_rule::cast);
+    if (cast != nullptr && *cast != metadata.type)
+      return refuse(std::string(to_string(metadata.type)), std::string(to_string(*cast)));
+    const dims* shape = last_set(rules, metadata.key, &load_rule::shape);
+    if (shape != nullptr && *shape != metadata.global_shape)
+      return refuse("shape " + to_string(metadata.global_shape), to_string(*shape));
+    if (shape != nullptr) {
+      metadata.allow_shape_mismatch = true;
+      tensor = tensor.with(std::move(metadata));
+    }
+    return options_.storage.cast || cast != nullptr;
+  }
+
   /// Refused before a chunk is read. What the load makes must fit the caller's budget.
   result<void> check_requests() {
     std::uint64_t to_make = 0;
-    for (const sharded_tensor& tensor : tensors_) {
+    for (sharded_tensor& tensor : tensors_) {
       ZARRPOINT_TRY(there, stored(tensor.key()));
-      ZARRPOINT_CHECK(check_request(*there, tensor.metadata(), options_.storage.cast)
-                          .at("load from " + checkpoint_.name));
+      ZARRPOINT_TRY(may_cast, apply_rules(tensor));
+      ZARRPOINT_CHECK(
+          check_request(*there, tensor.metadata(), may_cast).at("load from " + checkpoint_.name));
       ZARRPOINT_TRY(
           bytes, byte_count(tensor.metadata().data_shape(), memory_size(tensor.metadata().type)));
       bytes_ += bytes;
@@ -240,7 +263,15 @@ class group_load_operation {
                     return leaf;
                   }));
     if (!checkpoint_.common.is_null()) {
-      ZARRPOINT_TRY(common, state_from_node(checkpoint_.common));
+      ZARRPOINT_TRY(read, state_from_node(checkpoint_.common));
+      // A tensor in it is there on all processes: if all save it again, the first one stores it.
+      ZARRPOINT_TRY(common, transform_leaves(read, [&](const state& leaf) -> state {
+                      const sharded_tensor* tensor = leaf.if_tensor();
+                      if (tensor == nullptr) return leaf;
+                      shard_metadata metadata = tensor->metadata();
+                      metadata.replica = group_.ranks.rank();
+                      return tensor->with(std::move(metadata));
+                    }));
       ZARRPOINT_TRY(both, merge(std::move(common), filled));
       filled = std::move(both);
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>

@@ -23,6 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 struct named_strategies {
+  bool by_checkpoint = false;  ///< not assumed of a hierarchy that names none
   strategy_id sharded{"zarr", 3};
   strategy_id common{"json", 1};
 };
@@ -54,7 +55,7 @@ ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store
   if (megatron) {
     ZARRPOINT_TRY(sharded, id_of(megatron->find("sharded_backend"),
                                  megatron->find("sharded_backend_version")));
-    out = {std::move(sharded), {"torch", 1}};
+    out = {true, std::move(sharded), {"torch", 1}};
     // Some versions of Megatron-Core name only the first.
     if (const node* backend = megatron->find("common_backend")) {
       ZARRPOINT_TRY(common, id_of(backend, megatron->find("common_backend_version")));
@@ -78,7 +79,7 @@ ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store
     };
     ZARRPOINT_TRY(sharded, pair("sharded"));
     ZARRPOINT_TRY(common, pair("common"));
-    out = {std::move(sharded), std::move(common)};
+    out = {true, std::move(sharded), std::move(common)};
     return out;
   }
   if (!is_zarr) return error{errc::not_found, "is not a distributed checkpoint"};
@@ -93,7 +94,10 @@ ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const proce
   if (!place) return std::move(place).failure();
   any_store store =
       place->key.is_root() ? place->store : any_store(prefix_store(place->store, place->key));
-  return load_job{std::move(store), where.name(), options.storage, group.how};
+  load_options storage = options.storage;
+  // Which tensors a rule lets be cast, their requests have been checked for.
+  for (const load_rule& rule : storage.rules) storage.cast = storage.cast || rule.cast.has_value();
+  return load_job{std::move(store), where.name(), std::move(storage), group.how};
 }
 
 }  // namespace detail
@@ -115,6 +119,10 @@ ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
                                                                     group.known));
     ZARRPOINT_TRY(common_loader, options.common.value_or(common).resolve(
                                      strategy_action::load_common, group.known));
+    if (named->by_checkpoint) {
+      ZARRPOINT_CHECK(loader.check_reads(named->sharded));
+      ZARRPOINT_CHECK(common_loader.check_reads(named->common));
+    }
     sharded_checkpoint out;
     out.name = job.name;
     ZARRPOINT_TRY(shards, loader.sharded_loader()->open(job));

@@ -90,7 +90,7 @@ ZARRPOINT_INLINE shared_requests once_reader::requests_of(const described_states
     id.shape(about.local_shape);
     id.flag(about.range.has_value());
     if (about.range) id.shape({about.range->start, about.range->stop});
-    // Elements of no fixed size are not sent: who asks for them reads them.
+    // Elements of no fixed size are not sent: each process that asks for them reads them.
     if (about.type.is_variable()) id.number(i);
     add(out, std::move(id), byte_count(about.data_spec()).value_or(0),
         {states.shards.rank(i), states.shards.position(i)});

@@ -20,7 +20,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// Spreads shards over those who hold them.
+/// Spreads shards over the processes that hold them.
 class shard_distributor {
  public:
   shard_distributor(const shard_table& table, const distribution& how)

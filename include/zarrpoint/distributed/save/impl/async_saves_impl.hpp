@@ -7,6 +7,7 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 
 #include <cstddef>
@@ -20,9 +21,10 @@
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state& tree,
-                                                    const group_save_options& options) {
+                                                    const group_save_options& options,
+                                                    finalizer when_committed) {
   ZARRPOINT_TRY(operation, detail::group_save_operation::begin(where, tree, group_, options, true));
-  call one{std::move(operation), {}, ++scheduled_};
+  call one{std::move(operation), {}, ++scheduled_, std::move(when_committed)};
   one.written =
       run_async(group_.how.executor, [self = one.operation.get()] { return self->write(); });
   calls_.push_back(std::move(one));
@@ -44,7 +46,13 @@ ZARRPOINT_INLINE result<std::vector<group_save_report>> async_saves::finalize(bo
     ZARRPOINT_TRY(ready, oldest_is_ready(wait));
     if (!ready) break;
     auto report = calls_.front().operation->finish(calls_.front().written.get());
+    const finalizer when_committed = std::move(calls_.front().when_committed);
     calls_.pop_front();
+    if (report && when_committed) {
+      // Later saves go on, and the other processes with them.
+      result<void> done = guarded([&] { return when_committed(*report); });
+      if (!done && first) first = std::move(done).failure();
+    }
     if (report) {
       reports.push_back(*std::move(report));
     } else if (first) {

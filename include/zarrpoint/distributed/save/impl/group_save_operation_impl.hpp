@@ -3,12 +3,15 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
@@ -62,11 +65,19 @@ ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<m
   return report_;
 }
 
-ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) const {
+ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) {
+  wire_writer to;
+  to.number(report_.kept.size());
+  for (const std::string& path : report_.kept) to.bytes(as_bytes(path));
   result<message> status =
-      committed ? result<message>(message{}) : result<message>(committed.failure());
+      committed ? result<message>(std::move(to).take()) : result<message>(committed.failure());
   const auto told = broadcast_result(group_.ranks, std::move(status));
-  if (told) return {};
+  if (told) {
+    wire_reader from(*told);
+    report_.kept.resize(from.count());
+    for (std::string& path : report_.kept) path = from.text();
+    return from.finish();
+  }
   error failure = told.failure();
   if (failure.code != errc::unavailable || (is_root() && !committed)) return failure;
   failure.code = errc::outcome_unknown;
@@ -87,6 +98,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::prepare(const state& tree) {
   prepared_ = std::move(prepared);
   ZARRPOINT_TRY(common_node, to_node(prepared_.common));
   common_ = std::move(common_node);
+  compared_ = options_.compared_common ? options_.compared_common(common_) : common_;
   return {};
 }
 
@@ -94,9 +106,11 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan(const state& tree) {
   const any_communicator& ranks = group_.ranks;
   ZARRPOINT_CHECK(agree(ranks, guarded([&] { return prepare(tree); })));
   // What is common need not travel unless it differs.
-  const std::string text = dump_json(common_, json_style::compact);
+  const std::string text = dump_json(compared_, json_style::compact);
   const bytes_view mine = as_bytes(text);
-  ZARRPOINT_CHECK(agree(ranks, check_loadable(text.size())));
+  const std::size_t common_bytes =
+      options_.compared_common ? dump_json(common_, json_style::compact).size() : text.size();
+  ZARRPOINT_CHECK(agree(ranks, check_loadable(common_bytes)));
   ZARRPOINT_TRY(of_root, broadcast(ranks, digest_of(mine)));
   message differing;
   if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
@@ -176,11 +190,12 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
     std::span<const message> described) {
   ZARRPOINT_TRY(states, read_descriptions(described));
   const group_planner planner{options_, group_.how.limit};
-  ZARRPOINT_TRY(planned, planner.plan(states, common_));
+  ZARRPOINT_TRY(planned, planner.plan(states, compared_));
   ZARRPOINT_CHECK(open_target());
   for (const planned_tensor& tensor : planned.plan.tensors) {
-    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor));
-    ZARRPOINT_TRY(document, array_document(metadata));
+    const std::string named = "save " + in_quotes(tensor.key);
+    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor).at(named));
+    ZARRPOINT_TRY(document, array_document(metadata).at(named));
     arrays_.push_back({tensor, std::move(metadata), std::move(document)});
   }
   report_.warnings = std::move(planned.warnings);
@@ -196,7 +211,8 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
 ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
-  ZARRPOINT_CHECK(check_target(target));
+  ZARRPOINT_TRY(replaces, check_target(target));
+  if (replaces) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(staged, target.store.stage(
@@ -212,13 +228,47 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
   job_.emplace(save_job{beneath(target), storage, group_.how});
-  ZARRPOINT_TRY(replaces, holds_checkpoint(job_->store));
+  ZARRPOINT_TRY(holds, holds_checkpoint(job_->store));
+  std::optional<std::vector<std::string>> old;
+  if (holds && job_->store.can_list()) {
+    ZARRPOINT_TRY(paths, paths_of_old(job_->store));
+    old = std::move(paths);
+  }
   ZARRPOINT_CHECK(erase_root_document(job_->store));
-  if (!replaces) return {};
+  if (!holds) return {};
   // It may be of another layout, which must not show through.
-  const auto erased = job_->store.erase_all(store_key::root());
+  const auto erase = [&]() -> result<void> {
+    if (!old) return job_->store.erase_all(store_key::root()).transform([](bool) {});
+    ZARRPOINT_TRY(kept, erase_own(job_->store, {*std::move(old), {}}));
+    report_.kept = std::move(kept);
+    return {};
+  };
+  const auto erased = erase();
   if (erased || erased.failure().code == errc::unsupported) return {};
   return erased.failure();
+}
+
+ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_operation::paths_of_old(
+    const any_store& root) const {
+  ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(root));
+  ZARRPOINT_TRY(
+      out,
+      is_savers
+          ? saver_.sharded_saver()->paths_of(root)
+          : paths_of_checkpoint(root, group_.how).transform([](std::vector<std::string> paths) {
+              return std::optional(std::move(paths));
+            }));
+  if (out) std::sort(out->begin(), out->end());
+  return std::move(out);
+}
+
+ZARRPOINT_INLINE std::vector<std::string> group_save_operation::taken() const {
+  std::vector<std::string> out;
+  out.reserve(arrays_.size() + plan_->grids.size());
+  for (const planned_array& array : arrays_) out.push_back(array.tensor.key);
+  for (const object_id& grid : plan_->grids) out.push_back(grid.key);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 ZARRPOINT_INLINE result<bool> group_save_operation::holds_checkpoint(const any_store& root) const {
@@ -230,11 +280,11 @@ ZARRPOINT_INLINE result<bool> group_save_operation::holds_checkpoint(const any_s
   return saver_.sharded_saver()->is_checkpoint(root);
 }
 
-ZARRPOINT_INLINE result<void> group_save_operation::check_target(const stored_place& target) const {
+ZARRPOINT_INLINE result<bool> group_save_operation::check_target(const stored_place& target) const {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(replaceable, saver_.sharded_saver()->is_checkpoint(beneath(target)));
   if (!replaceable) return detail::check_target(target, where_, storage, group_.how.limit);
-  if (storage.overwrite) return {};
+  if (storage.overwrite) return true;
   return error{errc::already_exists,
                where_.name() + " is there already, and save_options::overwrite is false"};
 }
@@ -291,7 +341,15 @@ ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> 
     ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
         *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
                 plan_->plan.cells, plan_->objects}));
-    return publication_ ? publication_->commit() : result<void>();
+    if (!publication_) return {};
+    if (replaced_) {
+      ZARRPOINT_TRY(old, paths_of_old(*replaced_));
+      if (old) {
+        ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), taken()}));
+        report_.kept = std::move(kept);
+      }
+    }
+    return publication_->commit();
   });
 }
 

@@ -57,7 +57,7 @@ ZARRPOINT_INLINE result<void> check_same_tensor(const shard_metadata& shard,
                                                 const shard_metadata& first) {
   if (shard.range)
     return error{errc::unsupported,
-                 bad_shard(shard, "a flat range is no box of the tensor").message};
+                 bad_shard(shard, "a flat range is not a box of the tensor").message};
   if (shard.type != first.type || shard.global_shape != first.global_shape)
     return bad_shard(shard, to_string(tensor_spec{shard.type, shard.global_shape}) +
                                 " is another tensor than " +

@@ -5,9 +5,13 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/memory/byteswap.hpp>
+#include <zarrpoint/memory/tensor.hpp>
 
 #include <bit>
 #include <cmath>
@@ -73,7 +77,7 @@ ZARRPOINT_INLINE result<node> state_to_node(const state& of, state_place& place)
   if (const node* value = of.if_value()) return value_to_node(*value);
   if (of.is_hole() || of.if_local() != nullptr) return escaped("hole");
   return place.failure(errc::invalid_argument, "a " + std::string(to_string(of.kind())) +
-                                                   " is no part of the common state");
+                                                   " is not part of the common state");
 }
 
 ZARRPOINT_INLINE std::optional<double> double_of_bits(std::string_view text) {
@@ -86,6 +90,39 @@ ZARRPOINT_INLINE std::optional<double> double_of_bits(std::string_view text) {
     bits = bits << 4 | static_cast<std::uint64_t>(is_digit ? c - '0' : c - 'a' + 10);
   }
   return std::bit_cast<double>(bits);
+}
+
+/// A tensor whose elements stand in the document: numbers and truth values.
+ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const node& from) {
+  const node* const type = from.find("dtype");
+  const node* const shape = from.find("shape");
+  const node* const coded = from.find("base64");
+  if (from.if_object()->size() != 4 || type == nullptr || type->if_string() == nullptr ||
+      shape == nullptr || shape->if_array() == nullptr || shape->if_array()->size() > max_rank ||
+      coded == nullptr || coded->if_string() == nullptr)
+    return std::nullopt;
+  const auto known = parse_dtype(*type->if_string());
+  if (!known || known->is_variable() || known->is_below_byte() || known->record() != nullptr)
+    return std::nullopt;
+  tensor_spec spec{*known, {}};
+  for (const node& extent : *shape->if_array()) {
+    const auto number = extent.to_int64();
+    if (!number || *number < 0) return std::nullopt;
+    spec.shape.push_back(*number);
+  }
+  const auto size = byte_count(spec);
+  if (!size || base64_decoded_size(*coded->if_string()) != *size) return std::nullopt;
+  auto out = tensor::make(spec);
+  if (!out) return std::nullopt;
+  const mutable_bytes elements(out->mutable_view().data, static_cast<std::size_t>(*size));
+  if (!base64_decode(*coded->if_string(), elements.data())) return std::nullopt;
+  if (spec.type == dtype(dtype_kind::bool_)) {
+    for (const std::byte each : elements)
+      if (each > std::byte{1}) return std::nullopt;
+  }
+  const std::size_t scalar = spec.type.scalar_size();
+  if (native_endian != endian::little && scalar > 1) byteswap_elements(elements, scalar);
+  return *std::move(out);
 }
 
 /// Of an object with the member "$".
@@ -106,6 +143,13 @@ ZARRPOINT_INLINE result<state> state_of_escape(const node& from, const state_pla
     const std::string* const coded = text_at("base64");
     if (auto text = coded != nullptr ? detail::from_base64(*coded) : std::nullopt)
       return state(std::move(*text));
+  }
+  if (kind != nullptr && *kind == "tensor") {
+    // What is in a document is small: its text has been read already.
+    if (auto made = tensor_of_document(from)) {
+      const std::string key = place.path().empty() ? "tensor" : place.path();
+      if (auto whole = shard(key, *std::move(made))) return state(*whole);
+    }
   }
   return place.failure(errc::corrupt, "an object with the member \"$\" that means nothing");
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/default_context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>

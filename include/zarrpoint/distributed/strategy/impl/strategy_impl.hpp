@@ -40,6 +40,22 @@ ZARRPOINT_INLINE const detail::sharded_loader_interface* any_strategy::sharded_l
   return as<detail::sharded_loader_interface>(strategy_action::load_sharded);
 }
 
+ZARRPOINT_INLINE result<void> any_strategy::check_reads(const strategy_id& wrote) const {
+  if (model_ == nullptr) return {};
+  ZARRPOINT_CHECK(model_->check_backend(wrote.backend));
+  return model_->check_version(wrote.version);
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE error refuse_to_read(std::string_view name, const strategy_id& own,
+                                      const std::string& what) {
+  return {errc::unsupported, "strategy " + std::string(name) + to_string(own) + " does not read " +
+                                 what + ", which wrote the checkpoint"};
+}
+
+}  // namespace detail
+
 ZARRPOINT_INLINE std::string to_string(const any_strategy& one) {
   return one ? one.name() + to_string(one.id()) : std::string("none");
 }

@@ -49,6 +49,12 @@ ZARRPOINT_INLINE result<array_metadata> zarr_saver::layout(const save_job& job,
                  "several processes save in Zarr v2 only in the layout of Megatron-Core, which "
                  "megatron::strategies has as (zarr, 1); save_options::zarr_format must be 3"};
   save_options own = job.options;
+  const dims* asked = detail::last_set(own.rules, tensor.key, &leaf_rule::shard_shape);
+  if (asked != nullptr && *asked != tensor.grid.cell_shape)
+    return error{errc::invalid_argument,
+                 "a rule asks for shards of shape " + to_string(*asked) +
+                     ", but several processes store shards as they hold them, here of shape " +
+                     to_string(tensor.grid.cell_shape) + "; chunk_shape may cut them"};
   own.rules.push_back({.shard_shape = tensor.grid.cell_shape});
   tensor_spec stored{tensor.type, tensor.grid.shape};
   if (const dtype* cast = detail::last_set(own.rules, tensor.key, &leaf_rule::cast)) {

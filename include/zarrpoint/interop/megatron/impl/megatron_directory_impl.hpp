@@ -7,9 +7,10 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/state/state_path.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
@@ -132,7 +133,14 @@ ZARRPOINT_INLINE result<torch::file> directory::common() const {
 
 ZARRPOINT_INLINE result<node> directory::common_node() const {
   ZARRPOINT_TRY(file, common());
-  return torch::to_node(file.root()).at(std::string(common_file));
+  ZARRPOINT_TRY(key, store_key::parse(common_file));
+  ZARRPOINT_TRY(there, store_.open(key));
+  torch::pickle_node_limits limits{.max_depth = max_state_depth - 8};
+  // Tensors become text of 4/3 of their bytes.
+  if (there != nullptr)
+    limits.max_text = std::max(limits.max_text, static_cast<std::size_t>(2 * there->size()));
+  limits.max_text = std::min(limits.max_text, how_.limit.memory);
+  return torch::to_document(file, limits).at(std::string(common_file));
 }
 
 ZARRPOINT_INLINE result<bool> directory::exists(const stored_place& place) {

@@ -108,8 +108,8 @@ namespace megatron { namespace detail {
 ZARRPOINT_INLINE result<store_key> tensor_key(std::string_view key) {
   ZARRPOINT_TRY(out, store_key::parse(key));
   if (out.is_root() || key == metadata_file || key == common_file)
-    return error{errc::invalid_argument,
-                 "key " + zarrpoint::detail::in_quotes(key) + " is no name for a tensor or object"};
+    return error{errc::invalid_argument, "key " + zarrpoint::detail::in_quotes(key) +
+                                             " is not a name for a tensor or object"};
   return std::move(out);
 }
 
@@ -179,7 +179,7 @@ ZARRPOINT_INLINE result<void> put_object(const any_store& store, std::string_vie
   const auto id = parse_unique_key(unique);
   if (!id || unique_key(*id) != unique || id->shape.rank() != id->offset.rank())
     return error{errc::invalid_argument,
-                 zarrpoint::detail::in_quotes(unique) + " is no unique key of an object"};
+                 zarrpoint::detail::in_quotes(unique) + " is not a unique key of an object"};
   ZARRPOINT_CHECK(detail::tensor_key(id->key));
   ZARRPOINT_TRY(key, store_key::parse(std::string(unique) + ".pt"));
   return torch::save(store, key, what, unique.substr(id->key.size() + 1));

@@ -29,10 +29,9 @@ namespace megatron {
 ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job&,
                                                       const planned_tensor& tensor) const {
   if (!tensor.grid.edges.empty())
-    return error{errc::unsupported, "save \"" + tensor.key +
-                                        "\": shards of different shapes; the layout of "
-                                        "Megatron-Core has chunks of one shape"};
-  return to_metadata(layout_of(tensor)).at("save \"" + tensor.key + "\"");
+    return error{errc::unsupported,
+                 "shards of different shapes; the layout of Megatron-Core has chunks of one shape"};
+  return to_metadata(layout_of(tensor));
 }
 
 ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_writes& mine) const {
@@ -66,10 +65,29 @@ ZARRPOINT_INLINE result<void> saver::finish(const save_job& job, const save_rece
 
 ZARRPOINT_INLINE result<bool> saver::is_checkpoint(const any_store& root) const {
   const auto wrote = read_metadata(root);
-  if (wrote) return true;
+  if (wrote) return wrote->sharded == backend && wrote->sharded_version == version;
   const errc code = wrote.failure().code;
   if (code == errc::not_found || code == errc::corrupt) return false;
   return wrote.failure();
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> saver::paths_of(const any_store& root) const {
+  ZARRPOINT_TRY(from, directory::open(location(root)));
+  ZARRPOINT_TRY(there, from.list());
+  std::vector<std::string> out{std::string(metadata_file), std::string(common_file)};
+  for (const std::string& key : there.tensors) {
+    out.push_back(key);
+    out.push_back(key + ".sync");
+  }
+  for (const megatron::object_id& one : there.objects) {
+    out.push_back(megatron::unique_key(one) + ".pt");
+    // Old versions named the last extent in the ending, see `parse_unique_key`.
+    if (one.shape.rank() == 0) continue;
+    megatron::object_id old = one;
+    old.shape = dims(std::span<const index_t>(one.shape).first(one.shape.rank() - 1));
+    out.push_back(megatron::unique_key(old) + ".pt");
+  }
+  return out;
 }
 
 ZARRPOINT_INLINE tensor_layout saver::layout_of(const planned_tensor& tensor) {

@@ -44,7 +44,7 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> to_bytes(const pickle_value& val
   while (!rest.empty()) {
     const auto point = take_code_point(rest);
     if (!point || *point > 0xff)
-      return error{errc::corrupt, "pickled bytes hold a character that is no byte"};
+      return error{errc::corrupt, "pickled bytes hold a character that is not a byte"};
     out.push_back(static_cast<std::byte>(*point));
   }
   return out;
@@ -105,7 +105,7 @@ class pickle_to_node {
 
  private:
   static error refuse(const std::string& what) {
-    return {errc::unsupported, what + " is no JSON value"};
+    return {errc::unsupported, what + " is not a JSON value"};
   }
   static std::string called(const pickle_value& value) {
     if (value.kind() != pickle_kind::global) return "something";

@@ -154,8 +154,13 @@ class pickle_reader {
   result<void> push_global(std::string_view module, std::string_view name) {
     if (!is_utf8(module) || !is_utf8(name) || module.find('\n') != module.npos)
       return broken("a name that is none");
-    if (protocol_ < 3 && module == "__builtin__") module = "builtins";
     if (protocol_ < 3 && module == "copy_reg") module = "copyreg";
+    if (protocol_ < 3 && module == "__builtin__") {
+      module = "builtins";
+      if (name == "long") name = "int";
+      if (name == "unicode") name = "str";
+      if (name == "xrange") name = "range";
+    }
     std::string text(module);
     return push({.kind = pickle_kind::global, .text = text.append("\n").append(name)});
   }
@@ -194,8 +199,21 @@ class pickle_reader {
     out.callable = callable;
     return push_call(std::move(out));
   }
+  /// The class is named in the opcode's own lines, or lies beneath the arguments.
+  result<void> read_inst() {
+    ZARRPOINT_TRY(module, line());
+    ZARRPOINT_TRY(name, line());
+    ZARRPOINT_TRY(arguments, pop_mark());
+    ZARRPOINT_CHECK(push_global(module, name));
+    ZARRPOINT_TRY(callable, pop());
+    arguments.insert(arguments.begin(), callable);
+    return call_of(std::move(arguments));
+  }
   result<void> read_obj() {
     ZARRPOINT_TRY(parts, pop_mark());
+    return call_of(std::move(parts));
+  }
+  result<void> call_of(std::vector<pickle_index> parts) {
     if (parts.empty()) return broken("a call of nothing");
     pickle_call out;
     out.callable = parts.front();
@@ -218,7 +236,7 @@ class pickle_reader {
     } else if (target.kind == kind) {
       into = &target.elements;
     }
-    if (into == nullptr) return broken("it adds to what is no container");
+    if (into == nullptr) return broken("it adds to what is not a container");
     into->insert(into->end(), more.begin(), more.end());
     return {};
   }
@@ -267,7 +285,7 @@ class pickle_reader {
     ZARRPOINT_TRY(name, pop());
     ZARRPOINT_TRY(module, pop());
     if (item(name).kind != pickle_kind::string || item(module).kind != pickle_kind::string)
-      return broken("a name that is no text");
+      return broken("a name that is not text");
     return push_global(std::string(item(module).text), std::string(item(name).text));
   }
   result<void> persistent() {
@@ -346,6 +364,7 @@ class pickle_reader {
       case pickle_op::newobj:
       case pickle_op::newobj_ex: return read_call(op);
       case pickle_op::obj: return read_obj();
+      case pickle_op::inst: return read_inst();
       case pickle_op::build: return build();
       case pickle_op::binpersid: return persistent();
       case pickle_op::put: return put<std::uint8_t>();

@@ -89,7 +89,7 @@ ZARRPOINT_INLINE result<void> file::check_kind(const blob& from) {
   if (first[0] == std::byte{0x80} && first[2] == std::byte{0x8a})
     return error{errc::unsupported,
                  "it is of torch.save's legacy format; save it again with PyTorch 1.6 or later"};
-  return error{errc::corrupt, "it is no file of torch.save"};
+  return error{errc::corrupt, "it is not a file of torch.save"};
 }
 
 ZARRPOINT_INLINE result<store_key> file::find_prefix(const zip_store& archive) {

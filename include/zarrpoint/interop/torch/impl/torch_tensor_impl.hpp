@@ -28,13 +28,13 @@ ZARRPOINT_INLINE error tensor_corrupt(std::string what) {
 ZARRPOINT_INLINE result<dims> read_torch_dims(const pickle_value& value, const char* what) {
   dims out;
   if (value.kind() != pickle_kind::tuple && value.kind() != pickle_kind::list)
-    return tensor_corrupt(std::string("its ") + what + " is no tuple");
+    return tensor_corrupt(std::string("its ") + what + " is not a tuple");
   if (value.element_count() > max_rank)
     return error{errc::unsupported, "tensor of rank " + std::to_string(value.element_count())};
   for (std::size_t i = 0; i < value.element_count(); ++i) {
     const auto one = value.element(i).to_int64();
     if (!one || *one < 0)
-      return tensor_corrupt(std::string("its ") + what + " has what is no number from 0");
+      return tensor_corrupt(std::string("its ") + what + " has what is not a number from 0");
     out.push_back(*one);
   }
   return out;
@@ -103,17 +103,17 @@ ZARRPOINT_INLINE result<void> place_torch_elements(std::uint64_t offset, const d
 namespace torch {
 
 ZARRPOINT_INLINE bool is_tensor(const pickle_value& value) {
-  for (const char* name :
-       {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter"})
+  for (const char* name : {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
+                           "_rebuild_parameter", "_rebuild_parameter_with_state"})
     if (value.is_call_of("torch._utils", name)) return true;
   return false;
 }
 
 ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, bool is_parameter) {
-  if (!is_tensor(value)) return error{errc::invalid_argument, "the pickled value is no tensor"};
+  if (!is_tensor(value)) return error{errc::invalid_argument, "the pickled value is not a tensor"};
   const pickle_value arguments = value.arguments();
   const std::size_t count = arguments.element_count();
-  if (value.callable().name() == "_rebuild_parameter") {
+  if (value.callable().name().starts_with("_rebuild_parameter")) {
     if (is_parameter || count < 2) return detail::tensor_corrupt("a parameter of no tensor");
     ZARRPOINT_TRY(inner, describe_tensor(arguments.element(0), true));
     inner.requires_grad = arguments.element(1).to_bool().value_or(false);

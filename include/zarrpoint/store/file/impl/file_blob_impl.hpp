@@ -34,7 +34,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& 
   if (::fstat(fd.get(), &info) != 0) return system_error("open", root.describe(key), errno);
   if (S_ISDIR(info.st_mode)) return std::unique_ptr<blob>();
   if (!S_ISREG(info.st_mode))
-    return error{errc::io, "open " + root.describe(key) + ": it is no regular file"};
+    return error{errc::io, "open " + root.describe(key) + ": it is not a regular file"};
   return std::unique_ptr<blob>(std::make_unique<file_blob>(
       std::move(fd), static_cast<std::uint64_t>(info.st_size), root.describe(key)));
 }

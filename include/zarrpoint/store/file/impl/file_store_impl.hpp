@@ -40,6 +40,9 @@ class file_store::staged final : public publication {
       : begun_(std::move(begun)) {}
   any_store store() const override { return file_store(begun_->tree()); }
   std::string staged_name() const override { return begun_->staged_name(); }
+  result<std::vector<std::string>> keep(const owned_paths& owned) override {
+    return begun_->keep(owned);
+  }
   result<void> commit() override { return begun_->commit(); }
 
  private:
@@ -182,8 +185,8 @@ ZARRPOINT_INLINE result<void> file_store::check_writable(const store_key& key,
     return error{errc::unsupported,
                  std::string(action) + " " + describe(key) + ": the store was opened read-only"};
   if (key.is_root())
-    return error{errc::invalid_argument,
-                 std::string(action) + " " + describe(key) + ": the root of a store is no object"};
+    return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
+                                             ": the root of a store is not an object"};
   // In no segment: what lies in a directory of such a name is never listed, and may be removed.
   for (std::string_view rest = key.str(); !rest.empty();) {
     const std::string_view segment = rest.substr(0, rest.find('/'));

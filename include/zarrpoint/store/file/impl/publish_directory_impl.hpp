@@ -5,6 +5,7 @@
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/keep_entries.hpp>
 #include <zarrpoint/store/file/publish_directory.hpp>
 
 #include <sys/file.h>
@@ -139,6 +140,17 @@ ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_public
 
 ZARRPOINT_INLINE directory_publication::~directory_publication() {
   if (!at_.empty()) remove_tree(parent_.get(), at_);
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> directory_publication::keep(
+    const owned_paths& owned) {
+  const unique_fd old(
+      ::openat(parent_.get(), target_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  // Nothing, or no directory: that nothing of others is lost is for `commit` to see to.
+  if (!old && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+    return std::vector<std::string>();
+  if (!old) return system_error("keep what is in", name(), errno);
+  return keep_entries({old.get(), tree_->fd(), how_.sync}, owned).at("publish " + name());
 }
 
 ZARRPOINT_INLINE result<void> directory_publication::commit() {

@@ -68,7 +68,7 @@ ZARRPOINT_INLINE const zip_member* zip_store::state::find(std::string_view name)
 ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
                                                    const zip_store_options& how) {
   ZARRPOINT_TRY(members, read_zip_directory(*file, how.directory_bytes));
-  // What archivers put there for directories is no object.
+  // What archivers put there for directories is not an object.
   std::erase_if(members, [](const zip_member& member) {
     return member.name.ends_with('/') && member.size == 0;
   });

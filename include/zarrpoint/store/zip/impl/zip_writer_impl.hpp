@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> zip_writer::create(
     const store_key& key) const {
   if (key.is_root())
     return error{errc::invalid_argument,
-                 "create " + describe(key) + ": the root of a store is no object"};
+                 "create " + describe(key) + ": the root of a store is not an object"};
   return std::unique_ptr<blob_writer>(std::make_unique<detail::zip_member_writer>(archive_, key));
 }
 

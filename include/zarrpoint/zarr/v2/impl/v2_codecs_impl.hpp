@@ -75,7 +75,7 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
   const node::object& members = *value.if_object();
   const v2_codec_name* row = find_v2_id(id);
   if (row == nullptr) return unknown_v2_codec(id);
-  if (row->role == v2_role::array_filter || row->role == v2_role::object_filter)
+  if (row->role != v2_role::bytes_filter && row->role != v2_role::compressor)
     return unsupported(in_quotes(id) + " after elements have become bytes is not supported");
   if (id == "zstd") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level", "checksum"}));
@@ -143,6 +143,12 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
       out.codecs.push_back(std::move(spec));
       has_bytes = true;
       type = v2_dtype{};  // its items are single bytes
+    } else if (row->role == v2_role::array_compressor && !has_bytes && !is_object) {
+      if (type.order == endian::big && type.type.scalar_size() > 1)
+        return unsupported(in_quotes(id) + " of big-endian elements is not supported");
+      out.codecs.push_back({std::string(row->name), v2_options(value)});
+      has_bytes = true;
+      type = v2_dtype{};
     } else if (row->role == v2_role::object_filter && !is_object) {
       return unsupported(in_quotes(id) + " of what are no objects is not supported");
     } else {
@@ -190,7 +196,7 @@ ZARRPOINT_INLINE result<node> to_v2_blosc(const node& configuration) {
 
 ZARRPOINT_INLINE result<node> to_v2_bytes_codec(const codec_spec& spec) {
   const v2_codec_name* row = find_v2_name(spec.name);
-  if (row == nullptr || row->role == v2_role::array_filter || row->role == v2_role::object_filter)
+  if (row == nullptr || (row->role != v2_role::bytes_filter && row->role != v2_role::compressor))
     return unsupported("Zarr v2 has no codec " + in_quotes(spec.name));
   if (row->id == "zstd") {
     const node* checksum = spec.configuration.find("checksum");
@@ -243,13 +249,26 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     filters.push_back(std::move(filter));
     out.dtype = "|O";
   } else {
-    if (serializer.name != "bytes" && serializer.name != "endian")
+    const bool is_compressed = role_at(arrays) == v2_role::array_compressor;
+    if (!is_compressed && serializer.name != "bytes" && serializer.name != "endian")
       return unsupported("Zarr v2 has no codec " + in_quotes(serializer.name));
-    const v2_dtype stored = v2_dtype_of(array.type, serializer.configuration);
+    const v2_dtype stored =
+        v2_dtype_of(array.type, is_compressed ? node() : serializer.configuration);
     ZARRPOINT_TRY(found, to_v2_array_filters(rest.first(arrays), stored));
     ZARRPOINT_TRY(type, to_v2_dtype(stored));
     out.dtype = std::move(type);
     filters = std::move(found);
+    if (is_compressed) {
+      node one{node::object{{"id", find_v2_name(serializer.name)->id}}};
+      if (const node::object* members = serializer.configuration.if_object()) {
+        for (const node::member& member : *members) one.set(member.key, member.value);
+      }
+      if (arrays + 1 == rest.size()) {
+        out.compressor = std::move(one);
+      } else {
+        filters.push_back(std::move(one));
+      }
+    }
   }
   rest = rest.subspan(arrays + 1);
   for (std::size_t i = 0; i < rest.size(); ++i) {

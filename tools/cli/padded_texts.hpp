@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Strings as numpy's U type has them: of one length, which must be known before the first is
-// written.
+// Strings and bytes as numpy's U and S types have them: of one length, which must be known before
+// the first is written.
 
 #include "npy.hpp"
 #include "row_blocks.hpp"
@@ -15,17 +15,24 @@
 namespace cli {
 
 /// The strings of a part of an array, which outlives this.
-class utf32_texts {
+class padded_texts {
  public:
-  utf32_texts(const source& from, std::size_t index, const zp::selection& part)
+  padded_texts(const source& from, std::size_t index, const zp::selection& part)
       : from_(from), index_(index), part_(part) {}
 
-  /// Code points of the longest, at least 1. Errors: those of `utf32_length` and of reading.
+  /// Bytes of a unit of length: 4 of a code point, 1 of bytes.
+  std::size_t unit() const { return is_bytes() ? 1 : 4; }
+
+  /// Units of the longest, at least 1. Errors: those of `utf32_length` and of reading;
+  /// `unsupported` for bytes that end in a zero, which numpy would lose.
   zp::result<std::size_t> longest() const {
     std::size_t length = 1;
     ZARRPOINT_CHECK(for_each_text([&](const std::string& text) -> zp::result<void> {
-      ZARRPOINT_TRY(units, utf32_length(text));
-      length = std::max(length, units);
+      if (is_bytes() && text.ends_with('\0'))
+        return zp::error{zp::errc::unsupported, "npy has no bytes that end in a zero"};
+      const auto units = is_bytes() ? zp::result<std::size_t>(text.size()) : utf32_length(text);
+      if (!units) return units.failure();
+      length = std::max(length, *units);
       return {};
     }));
     return length;
@@ -36,7 +43,12 @@ class utf32_texts {
   zp::result<void> write(std::size_t length, const F& write) const {
     return for_each_text([&](const std::string& text) -> zp::result<void> {
       std::string element;
-      append_utf32(element, text, length);
+      if (is_bytes()) {
+        element = text;
+        element.resize(length, '\0');
+      } else {
+        append_utf32(element, text, length);
+      }
       return write(zp::as_bytes(element));
     });
   }
@@ -51,6 +63,8 @@ class utf32_texts {
                             return {};
                           });
   }
+
+  bool is_bytes() const { return from_.entries()[index_].spec->type == zp::dtype_kind::bytes; }
 
   const source& from_;
   const std::size_t index_;

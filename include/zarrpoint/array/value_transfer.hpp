@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Reading and writing parts of an array with values of any type that has a handler.
+
+#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
+#include <zarrpoint/handler/types/type_handler.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// Devices: defined in array/device/device_values.hpp.
+template <class Space>
+result<void> read_part_to_device(const array& from, const selection& part,
+                                 const mutable_tensor_view<Space>& into,
+                                 const read_options& options);
+template <class Space>
+result<void> write_part_from_device(const array& to, const selection& part,
+                                    const tensor_view<Space>& from, const write_options& options);
+
+/// Reads a part into a view of its shape, in any memory space.
+template <memory_space Space>
+result<void> read_part(const array& from, const selection& part,
+                       const mutable_tensor_view<Space>& into, const read_options& options) {
+  if constexpr (Space::host_accessible) {
+    ZARRPOINT_CHECK(into.space.wait(into.ready));
+    return from.read(
+        part, mutable_host_view{into.data, into.type, into.shape, into.strides, {}, {}}, options);
+  } else {
+    return read_part_to_device(from, part, into, options);
+  }
+}
+
+/// Reads a part into a target, whose elements are of any dtype that `options` allow.
+template <class Handler, class T>
+result<void> read_part_into(const array& from, const selection& part, T& target,
+                            const read_options& options) {
+  mark_loaded<Handler>(target, false);
+  ZARRPOINT_CHECK(part.check(from.spec().shape));
+  ZARRPOINT_TRY(into, (target_view<Handler, T>(target, {from.spec().type, part.shape})));
+  ZARRPOINT_CHECK(read_part(from, part, into, options));
+  mark_loaded<Handler>(target, true);
+  return {};
+}
+
+/// The elements of a value with the shape of a part: its own, or for a flat value any of as many.
+template <class Handler, class T>
+result<tensor_view<typename Handler::space>> source_view(const T& value, const dims& shape) {
+  ZARRPOINT_CHECK(result<tensor_spec>(Handler::spec(value)));
+  tensor_view<typename Handler::space> view = Handler::view(value);
+  if constexpr (handler_is_flat<Handler>()) {
+    if (view.shape != shape && is_dense(view) &&
+        element_count(view.shape).value_or(-1) == element_count(shape).value_or(-2)) {
+      view.shape = shape;
+      view.strides = row_major_strides(shape, memory_size(view.type));
+    }
+  }
+  return view;
+}
+
+}  // namespace detail
+
+template <class T>
+  requires detail::own_type<T, mutable_host_view, read_options> result<void> array::read(
+      const selection& part, T&& into, const read_options& options)
+const {
+  detail::require_fillable<T>();
+  auto done =
+      detail::read_part_into<handler_of<T>, std::remove_reference_t<T>>(*this, part, into, options);
+  // Errors of a read begin with the array's place already.
+  if (done || done.failure().message.starts_with("array ")) return done;
+  return std::move(done).at("array " + store().describe(key()));
+}
+
+template <class T>
+  requires detail::own_type<T, host_view, element_source> result<void> array::write(
+      const selection& part, const T& from, const write_options& options)
+const {
+  detail::require_savable<T>();
+  using space = space_of_t<T>;
+  auto view = detail::source_view<handler_of<T>>(from, part.shape);
+  if (!view) return std::move(view).failure().at("array " + store().describe(key()));
+  if constexpr (space::host_accessible) {
+    ZARRPOINT_CHECK(view->space.wait(view->ready));
+    return write(part, host_view{view->data, view->type, view->shape, view->strides, {}, {}},
+                 options);
+  } else {
+    return detail::write_part_from_device<space>(*this, part, *view, options);
+  }
+}
+
+}}  // namespace zarrpoint::v0

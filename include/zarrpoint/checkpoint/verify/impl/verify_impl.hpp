@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/chunk_boxes.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
+#include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE std::string_view to_string(verdict of) noexcept {
+  switch (of) {
+    case verdict::ok: return "ok";
+    case verdict::not_verified: return "not verified";
+    case verdict::faulty: break;
+  }
+  return "faulty";
+}
+
+ZARRPOINT_INLINE verdict verify_report::result() const noexcept {
+  verdict worst = verdict::ok;
+  std::uint64_t chunks = 0;
+  for (const leaf_verification& leaf : leaves) {
+    worst = std::max(worst, leaf.result);
+    chunks += leaf.chunks;
+  }
+  return chunks == 0 ? std::max(worst, verdict::not_verified) : worst;
+}
+
+namespace detail {
+
+/// The objects of one leaf, one after another; the chunks of an object by slabs along its first
+/// axis, and one by one where a slab fails, so that each failure has a name.
+class leaf_verifier {
+ public:
+  leaf_verifier(const array& from, leaf_verification& leaf, verify_report& to,
+                const verify_options& options)
+      : from_(from),
+        leaf_(leaf),
+        to_(to),
+        options_(options),
+        inner_(from.layout().grid().inner_shape) {}
+
+  /// Errors: `cancelled`.
+  result<void> run() {
+    const chunk_boxes objects(from_);
+    dims at(from_.metadata().shape.rank(), 0);
+    dims before;
+    for (const box& part : objects) {
+      // Objects come in row-major order: where the offset moves on, the coordinate does.
+      for (std::size_t d = 0; d < at.rank() && !before.empty(); ++d) {
+        if (part.offset[d] != before[d]) at[d] = part.offset[d] == 0 ? 0 : at[d] + 1;
+      }
+      before = part.offset;
+      key_ = from_.metadata().keys.key(at);
+      ZARRPOINT_CHECK(check_object(part));
+    }
+    if (leaf_.chunks == 0 && !objects.empty() && leaf_.result == verdict::ok)
+      add({}, {}, {errc::unsupported, "none of its chunks is stored: there is nothing to check"});
+    return {};
+  }
+
+  /// A failure of the object `key`, or of all of the array.
+  void add(const std::string& key, const std::optional<dims>& chunk, error what) {
+    const bool is_fault = what.code == errc::corrupt || what.code == errc::out_of_range;
+    leaf_.result = std::max(leaf_.result, is_fault ? verdict::faulty : verdict::not_verified);
+    if (++to_.failure_count > options_.max_failures) return;
+    const auto full = from_.key().child(key);
+    to_.failures.push_back({leaf_.name, from_.store().describe(full ? *full : from_.key()), key,
+                            chunk, is_fault, std::move(what)});
+  }
+
+ private:
+  result<void> check_object(const box& object) {
+    if (from_.expected() == nullptr) {  // absent chunks of others are the fill value
+      const auto stored = is_stored();
+      if (!stored) add(key_, {}, stored.failure());
+      if (!stored || !*stored) return {};
+    }
+    shard_index_cache indexes;
+    indexes_ = &indexes;
+    object_failed_ = false;
+    box part = object;
+    const std::size_t rank = part.rank();
+    const index_t step = rank == 0 ? 1 : slab_of(object);
+    const index_t end = rank == 0 ? 1 : object.offset[0] + object.shape[0];
+    for (index_t at = rank == 0 ? 0 : object.offset[0]; at < end && !object_failed_; at += step) {
+      if (rank != 0) {
+        part.offset[0] = at;
+        part.shape[0] = std::min(step, end - at);
+      }
+      ZARRPOINT_CHECK(check_part(object, part));
+    }
+    return {};
+  }
+
+  result<bool> is_stored() const {
+    ZARRPOINT_TRY(key, from_.key().child(key_));
+    ZARRPOINT_TRY(opened, from_.store().open(key));
+    return opened != nullptr;
+  }
+
+  std::uint64_t most_bytes() const {
+    return std::min<std::uint64_t>(std::uint64_t{64} << 20,
+                                   from_.default_context().limit.memory / 4);
+  }
+
+  /// How many rows of an object are read at a time: whole inner chunks.
+  index_t slab_of(const box& object) const {
+    dims row = object.shape;
+    row[0] = 1;
+    const auto bytes = byte_count(row, memory_size(from_.spec().type)).value_or(SIZE_MAX);
+    const auto rows = most_bytes() / std::max<std::uint64_t>(bytes, 1);
+    if (rows >= static_cast<std::uint64_t>(object.shape[0])) return object.shape[0];
+    return std::max<index_t>(static_cast<index_t>(rows) / inner_[0], 1) * inner_[0];
+  }
+
+  result<void> check_part(const box& object, const box& part) {
+    const auto bytes = byte_count(part.shape, memory_size(from_.spec().type)).value_or(SIZE_MAX);
+    const bool has_chunks = from_.layout().shard() != nullptr;
+    if (has_chunks && bytes > most_bytes()) return check_chunks(object, part);
+    auto read = read_part(part);
+    if (read) {
+      leaf_.chunks += has_chunks ? chunks_in(part) : 1;
+      leaf_.bytes += bytes;
+      return {};
+    }
+    if (read.failure().code == errc::cancelled) return read;
+    if (has_chunks) return check_chunks(object, part);
+    add(key_, {}, read.failure());
+    object_failed_ = true;
+    return {};
+  }
+
+  /// The number of inner chunks that a part of whole ones has.
+  std::uint64_t chunks_in(const box& part) const {
+    std::uint64_t out = 1;
+    for (std::size_t d = 0; d < part.rank(); ++d)
+      out *= static_cast<std::uint64_t>(ceil_div(part.shape[d], inner_[d]));
+    return out;
+  }
+
+  result<void> check_chunks(const box& object, const box& part) {
+    dims at = part.offset;
+    while (true) {
+      box chunk{at, inner_};
+      dims place = at;
+      for (std::size_t d = 0; d < at.rank(); ++d) {
+        chunk.shape[d] = std::min(inner_[d], part.offset[d] + part.shape[d] - at[d]);
+        place[d] = (at[d] - object.offset[d]) / inner_[d];
+      }
+      auto read = read_part(chunk);
+      if (read) {
+        ++leaf_.chunks;
+        leaf_.bytes += byte_count(chunk.shape, memory_size(from_.spec().type)).value_or(0);
+      } else if (read.failure().code == errc::cancelled) {
+        return read;
+      } else if (read.failure().message.find(": inner chunk [") == std::string::npos) {
+        add(key_, {}, read.failure());  // all of the object: its index, its size
+        object_failed_ = true;
+        return {};
+      } else {
+        add(key_, from_.layout().index_coordinates(place), read.failure());
+      }
+      std::size_t d = at.rank();
+      while (d > 0 && (at[d - 1] += inner_[d - 1]) >= part.offset[d - 1] + part.shape[d - 1]) {
+        --d;
+        at[d] = part.offset[d];
+      }
+      if (d == 0) return {};
+    }
+  }
+
+  result<void> read_part(const box& part) {
+    const tensor_spec spec{from_.spec().type, part.shape};
+    ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
+    if (bytes > from_.default_context().limit.memory)
+      return error{errc::resource_limit, to_string(spec) + " has " + std::to_string(bytes) +
+                                             " bytes, more than limits::memory of " +
+                                             std::to_string(from_.default_context().limit.memory)};
+    if (block_.spec() != spec) {
+      block_ = {};
+      ZARRPOINT_TRY(made, tensor::make(spec));
+      block_ = std::move(made);
+    }
+    read_options how;
+    how.missing = from_.expected() != nullptr ? missing_chunks::error : missing_chunks::fill;
+    how.indexes = indexes_;
+    return from_.read(part, block_.mutable_view(), how);
+  }
+
+  const array& from_;
+  leaf_verification& leaf_;
+  verify_report& to_;
+  const verify_options& options_;
+  const dims inner_;  ///< the shape of an inner chunk
+  tensor block_;
+  std::string key_;
+  shard_index_cache* indexes_ = nullptr;
+  bool object_failed_ = false;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify_options& options) {
+  verify_report out;
+  for (std::string& name : of.names()) {
+    leaf_verification leaf{.name = std::move(name)};
+    const result<array> source = of.as_array(leaf.name);
+    if (source) {
+      ZARRPOINT_CHECK(detail::leaf_verifier(*source, leaf, out, options).run().at("verify"));
+    } else {
+      const bool is_fault = source.failure().code == errc::corrupt;
+      leaf.result = is_fault ? verdict::faulty : verdict::not_verified;
+      if (++out.failure_count <= options.max_failures)
+        out.failures.push_back({leaf.name, leaf.name, {}, {}, is_fault, source.failure()});
+    }
+    out.leaves.push_back(std::move(leaf));
+  }
+  return out;
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// What is known of stored data once all of it was read.
+enum class verdict : std::uint8_t {
+  ok,            ///< all was read, and nothing is wrong
+  not_verified,  ///< nothing wrong was found, but some of it could not be checked
+  faulty,        ///< bytes are missing, or are not those that were saved
+};
+
+/// "ok", "not verified" or "faulty".
+std::string_view to_string(verdict of) noexcept;
+
+/// One thing that is wrong, or that could not be checked.
+struct verify_failure {
+  std::string leaf;
+  std::string file;             ///< of the object, or of the array when it concerns all of it
+  std::string key;              ///< of the object, below the array; empty for all of the array
+  std::optional<dims> chunk{};  ///< the inner chunk of a shard, by its place in the shard
+  bool is_fault = true;         ///< false: it could not be checked
+  error what;
+};
+
+/// Of one leaf.
+struct leaf_verification {
+  std::string name;
+  verdict result = verdict::ok;
+  std::uint64_t chunks = 0;  ///< that were read and found right; with shards, inner chunks
+  std::uint64_t bytes = 0;   ///< of the elements of those chunks, as they are in memory
+};
+
+/// What `verify` found.
+struct verify_report {
+  std::vector<leaf_verification> leaves;  ///< sorted by name
+  std::vector<verify_failure> failures;   ///< at most `verify_options::max_failures`
+  std::uint64_t failure_count = 0;        ///< all of them, those beyond that number too
+
+  /// The worst of the leaves' verdicts; `not_verified` where no chunk at all was read.
+  verdict result() const noexcept;
+};
+
+/// How `verify` reports.
+struct verify_options {
+  std::size_t max_failures = 10'000;  ///< of which the texts are kept
+};
+
+/// Reads every chunk of every leaf. In a checkpoint of ours each object that the commit names must
+/// be there, with its size and the checksum of each inner chunk; elsewhere each stored object must
+/// decode, with the checksums that its codecs and shard indexes have. A leaf that this build cannot
+/// read (its codec, its data type, the budget `limits::memory`), and one of others of which no
+/// chunk is stored, is `not_verified`.
+///
+/// Takes some 64 MiB at a time, or a quarter of `limits::memory` if that is less, and an inner
+/// chunk at least. The documents that other programs read beside the commit document are
+/// compared by the command `zarrpoint verify`, not here. Errors: `cancelled`; what is wrong with
+/// the data is in the report.
+result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>
+#endif

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Types that are no leaf as they are, and of which more can be said than of others: those that a
+// header of their own makes savable, and containers that are several leaves. All are known by their
+// members alone.
+
+#include <zarrpoint/handler/base/concepts.hpp>
+
+#include <type_traits>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+template <class T>
+concept like_eigen_matrix = requires {
+  T::RowsAtCompileTime;
+  T::ColsAtCompileTime;
+  typename T::Scalar;
+};
+
+template <class T>
+concept like_eigen_tensor = !like_eigen_matrix<T> && requires {
+  typename T::Scalar;
+  typename T::Dimensions;
+  typename T::StorageKind;
+};
+
+/// A matrix or tensor of Eigen that has elements in memory; others are lazy.
+template <class T>
+concept like_eigen_in_memory = requires(const T& value) {
+  { value.data() } -> std::convertible_to<const typename T::Scalar*>;
+};
+
+template <class T>
+concept like_cv_mat = requires(const T& value) {
+  value.elemSize1();
+  value.channels();
+  value.depth();
+};
+
+template <class T>
+concept like_torch_tensor = requires(const T& value) {
+  value.scalar_type();
+  value.sizes();
+  value.is_sparse();
+};
+
+template <class T>
+concept like_ort_value = requires(const T& value) {
+  value.GetTensorTypeAndShapeInfo();
+};
+
+template <class T>
+concept like_thrust_vector = requires(const T& value) {
+  typename T::pointer::raw_pointer;
+  value.data().get();
+};
+
+template <class T>
+concept like_rmm_container = requires(const T& value) {
+  value.stream().value();
+  value.memory_resource();
+};
+
+template <class T>
+concept like_map = requires(const T& value) {
+  typename T::key_type;
+  typename T::mapped_type;
+  value.begin();
+};
+
+/// A range whose elements are ranges that are no text, as `std::vector<std::vector<float>>` is.
+template <class T>
+concept like_nested_range = requires(const T& value) {
+  value.begin();
+  value.begin()->begin();
+  typename T::value_type::value_type;
+}
+&&!storable_element<typename T::value_type>;
+
+/// Whether `explain_foreign` says something of `T`.
+template <class T>
+inline constexpr bool is_explained =
+    std::is_enum_v<T> || like_eigen_matrix<T> || like_eigen_tensor<T> || like_cv_mat<T> ||
+    like_torch_tensor<T> || like_ort_value<T> || like_thrust_vector<T> || like_rmm_container<T> ||
+    like_map<T> || like_nested_range<T>;
+
+/// Fails to compile with what to do about `T`, which has no handler.
+template <class T>
+consteval void explain_foreign() {
+  if constexpr (std::is_enum_v<T>) {
+    static_assert(
+        !std::is_enum_v<T>,
+        "zarrpoint: an enum is stored as its number: include <zarrpoint/members.hpp>, say "
+        "so once by `template <> inline constexpr zarrpoint::dtype "
+        "zarrpoint::dtype_of<E> = zarrpoint::dtype_of<std::underlying_type_t<E>>;`, or "
+        "save and load the underlying integer");
+  } else if constexpr ((like_eigen_matrix<T> || like_eigen_tensor<T>)&&like_eigen_in_memory<T>) {
+    static_assert(!like_eigen_in_memory<T>,
+                  "zarrpoint: include <zarrpoint/eigen.hpp> to save and load matrices and tensors "
+                  "of Eigen, before the first use of the type");
+  } else if constexpr (like_eigen_matrix<T> || like_eigen_tensor<T>) {
+    static_assert(like_eigen_in_memory<T>,
+                  "zarrpoint: this expression of Eigen is lazy and has no elements: evaluate it "
+                  "first, by .eval() or into a matrix, and include <zarrpoint/eigen.hpp>");
+  } else if constexpr (like_cv_mat<T>) {
+    static_assert(!like_cv_mat<T>,
+                  "zarrpoint: include <zarrpoint/opencv.hpp> to save and load a cv::Mat, before "
+                  "the first use of the type; a cv::UMat or a cv::cuda::GpuMat is downloaded into "
+                  "a cv::Mat first");
+  } else if constexpr (like_torch_tensor<T>) {
+    static_assert(!like_torch_tensor<T>,
+                  "zarrpoint: include <zarrpoint/libtorch.hpp> to save and load a torch::Tensor, "
+                  "before the first use of the type");
+  } else if constexpr (like_ort_value<T>) {
+    static_assert(!like_ort_value<T>,
+                  "zarrpoint: an Ort::Value is saved by a view of its elements: "
+                  "zarrpoint::dense_view(static_cast<const std::byte*>(value.GetTensorRawData()), "
+                  "{dtype, shape}), and loaded into by one of GetTensorMutableRawData()");
+  } else if constexpr (like_thrust_vector<T>) {
+    static_assert(!like_thrust_vector<T>,
+                  "zarrpoint: include <zarrpoint/thrust.hpp> to save and load vectors of Thrust, "
+                  "before the first use of the type");
+  } else if constexpr (like_rmm_container<T>) {
+    static_assert(!like_rmm_container<T>,
+                  "zarrpoint: include <zarrpoint/rmm.hpp> to save and load containers of RMM, "
+                  "before the first use of the type");
+  } else if constexpr (like_map<T>) {
+    static_assert(
+        !like_map<T>,
+        "zarrpoint: a map is a group of leaves: include <zarrpoint/members.hpp> for a map "
+        "whose keys are strings; or save each value as a leaf of its own, named "
+        "\"group/\" + key, in one std::vector<zarrpoint::leaf>, and load them by names() "
+        "or by zarrpoint::load_all");
+  } else {
+    static_assert(!like_nested_range<T>,
+                  "zarrpoint: a container of containers has no one shape: if all rows are equally "
+                  "long, save one flat vector through an mdspan, xt::adapt or "
+                  "zarrpoint::dense_view, or a zarrpoint::tensor; else include "
+                  "<zarrpoint/members.hpp>, by which a std::vector of them is a group of its rows");
+  }
+}
+
+}}}  // namespace zarrpoint::v0::detail

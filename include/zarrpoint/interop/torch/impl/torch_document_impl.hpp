@@ -1,0 +1,525 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/base64.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/memory/byteswap.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace torch { namespace detail {
+
+/// The digits of a two's complement, low byte first: in time of its square, so hexadecimal for
+/// what is long.
+ZARRPOINT_INLINE std::string integer_text(bytes_view digits) {
+  const bool negative = (std::to_integer<unsigned>(digits.back()) & 0x80U) != 0;
+  std::vector<unsigned> magnitude;  // low byte first
+  unsigned carry = negative ? 1 : 0;
+  for (const std::byte each : digits) {
+    const unsigned byte = std::to_integer<unsigned>(each);
+    const unsigned sum = (negative ? ~byte & 0xffU : byte) + carry;
+    magnitude.push_back(sum & 0xffU);
+    carry = sum >> 8;
+  }
+  if (carry != 0) magnitude.push_back(carry);
+  while (!magnitude.empty() && magnitude.back() == 0) magnitude.pop_back();
+  std::string out;
+  constexpr std::string_view figures = "0123456789abcdef";
+  constexpr std::size_t most_decimal = 1024;
+  if (magnitude.size() > most_decimal) {
+    for (const unsigned byte : magnitude) (out += figures[byte & 15U]) += figures[byte >> 4];
+    out += "x0";
+  }
+  while (magnitude.size() <= most_decimal && !magnitude.empty()) {
+    unsigned rest = 0;
+    for (std::size_t i = magnitude.size(); i-- > 0;) {
+      const unsigned all = rest << 8 | magnitude[i];
+      magnitude[i] = all / 10;
+      rest = all % 10;
+    }
+    out += figures[rest];
+    while (!magnitude.empty() && magnitude.back() == 0) magnitude.pop_back();
+  }
+  if (negative) out += '-';
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+/// The elements of an array as numpy writes them.
+struct numpy_array {
+  tensor_spec spec;
+  bool big_endian = false;
+  bool column_major = false;
+  std::vector<std::byte> elements;
+};
+
+/// Whether a name is one of numpy's, which moved its modules between versions 1 and 2.
+ZARRPOINT_INLINE bool is_numpy_call(const pickle_value& value, std::string_view module,
+                                    std::string_view name) {
+  for (const std::string_view core : {"numpy.core.", "numpy._core."})
+    if (value.is_call_of(std::string(core).append(module), name)) return true;
+  return false;
+}
+
+/// The type of a numpy dtype of numbers or truth values.
+ZARRPOINT_INLINE bool read_numpy_dtype(const pickle_value& value, numpy_array& out) {
+  if (!value.is_call_of("numpy", "dtype") || value.arguments().element_count() == 0) return false;
+  const std::string* code = value.arguments().element(0).if_string();
+  if (code == nullptr) return false;
+  constexpr std::pair<std::string_view, dtype_kind> known[] = {
+      {"b1", dtype_kind::bool_},     {"i1", dtype_kind::int8},       {"i2", dtype_kind::int16},
+      {"i4", dtype_kind::int32},     {"i8", dtype_kind::int64},      {"u1", dtype_kind::uint8},
+      {"u2", dtype_kind::uint16},    {"u4", dtype_kind::uint32},     {"u8", dtype_kind::uint64},
+      {"f2", dtype_kind::float16},   {"f4", dtype_kind::float32},    {"f8", dtype_kind::float64},
+      {"c8", dtype_kind::complex64}, {"c16", dtype_kind::complex128}};
+  for (const auto& [name, kind] : known)
+    if (name == *code) out.spec.type = kind;
+  if (!out.spec.type.valid() || value.state_count() > 1) return false;
+  if (value.state_count() == 1) {
+    if (value.state(0).element_count() < 2) return false;
+    const std::string* order = value.state(0).element(1).if_string();
+    out.big_endian = order != nullptr && *order == ">";
+  }
+  return true;
+}
+
+ZARRPOINT_INLINE bool read_numpy_shape(const pickle_value& value, dims& out) {
+  if (value.kind() != pickle_kind::tuple || value.element_count() > max_rank) return false;
+  for (std::size_t i = 0; i < value.element_count(); ++i) {
+    const auto extent = value.element(i).to_int64();
+    if (!extent || *extent < 0) return false;
+    out.push_back(*extent);
+  }
+  return true;
+}
+
+/// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
+/// as it says.
+ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value) {
+  numpy_array out;
+  std::optional<pickle_value> elements;
+  if (is_numpy_call(value, "multiarray", "scalar")) {
+    if (value.arguments().element_count() != 2) return std::nullopt;
+    if (!read_numpy_dtype(value.arguments().element(0), out)) return std::nullopt;
+    elements = value.arguments().element(1);
+  } else if (is_numpy_call(value, "multiarray", "_reconstruct")) {
+    if (value.state_count() != 1 || value.state(0).element_count() != 5) return std::nullopt;
+    const pickle_value state = value.state(0);  // version, shape, dtype, is_fortran, elements
+    if (!read_numpy_shape(state.element(1), out.spec.shape)) return std::nullopt;
+    if (!read_numpy_dtype(state.element(2), out)) return std::nullopt;
+    out.column_major = state.element(3).to_bool().value_or(false);
+    elements = state.element(4);
+  } else if (is_numpy_call(value, "numeric", "_frombuffer")) {
+    const pickle_value arguments = value.arguments();  // elements, dtype, shape, order
+    if (arguments.element_count() != 4) return std::nullopt;
+    if (!read_numpy_dtype(arguments.element(1), out)) return std::nullopt;
+    if (!read_numpy_shape(arguments.element(2), out.spec.shape)) return std::nullopt;
+    const std::string* order = arguments.element(3).if_string();
+    out.column_major = order != nullptr && *order == "F";
+    elements = arguments.element(0);
+  }
+  if (!elements) return std::nullopt;
+  auto bytes = to_bytes(*elements);
+  const auto expected = byte_count(out.spec);
+  if (!bytes || !expected || bytes->size() != *expected) return std::nullopt;
+  if (out.spec.type == dtype(dtype_kind::bool_) &&
+      std::any_of(bytes->begin(), bytes->end(), [](std::byte b) { return b > std::byte{1}; }))
+    return std::nullopt;
+  out.elements = *std::move(bytes);
+  const std::size_t scalar = out.spec.type.scalar_size();
+  if (scalar > 1 && out.big_endian) byteswap_elements(out.elements, scalar);  // now little-endian
+  if (out.column_major && out.spec.shape.rank() > 1) {
+    host_view from = dense_view(std::as_const(out.elements).data(), out.spec);
+    index_t stride = static_cast<index_t>(out.spec.type.size());
+    for (std::size_t i = 0; i < out.spec.shape.rank(); ++i) {
+      from.strides[i] = stride;
+      stride *= std::max<index_t>(out.spec.shape[i], 1);
+    }
+    std::vector<std::byte> rows(out.elements.size());
+    if (!rows.empty()) copy_elements(dense_view(rows.data(), out.spec), from);
+    out.elements = std::move(rows);
+  }
+  return out;
+}
+
+/// A real number, if that is what it is.
+ZARRPOINT_INLINE std::optional<node> number_of(const numpy_array& of) {
+  const std::byte* at = of.elements.data();
+  switch (of.spec.type.kind()) {
+    case dtype_kind::bool_: return node(*at != std::byte{0});
+    case dtype_kind::int8: return node(std::int64_t{static_cast<std::int8_t>(*at)});
+    case dtype_kind::int16:
+      return node(std::int64_t{static_cast<std::int16_t>(load_le<std::uint16_t>(at))});
+    case dtype_kind::int32:
+      return node(std::int64_t{static_cast<std::int32_t>(load_le<std::uint32_t>(at))});
+    case dtype_kind::int64: return node(static_cast<std::int64_t>(load_le<std::uint64_t>(at)));
+    case dtype_kind::uint8: return node(std::uint64_t{std::to_integer<unsigned>(*at)});
+    case dtype_kind::uint16: return node(std::uint64_t{load_le<std::uint16_t>(at)});
+    case dtype_kind::uint32: return node(std::uint64_t{load_le<std::uint32_t>(at)});
+    case dtype_kind::uint64: return node(load_le<std::uint64_t>(at));
+    case dtype_kind::float32: return node(double{std::bit_cast<float>(load_le<std::uint32_t>(at))});
+    case dtype_kind::float64: return node(std::bit_cast<double>(load_le<std::uint64_t>(at)));
+    default: return std::nullopt;
+  }
+}
+
+/// Whether an object with the member "$" is one that `state_node.hpp` has, as our own saver writes
+/// it; Python has such a dict by accident else.
+ZARRPOINT_INLINE bool is_document_word(const node& of) {
+  const std::string* kind = of.find("$")->if_string();
+  const std::size_t members = of.if_object()->size();
+  if (kind == nullptr) return false;
+  if (*kind == "hole") return members == 1;
+  const node* text = of.find(*kind == "float64" ? "bits" : "base64");
+  if (members != 2 || text == nullptr || text->if_string() == nullptr) return false;
+  const std::string& is = *text->if_string();
+  if (*kind == "float64")
+    return is.size() == 16 && is.find_first_not_of("0123456789abcdef") == is.npos;
+  return *kind == "text" && zarrpoint::detail::from_base64(is).has_value();
+}
+
+template <class = void>
+class document_maker {
+ public:
+  document_maker(const pickle_node_limits& limits, const file* tensors)
+      : limits_(limits), tensors_(tensors) {}
+
+  result<node> convert(const pickle_value& value, std::size_t depth) {
+    if (++values_ > limits_.max_values)
+      return error{errc::resource_limit,
+                   "more than " + std::to_string(limits_.max_values) + " values"};
+    switch (value.kind()) {
+      case pickle_kind::none: return node();
+      case pickle_kind::boolean: return node(*value.to_bool());
+      case pickle_kind::real: return node(*value.to_double());
+      case pickle_kind::string: return text(*value.if_string());
+      case pickle_kind::integer:
+        if (const auto narrow = value.to_int64()) return node(*narrow);
+        if (const auto wide = value.to_uint64()) return node(*wide);
+        return text(integer_text(*value.if_wide_integer()));
+      case pickle_kind::bytes: return bytes(*value.if_bytes());
+      case pickle_kind::global: return text(name_of(value));
+      case pickle_kind::list:
+      case pickle_kind::tuple:
+      case pickle_kind::set:
+      case pickle_kind::dict:
+      case pickle_kind::call:
+      case pickle_kind::persistent: break;
+    }
+    if (depth >= limits_.max_depth)
+      return omitted("nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+    for (const pickle_value& above : path_)
+      if (above.is_same(value)) return omitted("it lies within itself");
+    path_.push_back(value);
+    auto out = container(value, depth);
+    path_.pop_back();
+    return out;
+  }
+
+ private:
+  static node omitted(std::string why) {
+    node out;
+    out.set("__omitted__", std::move(why));
+    return out;
+  }
+  static std::string name_of(const pickle_value& global) {
+    std::string out(global.module());
+    if (!out.empty()) out += '.';
+    return out.append(global.name());
+  }
+
+  /// One text may be there any number of times.
+  result<void> charge(std::uint64_t size) {
+    if (size > limits_.max_text - text_)
+      return error{errc::resource_limit,
+                   "more than " + std::to_string(limits_.max_text) + " bytes of text and tensors"};
+    text_ += static_cast<std::size_t>(size);
+    return {};
+  }
+  result<node> text(std::string_view of) {
+    ZARRPOINT_CHECK(charge(of.size()));
+    return node(of);
+  }
+  result<node> bytes(bytes_view of) {
+    ZARRPOINT_CHECK(charge(zarrpoint::detail::base64_size(of.size())));
+    return node(node::object{{"$", "text"}, {"base64", zarrpoint::detail::to_base64(of)}});
+  }
+  /// Of elements in row-major order, little-endian.
+  result<node> leaf(const tensor_spec& spec, bytes_view elements) {
+    ZARRPOINT_CHECK(charge(zarrpoint::detail::base64_size(elements.size())));
+    node::array shape;
+    for (const index_t extent : spec.shape) shape.emplace_back(extent);
+    return node(node::object{{"$", "tensor"},
+                             {"dtype", to_string(spec.type)},
+                             {"shape", std::move(shape)},
+                             {"base64", zarrpoint::detail::to_base64(elements)}});
+  }
+
+  result<node> container(const pickle_value& value, std::size_t depth) {
+    switch (value.kind()) {
+      case pickle_kind::dict: return members_of(value, depth);
+      case pickle_kind::call: return call(value, depth);
+      case pickle_kind::persistent: {
+        node out;
+        ZARRPOINT_TRY(id, convert(value.element(0), depth + 1));
+        out.set("__persistent__", std::move(id));
+        return out;
+      }
+      default: return elements_of(value, depth);
+    }
+  }
+
+  result<node> elements_of(const pickle_value& value, std::size_t depth) {
+    node::array out;
+    for (std::size_t i = 0; i < value.element_count(); ++i) {
+      ZARRPOINT_TRY(one, convert(value.element(i), depth + 1));
+      out.push_back(std::move(one));
+    }
+    return node(std::move(out));
+  }
+
+  /// The text of a key, as Python's json has it; nothing for keys that it refuses.
+  static std::optional<std::string> key_text(const pickle_value& key) {
+    if (const std::string* name = key.if_string()) return *name;
+    if (const auto truth = key.to_bool()) return *truth ? "true" : "false";
+    if (const auto narrow = key.to_int64()) return std::to_string(*narrow);
+    if (const auto number = key.to_double(); number && std::isfinite(*number))
+      return dump_json(node(*number), json_style::compact);
+    if (key.is_none()) return "null";
+    return std::nullopt;
+  }
+
+  result<node> members_of(const pickle_value& value, std::size_t depth) {
+    node::object out;
+    std::unordered_map<std::string, std::pair<std::size_t, pickle_kind>> places;
+    for (std::size_t i = 0; i < value.member_count(); ++i) {
+      const pickle_value key = value.key(i);
+      const auto name = key_text(key);
+      // Keys of different kinds may have one text.
+      if (!name) return pairs_of(value, depth);
+      ZARRPOINT_CHECK(charge(name->size()));
+      const auto [place, is_new] = places.try_emplace(*name, out.size(), key.kind());
+      if (place->second.second != key.kind()) return pairs_of(value, depth);
+      ZARRPOINT_TRY(one, convert(value.member(i), depth + 1));
+      if (is_new) {
+        out.push_back({*name, std::move(one)});
+      } else {
+        out[place->second.first].value = std::move(one);
+      }
+    }
+    node made(std::move(out));
+    if (made.find("$") != nullptr && is_document_word(made)) return made;
+    for (node::member& one : *made.if_object()) {
+      if (!one.key.starts_with('$') || one.key.starts_with("$$")) continue;
+      if (places.contains("$" + one.key)) return pairs_of(value, depth);
+      one.key.insert(0, 1, '$');
+    }
+    return made;
+  }
+
+  /// As the call of `dict` that gives the same.
+  result<node> pairs_of(const pickle_value& value, std::size_t depth) {
+    node::array pairs;
+    for (std::size_t i = 0; i < value.member_count(); ++i) {
+      ZARRPOINT_TRY(key, convert(value.key(i), depth + 4));
+      ZARRPOINT_TRY(one, convert(value.member(i), depth + 4));
+      pairs.emplace_back(node::array{std::move(key), std::move(one)});
+    }
+    return node(node::object{{"__class__", "builtins.dict"},
+                             {"__args__", node::array{node(std::move(pairs))}}});
+  }
+
+  result<node> call(const pickle_value& value, std::size_t depth) {
+    ZARRPOINT_TRY(known, known_call(value, depth));
+    if (known) return *std::move(known);
+    return object_of(value, depth);
+  }
+
+  /// What has a form of its own; nothing for others.
+  result<std::optional<node>> known_call(const pickle_value& value, std::size_t depth) {
+    const pickle_value arguments = value.arguments();
+    const bool is_plain = value.keywords().is_none() && value.state_count() == 0;
+    const auto some = [](result<node> made) -> result<std::optional<node>> {
+      if (!made) return std::move(made).failure();
+      return std::optional<node>(*std::move(made));
+    };
+    if (is_plain && value.element_count() == 0) {
+      const bool is_empty = arguments.element_count() == 0;
+      if ((value.is_call_of("collections", "OrderedDict") && is_empty) ||
+          value.is_call_of("collections", "defaultdict"))
+        return some(members_of(value, depth));
+      if (arguments.element_count() == 1 && value.member_count() == 0) {
+        const pickle_value first = arguments.element(0);
+        if (value.is_call_of("collections", "Counter") && first.kind() == pickle_kind::dict)
+          return some(members_of(first, depth));
+        const bool is_list = first.kind() == pickle_kind::list ||
+                             first.kind() == pickle_kind::tuple || first.kind() == pickle_kind::set;
+        if (is_list &&
+            (value.is_call_of("builtins", "set") || value.is_call_of("builtins", "frozenset") ||
+             value.is_call_of("torch", "Size")))
+          return some(elements_of(first, depth));
+      }
+      // What has a name within another: `Class.function`, or an enumerator.
+      if (arguments.element_count() == 2 && value.is_call_of("builtins", "getattr") &&
+          arguments.element(0).kind() == pickle_kind::global &&
+          arguments.element(1).if_string() != nullptr)
+        return some(text(name_of(arguments.element(0)) + "." + *arguments.element(1).if_string()));
+    }
+    if (const auto coded = to_bytes(value)) return some(bytes(*coded));
+    if (const auto array = read_numpy(value)) {
+      if (is_numpy_call(value, "multiarray", "scalar"))
+        if (auto number = number_of(*array)) return std::optional<node>(*std::move(number));
+      return some(leaf(array->spec, array->elements));
+    }
+    if (tensors_ == nullptr || !is_tensor(value)) return std::optional<node>();
+    return tensor_leaf(value);
+  }
+
+  /// Nothing for a tensor that we have no type for, or cannot read.
+  result<std::optional<node>> tensor_leaf(const pickle_value& value) {
+    const auto unless_unsupported = [](error why) -> result<std::optional<node>> {
+      if (why.code == errc::unsupported) return std::optional<node>();
+      return why;
+    };
+    const auto found = tensors_->tensor(value);
+    if (!found) return unless_unsupported(found.failure());
+    ZARRPOINT_TRY(size, byte_count(found->spec));
+    // It may be many times what its storage is.
+    if (size > limits_.max_text - text_) ZARRPOINT_CHECK(charge(size));
+    ZARRPOINT_TRY(copy, tensor::make(found->spec));
+    if (auto read = tensors_->read(*found, copy.mutable_view()); !read)
+      return unless_unsupported(std::move(read).failure());
+    const mutable_bytes elements(static_cast<std::byte*>(copy.mutable_view().data),
+                                 static_cast<std::size_t>(size));
+    const std::size_t scalar = found->spec.type.scalar_size();
+    if (native_endian != endian::little && scalar > 1) byteswap_elements(elements, scalar);
+    ZARRPOINT_TRY(out, leaf(found->spec, elements));
+    return std::optional<node>(std::move(out));
+  }
+
+  static bool is_reserved(std::string_view key) {
+    for (const std::string_view one :
+         {"__class__", "__args__", "__kwargs__", "__items__", "__elements__", "__state__"})
+      if (key == one) return true;
+    return false;
+  }
+  /// Whether a state is a set of attributes: a dict by names that are free.
+  static bool is_attributes(const pickle_value& state) {
+    if (state.kind() != pickle_kind::dict) return false;
+    for (std::size_t i = 0; i < state.member_count(); ++i) {
+      const std::string* name = state.key(i).if_string();
+      if (name == nullptr || name->starts_with('$') || is_reserved(*name)) return false;
+    }
+    return true;
+  }
+  /// Appends attributes; the last of a name counts.
+  result<bool> add_attributes(const pickle_value& state, node& out, std::size_t depth) {
+    if (state.is_none()) return true;
+    if (!is_attributes(state)) return false;
+    ZARRPOINT_TRY(made, members_of(state, depth));
+    for (node::member& one : *made.if_object()) out.set(std::move(one.key), std::move(one.value));
+    return true;
+  }
+  /// A dict, or as objects with slots have it, a pair of dicts.
+  result<bool> add_state(const pickle_value& state, node& out, std::size_t depth) {
+    if (state.kind() == pickle_kind::dict) return add_attributes(state, out, depth);
+    if (state.kind() != pickle_kind::tuple || state.element_count() != 2) return false;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (!state.element(i).is_none() && !is_attributes(state.element(i))) return false;
+    ZARRPOINT_CHECK(add_attributes(state.element(0), out, depth));
+    return add_attributes(state.element(1), out, depth);
+  }
+
+  result<node> object_of(const pickle_value& value, std::size_t depth) {
+    node out{node::object{}};
+    const pickle_value arguments = value.arguments();
+    // How protocols 0 and 1 wrote an object of which only the state counts.
+    const bool is_rebuilt = value.is_call_of("copyreg", "_reconstructor") &&
+                            arguments.element_count() == 3 && arguments.element(2).is_none();
+    pickle_value its_class = is_rebuilt ? arguments.element(0) : value.callable();
+    pickle_value keywords = value.keywords();
+    // How protocols 2 and 3 make an object with keywords: `partial(Class.__new__, Class, **them)`.
+    if (its_class.is_call_of("functools", "partial") && its_class.state_count() == 1 &&
+        its_class.state(0).element_count() == 4 && keywords.is_none()) {
+      const pickle_value bound = its_class.state(0);  // function, arguments, keywords, attributes
+      if (bound.element(1).element_count() == 1 &&
+          bound.element(0).is_call_of("builtins", "getattr")) {
+        keywords = bound.element(2);
+        its_class = bound.element(1).element(0);
+      }
+    }
+    ZARRPOINT_TRY(name, convert(its_class, depth + 1));
+    out.set("__class__", std::move(name));
+    if (!is_rebuilt && arguments.element_count() != 0) {
+      ZARRPOINT_TRY(given, elements_of(arguments, depth + 1));
+      out.set("__args__", std::move(given));
+    }
+    if (keywords.member_count() != 0) {
+      ZARRPOINT_TRY(given, members_of(keywords, depth + 1));
+      out.set("__kwargs__", std::move(given));
+    }
+    if (value.member_count() != 0) {
+      ZARRPOINT_TRY(items, members_of(value, depth + 1));
+      out.set("__items__", std::move(items));
+    }
+    if (value.element_count() != 0) {
+      ZARRPOINT_TRY(elements, elements_of(value, depth + 1));
+      out.set("__elements__", std::move(elements));
+    }
+    for (std::size_t i = 0; i < value.state_count(); ++i) {
+      ZARRPOINT_TRY(added, add_state(value.state(i), out, depth));
+      if (added) continue;
+      ZARRPOINT_TRY(state, convert(value.state(i), depth + 1));
+      out.set("__state__", std::move(state));
+    }
+    return out;
+  }
+
+  pickle_node_limits limits_;
+  const file* tensors_;
+  std::vector<pickle_value> path_;  ///< from the root to where the walk is
+  std::size_t values_ = 0;
+  std::size_t text_ = 0;
+};
+
+ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
+                                                 const pickle_node_limits& limits,
+                                                 const file* tensors) {
+  return document_maker<>(limits, tensors).convert(value, 0);
+}
+
+}}  // namespace torch::detail
+
+namespace torch {
+
+ZARRPOINT_INLINE result<node> to_document(const file& from, const pickle_node_limits& limits) {
+  return detail::pickle_to_document(from.root(), limits, &from);
+}
+
+}  // namespace torch
+
+}}  // namespace zarrpoint::v0

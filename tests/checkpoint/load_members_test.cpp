@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/load/load_members.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/handler/members.hpp>
+#include <zarrpoint/members.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace load_members_test {
+
+using namespace zarrpoint;
+
+namespace {
+
+struct quantized {
+  std::vector<std::int8_t> q;
+  float scale = 0;
+  friend bool operator==(const quantized&, const quantized&) = default;
+};
+auto zarrpoint_members(quantized& v) { return members("q", v.q, "scale", v.scale); }
+
+/// Has a member more, which its base's function does not name.
+struct derived : quantized {
+  std::vector<float> more;
+};
+static_assert(leaf_group<quantized> && !leaf_group<derived> && !savable<quantized>);
+
+enum class mode : std::uint8_t { off, on = 7 };
+
+using either = std::variant<std::monostate, std::string, quantized, std::vector<double>>;
+
+struct layer {
+  quantized weight;
+  std::optional<std::vector<float>> bias;
+  std::optional<quantized> shadow;
+  either what;
+  mode state = mode::off;
+  std::vector<mode> modes;
+  std::pair<std::int32_t, std::string> named;
+  std::tuple<double, std::array<float, 2>> both;
+  float fixed[3] = {};
+  friend auto zarrpoint_members(layer& v) {
+    return members("weight", v.weight, "bias", v.bias, "shadow", v.shadow, "what", v.what, "state",
+                   v.state, "modes", v.modes, "named", v.named, "both", v.both, "fixed", v.fixed);
+  }
+  friend bool operator==(const layer&, const layer&) = default;
+};
+
+struct model {
+  std::vector<layer> layers;
+  std::map<std::string, quantized> tables;
+  std::vector<std::vector<float>> ragged;
+  friend auto zarrpoint_members(model& v) {
+    return members("layers", v.layers, "tables", v.tables, "ragged", v.ragged);
+  }
+  friend bool operator==(const model&, const model&) = default;
+};
+
+model sample() {
+  model out;
+  layer one{
+      {{1, -2, 3}, 0.5F}, std::vector<float>{4, 5}, std::nullopt, "text", mode::on, {}, {}, {}};
+  one.modes = {mode::on, mode::off};
+  one.named = {-7, "seven"};
+  one.both = {2.5, {1, 2}};
+  one.fixed[2] = 9;
+  layer two = one;
+  two.bias.reset();
+  two.shadow = quantized{{}, 2};
+  two.what = quantized{{8}, 8};
+  layer three = two;
+  three.what = std::monostate();
+  out.layers = {one, two, three};
+  out.tables = {{"a-b", {{1}, 1}}, {"a", {{2}, 2}}, {"z", {{}, 3}}};
+  out.ragged = {{1}, {}, {2, 3}};
+  return out;
+}
+
+template <class T>
+error failure_of(const result<T>& refused) {
+  REQUIRE_FALSE(refused);
+  return refused.failure();
+}
+
+bool mentions(const error& failure, std::string_view text) {
+  INFO(failure.message);
+  return failure.message.find(text) != std::string::npos;
+}
+
+/// A handler of a type that is somebody else's.
+struct foreign {
+  std::int32_t a = 0, b = 0;
+};
+
+}  // namespace
+}  // namespace load_members_test
+
+template <>
+struct zarrpoint::type_handler<load_members_test::foreign> {
+  static auto members(load_members_test::foreign& value) {
+    return zarrpoint::members("a", value.a, "b", value.b);
+  }
+};
+
+namespace load_members_test {
+
+TEST_CASE("a struct is a group of plain arrays, and comes back") {
+  const memory_store store;
+  const quantized value{{1, -2, 3}, 0.25F};
+  save(store, {{"w", value}, {"step", 3}}).value();
+  const checkpoint back = open(store).value();
+  CHECK(back.names() == std::vector<std::string>{"step", "w/q", "w/scale"});
+  CHECK(back.typestr("w/scale") == "scalar");
+  CHECK(back.metadata("w/q").value().spec == tensor_spec{dtype_kind::int8, {3}});
+  CHECK(back.load<quantized>("w").value() == value);
+  CHECK(back.load<std::vector<std::int8_t>>("w/q").value() == value.q);
+  CHECK(back.load_async<quantized>("w").get().value() == value);
+}
+
+TEST_CASE("members nest: optional, variant, enum, pair, tuple, map, vector") {
+  const memory_store store;
+  const model value = sample();
+  save(store, {{"m", value}}).value();
+  const checkpoint back = open(store).value();
+  CHECK(back.load<model>("m").value() == value);
+  CHECK(back.contains("m/layers/0/what/value"));
+  CHECK(back.contains("m/layers/1/what/value/scale"));
+  CHECK_FALSE(back.contains("m/layers/2/what/value"));
+  CHECK(back.contains("m/tables/a-b/q"));
+  CHECK(back.metadata("m/layers/0/modes").value().spec == tensor_spec{dtype_kind::uint8, {2}});
+  CHECK(back.load<layer>("m/layers/1").value() == value.layers[1]);
+  save(store, {{"m", model{}}, {"x", 1}}).value();
+  CHECK(open(store).value().names() == std::vector<std::string>{"x"});
+  CHECK(open(store).value().load<model>("m").value() == model{});
+}
+
+TEST_CASE("the members of the root have no prefix") {
+  const memory_store store;
+  const model value = sample();
+  save(store, {{"", value}}).value();
+  const checkpoint back = open(store).value();
+  CHECK(back.contains("ragged/2"));
+  CHECK(back.load<model>("").value() == value);
+}
+
+TEST_CASE("a handler may name the members of somebody else's type") {
+  const memory_store store;
+  save(store, {{"f", foreign{3, 4}}}).value();
+  CHECK(open(store).value().load<foreign>("f").value().b == 4);
+}
+
+TEST_CASE("an rvalue is kept alive by its leaves; an lvalue is borrowed") {
+  const memory_store store;
+  pending<save_report> later = [&] {
+    std::vector<leaf> leaves;
+    leaves.emplace_back("w", quantized{{1, 2, 3}, 4});
+    leaves.emplace_back("v", sample());
+    return save_async(store, std::move(leaves));
+  }();
+  const save_report report = later.get().value();
+  CHECK(report.leaves.size() > 10);
+  const checkpoint back = open(store).value();
+  CHECK(back.load<quantized>("w").value() == quantized{{1, 2, 3}, 4});
+  CHECK(back.load<model>("v").value() == sample());
+
+  quantized mine{{1}, 1};
+  const std::vector<leaf> leaves{{"w", mine}};
+  mine.q = {5, 6};
+  save(store, leaves).value();
+  CHECK(open(store).value().load<quantized>("w").value().q == mine.q);
+}
+
+TEST_CASE("rules and casts are for members as for all leaves") {
+  const memory_store store;
+  const leaf_rule half{.glob = "w/scale", .cast = dtype(dtype_kind::float16)};
+  save(store, {{"w", quantized{{1}, 0.5F}}}, {.rules = {half}}).value();
+  const checkpoint back = open(store).value();
+  CHECK(failure_of(back.load<quantized>("w")).code == errc::dtype_mismatch);
+  CHECK(back.load<quantized>("w", {.cast = true}).value().scale == 0.5F);
+}
+
+TEST_CASE("what would be taken for absent is refused, and named") {
+  const memory_store store;
+  const auto refused = [&](const leaf& value, std::string_view name) {
+    const error failure = failure_of(save(store, std::vector<leaf>{value}));
+    CHECK(failure.code == errc::invalid_argument);
+    CHECK(mentions(failure, name));
+  };
+  using inner = std::map<std::string, quantized>;
+  refused({"x", std::map<std::string, inner>{{"full", {{"a", {}}}}, {"empty", {}}}}, "\"x/empty\"");
+  refused({"x", std::optional<inner>(inner{})}, "\"x\": it has no leaf");
+  refused({"x", std::vector<std::optional<float>>{1.0F, std::nullopt}}, "\"x/1\"");
+  refused({"x", inner{{"a/b", {}}}}, "key of a map");
+  refused({"x", inner{{"", {}}}}, "key of a map");
+  refused({"x", inner{{"..", {}}}}, "..");
+  const quantized w;
+  CHECK(failure_of(save(store, {{"w", w}, {"w/q", 1}})).code == errc::invalid_argument);
+}
+
+TEST_CASE("members that are missing, or are something else, are errors that name them") {
+  const memory_store store;
+  const std::vector<float> many(100);
+  save(store, {{"w/q", std::vector<std::int8_t>{1}},
+               {"v/index", std::int64_t{9}},
+               {"u/index", std::int64_t{-1}},
+               {"list/0", quantized{}},
+               {"list/2", quantized{}},
+               {"many/0", many},
+               {"many/1", many}})
+      .value();
+  const checkpoint back = open(store).value();
+  CHECK(mentions(failure_of(back.load<quantized>("w")), "load \"w/scale\""));
+  CHECK(failure_of(back.load<quantized>("none")).code == errc::not_found);
+  CHECK(failure_of(back.load<either>("v")).code == errc::out_of_range);
+  CHECK(
+      mentions(failure_of(back.load<either>("u")), "load \"u\": alternative -1 of a variant of 4"));
+  CHECK(mentions(failure_of(back.load<std::vector<quantized>>("list")), "list/1/q"));
+  CHECK(back.load<std::optional<quantized>>("none").value() == std::nullopt);
+  context small;
+  small.limit.memory = 700;
+  const auto over = open(store, small).value().load<std::vector<std::vector<float>>>("many");
+  CHECK(failure_of(over).code == errc::resource_limit);
+  CHECK(mentions(over.failure(), "\"many/1\""));
+}
+
+}  // namespace load_members_test

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace old_paths_test {
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+store_key key(std::string_view text) { return store_key::parse(text).value(); }
+
+bool has(const std::vector<std::string>& all, const char* one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+TEST_CASE("old_paths: the documents and arrays of a checkpoint, in both formats") {
+  for (const int format : {2, 3}) {
+    CAPTURE(format);
+    const test::temp_directory folder;
+    const std::vector<float> w(4);
+    save(folder / "c", {{"layers/0/w", w}, {"step", 7}}, {.zarr_format = format}).value();
+    const any_store root = file_store::open(folder / "c").value();
+    const auto paths = detail::paths_of_checkpoint(root, default_context()).value();
+    CHECK(std::is_sorted(paths.begin(), paths.end()));
+    for (const char* own : {"zarr.json", ".zgroup", ".zmetadata", "layers/0/w", "layers/zarr.json",
+                            "layers/0/.zgroup", "step"})
+      CHECK(has(paths, own));
+    CHECK_FALSE(has(paths, "layers"));
+    // Of one that cannot be read: what has a document.
+    root.put(key(format == 3 ? "zarr.json" : ".zattrs"), as_bytes(std::string_view("{"))).value();
+    root.put(key("notes/x"), {}).value();
+    const auto found = detail::paths_of_checkpoint(root, default_context()).value();
+    CHECK(has(found, "layers"));
+    CHECK(has(found, "step"));
+    CHECK_FALSE(has(found, "notes"));
+  }
+}
+
+TEST_CASE("old_paths: the chunks of a root that is an array") {
+  const memory_store root;
+  for (const char* name : {".zarray", "0.0", "1", "c/0", "notes"})
+    root.put(key(name), as_bytes(std::string_view(
+                            R"({"zarr_format":2,"shape":[],"chunks":[],"dtype":"|u1","order":"C",)"
+                            R"("compressor":null,"filters":null,"fill_value":0})")))
+        .value();
+  const auto paths = detail::paths_of_checkpoint(root, default_context()).value();
+  CHECK(has(paths, "0.0"));
+  CHECK(has(paths, "1"));
+  CHECK(has(paths, "c"));
+  CHECK_FALSE(has(paths, "notes"));
+  CHECK(detail::erase_own(root, {paths, {}}).value() == std::vector<std::string>{"notes"});
+  CHECK(root.list(store_key::root()).value().size() == 1);
+}
+
+TEST_CASE("old_paths: a save that overwrites keeps what is not of its checkpoint, and says so") {
+  const test::temp_directory folder;
+  const fs::path path = folder / "c";
+  const std::vector<float> w(4, 1);
+  const std::vector<float> v(4, 2);
+  const auto first = save(path.string(), {{"layers/w", w}, {"old", w}}).value();
+  CHECK(first.kept.empty());
+  std::ofstream(path / "latest_checkpointed_iteration.txt") << "1200";
+  fs::create_directories(path / "tokenizer");
+  std::ofstream(path / "tokenizer/vocab.json") << "{}";
+  std::ofstream(path / "layers/notes.txt") << "n";
+  fs::create_directories(path / "new");
+  std::ofstream(path / "new/0") << "no chunk of a leaf";
+  const auto report = save(path.string(), {{"layers/w", v}, {"new", v}}).value();
+  CHECK(report.kept == std::vector<std::string>{"latest_checkpointed_iteration.txt",
+                                                "layers/notes.txt", "tokenizer/"});
+  CHECK(test::read_file(path / "latest_checkpointed_iteration.txt") == "1200");
+  CHECK(test::read_file(path / "tokenizer/vocab.json") == "{}");
+  CHECK_FALSE(fs::exists(path / "old"));
+  CHECK_FALSE(fs::exists(path / "new/0"));
+  CHECK(open(path.string())->load<std::vector<float>>("layers/w").value() == v);
+  CHECK(save(path.string(), {{"w", v}}).value().kept.size() == 3);  // again and again
+}
+
+}  // namespace old_paths_test

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/exec/stop.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace verify_test {
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+namespace {
+
+codec_spec little() { return {"bytes", node::object{{"endian", "little"}}}; }
+
+/// 64 by 96 floats in four inner chunks by two, some small leaves.
+struct model {
+  test::temp_directory dir;
+  std::string path = dir / "m.zarr";
+
+  explicit model(std::vector<codec_spec> codecs = raw_codecs()) {
+    const tensor w = tensor::make({dtype_kind::float32, {64, 96}}).value();
+    std::vector<float> values(64 * 96);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+    const host_view view = dense_view(reinterpret_cast<const std::byte*>(values.data()), w.spec());
+    save_options options;
+    options.rules.push_back({.glob = "a/w", .chunk_shape = dims{16, 48}, .codecs = codecs});
+    save(path, {{"a/w", view}, {"a/b", std::vector<int>(50, 3)}, {"step", 7}, {"note", "x"}},
+         options)
+        .value();
+  }
+
+  verify_report report(const context& how = default_context()) const {
+    return verify(open(path, how).value()).value();
+  }
+  void flip(const std::string& file, std::size_t at) const {
+    std::string bytes = test::read_file(fs::path(path) / file);
+    bytes.at(at) = static_cast<char>(bytes[at] ^ 0x10);
+    test::write_file(fs::path(path) / file, bytes);
+  }
+};
+
+std::vector<verdict> verdicts(const verify_report& report) {
+  std::vector<verdict> out;
+  for (const leaf_verification& leaf : report.leaves) out.push_back(leaf.result);
+  return out;
+}
+
+constexpr auto ok = verdict::ok;
+constexpr auto bad = verdict::faulty;
+constexpr auto unknown = verdict::not_verified;
+
+}  // namespace
+
+TEST_CASE("verify: what is whole is ok, with the number of chunks and bytes") {
+  for (const auto& codecs : {raw_codecs(), std::vector<codec_spec>{little(), {"zstd"}}}) {
+    const verify_report report = model(codecs).report();
+    CHECK(report.result() == ok);
+    CHECK(report.failures.empty());
+    REQUIRE(report.leaves.size() == 4);
+    CHECK(report.leaves[0].name == "a/b");
+    CHECK(report.leaves[1].name == "a/w");
+    CHECK(report.leaves[1].chunks == 8);
+    CHECK(report.leaves[1].bytes == 64 * 96 * 4);
+    CHECK(report.leaves[0].bytes == 200);
+    CHECK(verdicts(report) == std::vector(4, ok));
+  }
+  CHECK(to_string(ok) == "ok");
+  CHECK(to_string(unknown) == "not verified");
+  CHECK(to_string(bad) == "faulty");
+}
+
+TEST_CASE("verify: each damaged chunk of a shard is named by file, key and chunk") {
+  const model m;
+  for (const std::size_t chunk : {1U, 4U}) m.flip("a/w/c/0/0", chunk * 16 * 48 * 4 + 5);
+  const verify_report report = m.report();
+  CHECK(report.result() == bad);
+  CHECK(verdicts(report) == std::vector{ok, bad, ok, ok});
+  CHECK(report.leaves[1].chunks == 6);
+  REQUIRE(report.failures.size() == 2);
+  CHECK(report.failures[0].chunk == dims{0, 1});
+  CHECK(report.failures[1].chunk == dims{2, 0});
+  for (const verify_failure& each : report.failures) {
+    CHECK(each.leaf == "a/w");
+    CHECK(each.key == "c/0/0");
+    CHECK(fs::path(each.file) == fs::path(m.path) / "a/w/c/0/0");
+    CHECK(each.is_fault);
+    CHECK(each.what.code == errc::corrupt);
+    CHECK(each.what.message.find("digest") != std::string::npos);
+  }
+}
+
+TEST_CASE("verify: a missing object, a cut one and a broken index are told once each") {
+  const model m;
+  m.flip("a/w/c/0/0", fs::file_size(fs::path(m.path) / "a/w/c/0/0") - 3);
+  fs::remove(fs::path(m.path) / "step/c");
+  fs::resize_file(fs::path(m.path) / "a/b/c/0", 99);
+  const verify_report report = m.report();
+  CHECK(verdicts(report) == std::vector{bad, bad, ok, bad});
+  CHECK(report.failure_count == 3);
+  REQUIRE(report.failures.size() == 3);
+  for (const verify_failure& each : report.failures) CHECK(!each.chunk);
+  CHECK(report.failures[0].what.message.find("99 bytes") != std::string::npos);
+  CHECK(report.failures[1].what.message.find("index") != std::string::npos);
+  CHECK(report.failures[2].what.message.find("missing") != std::string::npos);
+  CHECK(report.failures[2].key == "c");
+  CHECK(report.leaves[1].chunks == 0);
+
+  const verify_report few = verify(open(m.path).value(), {.max_failures = 1}).value();
+  CHECK(few.failures.size() == 1);
+  CHECK(few.failure_count == 3);
+}
+
+TEST_CASE("verify: hierarchies of others, of which what is not stored is not verified") {
+  memory_store store;
+  const auto make = [&](const char* name, std::vector<codec_spec> codecs) {
+    array_metadata metadata;
+    metadata.type = dtype_kind::int32;
+    metadata.shape = {7, 5};
+    metadata.chunk_shape = {4, 2};
+    metadata.fill = fill_value::zero(metadata.type);
+    metadata.codecs = std::move(codecs);
+    return array::create(store, store_key::parse(name).value(), metadata).value();
+  };
+  const std::string group = R"({"zarr_format":3,"node_type":"group"})";
+  store.put(store_key::parse("zarr.json").value(), as_bytes(group)).value();
+  CHECK(verify(open(store).value()).value().result() == unknown);  // there is nothing in it
+
+  const std::vector<int> ones(35, 1);
+  const auto view =
+      dense_view(reinterpret_cast<const std::byte*>(ones.data()), {dtype_kind::int32, {7, 5}});
+  make("full", {little(), {"crc32c"}}).write(box::whole({7, 5}), view).value();
+  const array part = make("part", {little(), {"crc32c"}});
+  part.write(box({4, 2}, {3, 2}), dense_view(view.data, {dtype_kind::int32, {3, 2}})).value();
+  make("none", {little()});
+  {
+    const verify_report report = verify(open(store).value()).value();
+    CHECK(report.result() == unknown);
+    CHECK(verdicts(report) == std::vector{ok, unknown, ok});
+    CHECK(report.leaves[0].chunks == 6);
+    CHECK(report.leaves[2].chunks == 1);
+    REQUIRE(report.failures.size() == 1);
+    CHECK(!report.failures[0].is_fault);
+    CHECK(report.failures[0].leaf == "none");
+    CHECK(report.failures[0].what.message.find("none of its chunks is stored") !=
+          std::string::npos);
+  }
+  // The chunk is that of the key, in the last row and the second column.
+  std::vector<std::byte> bytes(36, std::byte{1});
+  store.put(store_key::parse("part/c/1/1").value(), bytes).value();
+  const std::string odd = R"({"zarr_format":3,"node_type":"array","shape":[1],)"
+                          R"("data_type":"int8","chunk_grid":{"name":"regular","configuration":)"
+                          R"({"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},)"
+                          R"("fill_value":0,"codecs":[{"name":"example.odd"}]})";
+  store.put(store_key::parse("odd/zarr.json").value(), as_bytes(odd)).value();
+  const verify_report report = verify(open(store).value()).value();
+  CHECK(report.result() == bad);
+  CHECK(verdicts(report) == std::vector{ok, unknown, unknown, bad});
+  REQUIRE(report.failures.size() == 3);
+  CHECK(report.failures[1].what.message.find("example.odd") != std::string::npos);
+  CHECK(!report.failures[1].is_fault);
+  CHECK(report.failures[2].key == "c/1/1");
+  CHECK(report.failures[2].what.message.find("crc32c") != std::string::npos);
+}
+
+TEST_CASE("verify: within a small budget, and what does not fit is not verified") {
+  const model m;
+  context how = default_context();
+  how.limit.memory = 16 * 1024;  // an inner chunk takes 3 KiB
+  CHECK(m.report(how).leaves[1].chunks == 8);
+  CHECK(m.report(how).result() == ok);
+  m.flip("a/w/c/0/0", 5);
+  REQUIRE(m.report(how).failures.size() == 1);
+  CHECK(m.report(how).failures[0].chunk == dims{0, 0});
+  how.limit.memory = 2 * 1024;
+  const verify_report report = m.report(how);
+  CHECK(report.leaves[1].result == unknown);
+  REQUIRE(!report.failures.empty());
+  CHECK(report.failures[0].what.code == errc::resource_limit);
+}
+
+TEST_CASE("verify: it stops when it is told to") {
+  const model m;
+  stop_source stop;
+  context how = default_context();
+  how.stop = stop.token();
+  const checkpoint opened = open(m.path, how).value();
+  stop.request_stop();
+  const auto stopped = verify(opened);
+  REQUIRE(!stopped);
+  CHECK(stopped.failure().code == errc::cancelled);
+}
+
+}  // namespace verify_test
