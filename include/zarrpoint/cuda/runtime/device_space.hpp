@@ -274,7 +274,7 @@ class device_space {
             (known.type == cudaMemoryTypeDevice
                  ? "that of cuda:" + std::to_string(known.device)
                  : std::string(known.type == cudaMemoryTypeHost ? "pinned memory of the host"
-                                                                : "no memory that CUDA knows"))};
+                                                                : "not memory that CUDA knows"))};
   }
 
   int device_ = 0;
