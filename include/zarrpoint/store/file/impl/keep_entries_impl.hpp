@@ -40,6 +40,7 @@ class entry_keeper {
  private:
   static constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   static constexpr std::size_t most_levels = 128;
+  static constexpr int most_attempts = 100;
 
   /// The names of a directory; it is not read while it changes. 0 or the errno.
   static int names_of(int directory, std::vector<std::string>& out) {
@@ -74,17 +75,22 @@ class entry_keeper {
 
   int sync_if_changed(int to) const { return changed_ && trees_.sync ? sync_directory(to) : 0; }
 
-  /// What others remove meanwhile is gone, and no failure.
+  /// What others remove meanwhile is gone, and no failure; it may be there again, too.
   int bring(int from, int to, const std::string& name, path_owner owner, bool inside_foreign) {
     const std::size_t length = path_.size();
     const std::size_t levels = levels_;
-    const int code = try_to_bring(from, to, name, owner, inside_foreign);
-    struct ::stat info {};
-    if (code != ENOENT || ::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0)
-      return code;
-    path_.resize(length);
-    levels_ = levels;
-    return errno == ENOENT ? 0 : errno;
+    const std::size_t count = kept_.size();
+    for (int attempt = 0;; ++attempt) {
+      const int code = try_to_bring(from, to, name, owner, inside_foreign);
+      if (code != ENOENT) return code;
+      struct ::stat info {};
+      const bool is_back = ::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+      if (is_back && attempt == most_attempts) return code;
+      path_.resize(length);
+      levels_ = levels;
+      if (!is_back) return errno == ENOENT ? 0 : errno;
+      kept_.resize(count);
+    }
   }
 
   int try_to_bring(int from, int to, const std::string& name, path_owner owner,
