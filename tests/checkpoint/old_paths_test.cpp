@@ -6,9 +6,12 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "support/hooked_publisher.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -86,6 +89,58 @@ TEST_CASE("old_paths: a save that overwrites keeps what is not of its checkpoint
   CHECK_FALSE(fs::exists(path / "new/0"));
   CHECK(open(path.string())->load<std::vector<float>>("layers/w").value() == v);
   CHECK(save(path.string(), {{"w", v}}).value().kept.size() == 3);  // again and again
+}
+
+TEST_CASE("old_paths: a folder whose document cannot be opened is of others, and no failure") {
+  const test::temp_directory folder;
+  const std::vector<float> w(4, 1);
+  save(folder / "c", {{"w", w}}).value();
+  const any_store root = file_store::open(folder / "c").value();
+  fs::create_directories(folder / "c/linked");
+  fs::create_symlink("nowhere", folder / "c/linked/zarr.json");
+  fs::create_directories(folder / "c/piped");
+  REQUIRE(::mkfifo((folder / "c/piped/.zarray").c_str(), 0600) == 0);
+  test::write_file(folder / "c/zarr.json", "{");
+  const auto paths = detail::paths_of_checkpoint(root, default_context()).value();
+  CHECK(has(paths, "w"));
+  CHECK_FALSE(has(paths, "linked"));
+  CHECK_FALSE(has(paths, "piped"));
+}
+
+TEST_CASE("old_paths: what others write during a save is kept, and reported") {
+  const test::temp_directory folder;
+  const std::vector<float> w(4, 1);
+  const std::vector<float> v(4, 2);
+  const auto write = [&](const char* name) {
+    fs::create_directories(fs::path(folder / name).parent_path());
+    test::write_file(folder / name, name);
+  };
+  const auto where = [&](test::publication_hooks hooks) {
+    return location(test::hooked_publisher{file_store::open(folder / "").value(), hooks}, key("c"));
+  };
+  // Into a place that was empty.
+  const auto first = save(where({.after_stage = [&] { write("c/early"); }}), {{"w", w}}).value();
+  CHECK(first.kept == std::vector<std::string>{"early"});
+  // Into the old checkpoint.
+  const auto report =
+      save(where({.before_commit = [&] { write("c/late"), write("c/logs/x"), write("c/w/x"); }}),
+           {{"w", v}})
+          .value();
+  CHECK(report.kept == std::vector<std::string>{"early", "late", "logs/"});
+  CHECK(report.warnings.empty());
+  for (const char* name : {"c/early", "c/late", "c/logs/x"})
+    CHECK(test::read_file(folder / name) == name);
+  CHECK_FALSE(fs::exists(folder / "c/w/x"));
+  CHECK(open(folder / "c")->load<std::vector<float>>("w").value() == v);
+  // What cannot be kept is a warning of a save that is done.
+  std::string deep = "c/";
+  for (int i = 0; i < 140; ++i) deep += "d/";
+  const auto left =
+      save(where({.before_commit = [&] { write((deep + "x").c_str()); }}), {{"w", w}});
+  REQUIRE(left);
+  REQUIRE(left->warnings.size() == 1);
+  CHECK(left->warnings[0].find("lies beside it, as .c.old.") != std::string::npos);
+  CHECK(open(folder / "c")->id() == left->id);
 }
 
 }  // namespace old_paths_test

@@ -4,6 +4,7 @@
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "../support/hooked_publisher.hpp"
 #include "../support/shard_values.hpp"
 #include "../support/temp_directory.hpp"
 
@@ -444,6 +445,40 @@ TEST_CASE("FP-1, FP-6, FP-8: fully parallel, the holders of copies share the wor
   CHECK(bytes_written(4, [&](int rank) {
           return rank == 2 ? state{{"a", copy("a", 10, 0)}} : state();
         }) == std::vector<std::uint64_t>{0, 0, 40, 0});
+}
+
+TEST_CASE("group_save: what others write during a save is kept, or named in a warning") {
+  const test::temp_directory folder;
+  const std::string deep = [] {
+    std::string out = "c/";
+    for (int i = 0; i < 140; ++i) out += "d/";
+    return out;
+  }();
+  const auto saved = [&](test::publication_hooks hooks) {
+    const location where(
+        test::hooked_publisher{file_store::open(folder / "").value(), std::move(hooks)},
+        store_key::parse("c").value());
+    return thread_world::run(1, [&](const thread_communicator& self) {
+      return save(where, small_state(0, 1), group_of(self));
+    });
+  };
+  const auto write = [&](const std::string& name) {
+    return [&folder, name] {
+      std::filesystem::create_directories(std::filesystem::path(folder / name).parent_path());
+      test::write_file(folder / name, name);
+    };
+  };
+  const auto first = saved({.after_stage = write("c/early")});
+  REQUIRE(outcome(first) == "done");
+  CHECK(first[0]->kept == std::vector<std::string>{"early"});
+  const auto second = saved({.before_commit = write("c/late")});
+  REQUIRE(outcome(second) == "done");
+  CHECK(second[0]->kept == std::vector<std::string>{"early", "late"});
+  CHECK(second[0]->warnings.empty());
+  const auto third = saved({.before_commit = write(deep + "x")});
+  REQUIRE(outcome(third) == "done");
+  REQUIRE(third[0]->warnings.size() == 1);
+  CHECK(third[0]->warnings[0].find("lies beside it, as .c.old.") != std::string::npos);
 }
 
 }  // namespace group_save_test

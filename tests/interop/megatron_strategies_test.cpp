@@ -571,6 +571,32 @@ TEST_CASE("megatron_strategies: what others put beside a checkpoint is kept") {
   CHECK(file_of(folder / "c", "metadata.json").find("torch_dist") != std::string::npos);
 }
 
+TEST_CASE("megatron_strategies: beside the objects of a key, too") {
+  const test::temp_directory folder;
+  const auto state_of = [](const std::string& key) {
+    return [key](int rank) {
+      return state{{"o", sharded_object::make(key, json_text{"1"}, {{2}, {rank}, {}}).value()}};
+    };
+  };
+  REQUIRE(saved(2, folder / "c", state_of("rng")) == "done");
+  fs::create_directories(folder / "c/new");
+  test::write_file(folder / "c/new/notes.txt", "a note");
+  test::write_file(folder / "c/rng/notes.txt", "a note");
+  const std::vector<std::string> notes{"new/notes.txt", "rng/notes.txt"};
+  for (const char* key : {"new", "rng"}) {
+    const auto reports = thread_world::run(2, [&](const thread_communicator& self) {
+      return save(folder / "c", state_of(key)(self.rank()), group_with(self),
+                  in_their_layout(true));
+    });
+    REQUIRE(outcome(reports) == "done");
+    const bool is_new = std::string_view(key) == "new";
+    for (const auto& report : reports) CHECK(report->kept == notes);
+    for (const std::string& one : notes) CHECK(test::read_file(folder / "c/" + one) == "a note");
+    CHECK(fs::exists(folder / "c/rng/shard_0_2.pt") == !is_new);
+    CHECK(fs::exists(folder / "c/new/shard_0_2.pt") == is_new);
+  }
+}
+
 TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another directory never") {
   const test::temp_directory folder;
   const auto state_of = [](std::uint64_t seed) {

@@ -45,8 +45,9 @@ struct leaf_rule {
 struct save_options {
   int zarr_format = 3;             ///< 3, or 2 for readers that know nothing newer
   std::vector<leaf_rule> rules{};  ///< per leaf, by name
-  /// Replace a checkpoint at the target, with all that lies in its directory. What is not a
-  /// checkpoint of zarrpoint's is never touched.
+  /// Replace a checkpoint at the target. What others put into its directory stays, unless it lies
+  /// in the directory of an array, see `save_report::kept`; a directory that is not a checkpoint of
+  /// zarrpoint's is never touched.
   bool overwrite = true;
   bool sync = true;         ///< survive a power cut: sync files and directories before the commit
   bool elide_fill = false;  ///< leave out chunks that hold only the fill value (zero)

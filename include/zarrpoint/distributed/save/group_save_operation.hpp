@@ -66,8 +66,8 @@ class group_save_operation {
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
 
-  /// What became of the commit, and what it kept, told by rank 0. Who does not hear of it does not
-  /// know.
+  /// What became of the commit, what it kept and what it warns of, told by rank 0. Who does not
+  /// hear of it does not know.
   result<void> tell(result<void> committed);
 
   result<void> prepare(const state& tree);
@@ -94,14 +94,16 @@ class group_save_operation {
   /// Of a target that may be replaced, whether it is there.
   result<bool> holds_checkpoint(const any_store& root) const;
 
-  /// Refuses a target that is there and must not be replaced; whether one is there.
-  result<bool> check_target(const stored_place& target) const;
+  static result<bool> holds_something(const any_store& root);
 
-  /// The paths of the checkpoint that is replaced; nothing for one that is all of its directory.
-  result<std::optional<std::vector<std::string>>> paths_of_old(const any_store& root) const;
+  /// Refuses a target that is there and must not be replaced.
+  result<void> check_target(const stored_place& target) const;
+
+  /// The paths of a checkpoint; nothing for one that is all of its directory.
+  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const;
 
   /// What the new checkpoint lets nothing into, sorted.
-  std::vector<std::string> taken() const;
+  result<std::vector<std::string>> taken() const;
 
   static any_store beneath(const stored_place& target);
 
@@ -131,7 +133,7 @@ class group_save_operation {
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;
   std::unique_ptr<publication> publication_;
-  std::optional<any_store> replaced_;  ///< whose root is what is there already
+  std::optional<any_store> replaced_;  ///< whose root is what may be replaced
 };
 
 }}}  // namespace zarrpoint::v0::detail

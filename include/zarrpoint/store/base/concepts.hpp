@@ -37,6 +37,14 @@ struct publish_options {
 
 class any_store;
 
+/// What others wrote into the tree that a publication replaced, after its `keep`.
+struct late_entries {
+  std::vector<std::string> kept{};  ///< what `commit` brought over, as the paths of `keep`
+  /// Not all could be brought over: why, and where the replaced tree lies now, in a sentence.
+  /// Empty: nothing is left behind.
+  std::string left{};
+};
+
 /// A tree of keys being prepared out of sight, which `commit` puts in its place in one step.
 /// Destroyed before that, it leaves nothing behind.
 class publication {
@@ -54,7 +62,8 @@ class publication {
   virtual std::string staged_name() const { return {}; }
 
   /// Gives the new tree what `owned` calls foreign in the one that it is going to replace: both
-  /// have it then. Call it before `commit`, when every writer has finished. Returns the paths,
+  /// have it then. Call it before `commit`, when every writer has finished; `commit` looks again,
+  /// for what comes in between, and `late` tells what it found. Returns the paths,
   /// those of directories with a "/" at the end; none for stores in which nothing else can be.
   /// Errors: `io`, naming what cannot be kept.
   virtual result<std::vector<std::string>> keep(const owned_paths&) {
@@ -64,6 +73,9 @@ class publication {
   /// Publishes. Call it once, when every writer has finished. On failure what was there before is
   /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.
   virtual result<void> commit() = 0;
+
+  /// What `commit` found that came after `keep`; nothing before it, nor if `keep` was not called.
+  virtual late_entries late() const { return {}; }
 };
 
 /// A store that can be read. `open` gives a null pointer for a missing key: that is not an error,

@@ -6,6 +6,7 @@
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,8 +20,8 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// Removes a file, or a directory with all that is in it, following no symbolic link. Best effort:
-/// what cannot be removed stays.
+/// Removes a file, or a directory with all that is in it, following no symbolic link, and whatever
+/// the modes of directories forbid their owner. Best effort: what cannot be removed stays.
 void remove_tree(int parent, const std::string& name);
 
 /// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
@@ -59,8 +60,12 @@ class directory_publication {
   /// See `publication::keep`.
   result<std::vector<std::string>> keep(const owned_paths& owned);
 
-  /// Makes the tree durable, renames it to the target in one step, makes that durable.
+  /// Makes the tree durable, renames it to the target in one step, makes that durable; then brings
+  /// over what came into the old tree after `keep`.
   result<void> commit();
+
+  /// See `publication::late`.
+  const late_entries& late() const noexcept { return late_; }
 
  private:
   const std::string& name() const noexcept { return name_; }
@@ -80,7 +85,13 @@ class directory_publication {
 
   result<void> remove_old(const std::string& old);
 
-  result<void> sync_parent();
+  /// Keeps what is foreign in the old tree, which has been replaced; false if it must stay.
+  bool keep_late(const std::string& old);
+
+  /// Gives the old tree a name that nobody removes it by. Returns the one that it has then.
+  std::string set_aside(const std::string& old) const;
+
+  result<void> sync_parent() const;
 
   std::shared_ptr<file_root> base_;
   std::string name_;
@@ -89,6 +100,9 @@ class directory_publication {
   unique_fd parent_;
   std::string at_;  ///< the temporary name; empty: none
   std::shared_ptr<file_root> tree_;
+  unique_fd old_;  ///< what `keep` found at the target; open, so that no other tree is taken for it
+  owned_paths owned_;
+  late_entries late_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -162,6 +162,7 @@ class cache_store::staged final : public publication {
     const change under_way(*cache_, key_);
     return inner_->commit();
   }
+  late_entries late() const override { return inner_->late(); }
 
  private:
   std::unique_ptr<publication> inner_;

@@ -10,11 +10,13 @@
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +29,7 @@ struct memory_store::object_map : std::map<std::string, shared_bytes, std::less<
 struct memory_store::state {
   std::mutex mutex;
   object_map objects;
+  std::uint64_t publications = 0;  ///< how many there have been
 };
 
 class memory_store::object final : public blob {
@@ -119,18 +122,9 @@ class memory_store::staged final : public publication {
     std::vector<std::string> kept;
     ZARRPOINT_CHECK(guarded([&]() -> result<void> {
       const std::scoped_lock lock(target_->mutex, tree_->mutex);
-      const std::string start = below(key_);
-      auto at = target_->objects.lower_bound(start);
-      for (; at != target_->objects.end() && at->first.starts_with(start); ++at) {
-        const std::string path = at->first.substr(start.size());
-        std::size_t end = path.find('/');
-        while (end != path.npos && owned.owner_of(path.substr(0, end)) == path_owner::mixed)
-          end = path.find('/', end + 1);
-        if (owned.owner_of(path.substr(0, end)) == path_owner::own) continue;
-        if (!tree_->objects.emplace(path, at->second).second) continue;
-        std::string name = end == path.npos ? path : path.substr(0, end + 1);
-        if (kept.empty() || kept.back() != name) kept.push_back(std::move(name));
-      }
+      kept = keep_locked(owned);
+      owned_ = owned;
+      publications_ = target_->publications;
       return {};
     }));
     return kept;
@@ -141,11 +135,30 @@ class memory_store::staged final : public publication {
                    "publish " + memory_store(target_).describe(key_) + ": it is published already"};
     return guarded([&] { return replace(); });
   }
+  late_entries late() const override { return late_; }
 
  private:
+  std::vector<std::string> keep_locked(const owned_paths& owned) {
+    std::vector<std::string> kept;
+    const std::string start = below(key_);
+    auto at = target_->objects.lower_bound(start);
+    for (; at != target_->objects.end() && at->first.starts_with(start); ++at) {
+      const std::string path = at->first.substr(start.size());
+      std::size_t end = path.find('/');
+      while (end != path.npos && owned.owner_of(path.substr(0, end)) == path_owner::mixed)
+        end = path.find('/', end + 1);
+      if (owned.owner_of(path.substr(0, end)) == path_owner::own) continue;
+      if (!tree_->objects.emplace(path, at->second).second) continue;
+      std::string name = end == path.npos ? path : path.substr(0, end + 1);
+      if (kept.empty() || kept.back() != name) kept.push_back(std::move(name));
+    }
+    return kept;
+  }
   result<void> replace() {
     const std::scoped_lock lock(target_->mutex, tree_->mutex);
     ZARRPOINT_CHECK(check_free_locked());
+    // What another publication put there meanwhile may be a checkpoint, of which nothing is known.
+    if (owned_ && publications_ == target_->publications) late_.kept = keep_locked(*owned_);
     const std::string start = below(key_);
     object_map added;
     for (const auto& [key, bytes] : tree_->objects) added.emplace(start + key, bytes);
@@ -155,6 +168,7 @@ class memory_store::staged final : public publication {
     auto at = objects.lower_bound(start);
     while (at != objects.end() && at->first.starts_with(start)) at = objects.erase(at);
     objects.merge(added);
+    ++target_->publications;
     committed_ = true;
     return {};
   }
@@ -172,6 +186,9 @@ class memory_store::staged final : public publication {
   std::shared_ptr<state> tree_ = std::make_shared<state>();
   store_key key_;
   publish_options how_;
+  std::optional<owned_paths> owned_;  ///< what `keep` was told
+  std::uint64_t publications_ = 0;    ///< at the time of `keep`
+  late_entries late_;
   bool committed_ = false;
 };
 

@@ -34,6 +34,17 @@ ZARRPOINT_INLINE result<void> add_root_chunks(const any_store& root,
   return {};
 }
 
+/// We wrote nothing that cannot be opened, such as a link or a pipe.
+ZARRPOINT_INLINE bool holds_document(const any_store& root, const store_key& folder) {
+  for (const char* name : {"zarr.json", ".zgroup", ".zarray"}) {
+    const auto key = folder.child(name);
+    if (!key) continue;
+    const auto document = root.open(*key);
+    if (document && *document != nullptr) return true;
+  }
+  return false;
+}
+
 ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_store& root,
                                                                       const context& how) {
   std::vector<std::string> out;
@@ -57,15 +68,19 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_
     for (const list_entry& entry : entries) {
       const auto folder = store_key::root().child(entry.name);
       if (!entry.is_prefix || !folder) continue;
-      for (const char* name : {"zarr.json", ".zgroup", ".zarray"}) {
-        ZARRPOINT_TRY(key, folder->child(name));
-        ZARRPOINT_TRY(document, root.open(key));
-        if (document != nullptr) out.push_back(entry.name);
-      }
+      if (holds_document(root, *folder)) out.push_back(entry.name);
     }
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+ZARRPOINT_INLINE void add_late(late_entries late, std::vector<std::string>& kept,
+                               std::vector<std::string>& warnings) {
+  kept.insert(kept.end(), late.kept.begin(), late.kept.end());
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  if (!late.left.empty()) warnings.push_back(std::move(late.left));
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> erase_own(const any_store& root,

@@ -200,19 +200,21 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
   const auto run = [&]() -> result<save_report> {
     ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
     ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
-    ZARRPOINT_TRY(replaces, check_target(target, where, options, how.limit));
+    ZARRPOINT_CHECK(check_target(target, where, options, how.limit).transform([](bool) {}));
     any_store beneath =
         target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
                                                             .sync = options.sync}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
-      if (replaces) {
+      // Others may have come to an empty place meanwhile.
+      if (options.overwrite) {
         ZARRPOINT_TRY(old, paths_of_checkpoint(beneath, how));
         ZARRPOINT_TRY(kept, staged->keep({std::move(old), plan.names()}));
         report.kept = std::move(kept);
       }
       ZARRPOINT_CHECK(staged->commit());
+      add_late(staged->late(), report.kept, report.warnings);
       return std::move(report);
     }
     // Without atomic publication: an old commit document must not vouch for new data.

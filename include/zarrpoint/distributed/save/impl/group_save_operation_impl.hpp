@@ -69,6 +69,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed)
   wire_writer to;
   to.number(report_.kept.size());
   for (const std::string& path : report_.kept) to.bytes(as_bytes(path));
+  to.number(report_.warnings.size());
+  for (const std::string& warning : report_.warnings) to.bytes(as_bytes(warning));
   result<message> status =
       committed ? result<message>(std::move(to).take()) : result<message>(committed.failure());
   const auto told = broadcast_result(group_.ranks, std::move(status));
@@ -76,6 +78,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed)
     wire_reader from(*told);
     report_.kept.resize(from.count());
     for (std::string& path : report_.kept) path = from.text();
+    report_.warnings.resize(from.count());
+    for (std::string& warning : report_.warnings) warning = from.text();
     return from.finish();
   }
   error failure = told.failure();
@@ -211,8 +215,8 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
 ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
-  ZARRPOINT_TRY(replaces, check_target(target));
-  if (replaces) replaced_ = beneath(target);
+  ZARRPOINT_CHECK(check_target(target));
+  if (storage.overwrite) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(staged, target.store.stage(
@@ -231,7 +235,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   ZARRPOINT_TRY(holds, holds_checkpoint(job_->store));
   std::optional<std::vector<std::string>> old;
   if (holds && job_->store.can_list()) {
-    ZARRPOINT_TRY(paths, paths_of_old(job_->store));
+    ZARRPOINT_TRY(paths, paths_of(job_->store));
     old = std::move(paths);
   }
   ZARRPOINT_CHECK(erase_root_document(job_->store));
@@ -248,7 +252,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   return erased.failure();
 }
 
-ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_operation::paths_of_old(
+ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_operation::paths_of(
     const any_store& root) const {
   ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(root));
   ZARRPOINT_TRY(
@@ -262,7 +266,13 @@ ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_oper
   return std::move(out);
 }
 
-ZARRPOINT_INLINE std::vector<std::string> group_save_operation::taken() const {
+ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() const {
+  // In other layouts than ours the objects of a key may lie in a folder that others may use, too.
+  ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(job_->store));
+  if (is_savers) {
+    ZARRPOINT_TRY(paths, paths_of(job_->store));
+    if (paths) return *std::move(paths);
+  }
   std::vector<std::string> out;
   out.reserve(arrays_.size() + plan_->grids.size());
   for (const planned_array& array : arrays_) out.push_back(array.tensor.key);
@@ -280,11 +290,17 @@ ZARRPOINT_INLINE result<bool> group_save_operation::holds_checkpoint(const any_s
   return saver_.sharded_saver()->is_checkpoint(root);
 }
 
-ZARRPOINT_INLINE result<bool> group_save_operation::check_target(const stored_place& target) const {
+ZARRPOINT_INLINE result<bool> group_save_operation::holds_something(const any_store& root) {
+  if (!root.can_list()) return true;
+  return root.list(store_key::root()).transform([](const auto& all) { return !all.empty(); });
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::check_target(const stored_place& target) const {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(replaceable, saver_.sharded_saver()->is_checkpoint(beneath(target)));
-  if (!replaceable) return detail::check_target(target, where_, storage, group_.how.limit);
-  if (storage.overwrite) return true;
+  if (!replaceable)
+    return detail::check_target(target, where_, storage, group_.how.limit).transform([](bool) {});
+  if (storage.overwrite) return {};
   return error{errc::already_exists,
                where_.name() + " is there already, and save_options::overwrite is false"};
 }
@@ -342,14 +358,18 @@ ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> 
         *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
                 plan_->plan.cells, plan_->objects}));
     if (!publication_) return {};
-    if (replaced_) {
-      ZARRPOINT_TRY(old, paths_of_old(*replaced_));
+    ZARRPOINT_TRY(is_there, replaced_ ? holds_something(*replaced_) : result<bool>(false));
+    if (is_there) {
+      ZARRPOINT_TRY(old, paths_of(*replaced_));
       if (old) {
-        ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), taken()}));
+        ZARRPOINT_TRY(mine, taken());
+        ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), std::move(mine)}));
         report_.kept = std::move(kept);
       }
     }
-    return publication_->commit();
+    ZARRPOINT_CHECK(publication_->commit());
+    add_late(publication_->late(), report_.kept, report_.warnings);
+    return {};
   });
 }
 

@@ -44,6 +44,7 @@ class file_store::staged final : public publication {
     return begun_->keep(owned);
   }
   result<void> commit() override { return begun_->commit(); }
+  late_entries late() const override { return begun_->late(); }
 
  private:
   std::unique_ptr<detail::directory_publication> begun_;

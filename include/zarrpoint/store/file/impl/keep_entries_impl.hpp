@@ -10,11 +10,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,8 +30,9 @@ class entry_keeper {
   entry_keeper(const tree_pair& trees, const owned_paths& owned) : trees_(trees), owned_(owned) {}
 
   result<std::vector<std::string>> keep() {
-    if (const int code = walk(trees_.from, trees_.to, false); code != 0)
-      return system_error("keep", path_, code);
+    int code = walk(trees_.from, trees_.to, false);
+    if (code == 0) code = sync_if_changed(trees_.to);
+    if (code != 0) return system_error("keep", path_, code);
     std::sort(kept_.begin(), kept_.end());
     return std::move(kept_);
   }
@@ -37,11 +40,12 @@ class entry_keeper {
  private:
   static constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   static constexpr std::size_t most_levels = 128;
+  static constexpr int most_attempts = 100;
 
   /// The names of a directory; it is not read while it changes. 0 or the errno.
   static int names_of(int directory, std::vector<std::string>& out) {
     directory_stream stream(::openat(directory, ".", directory_flags));
-    if (!stream) return errno;
+    if (!stream) return errno == ENOENT ? 0 : errno;  // somebody removed it
     while (const dirent* entry = stream.next()) {
       if (!is_temporary_name(entry->d_name)) out.emplace_back(entry->d_name);
     }
@@ -66,39 +70,63 @@ class entry_keeper {
       path_.resize(length);
     }
     --levels_;
-    return to >= 0 && changed_ && trees_.sync ? sync_directory(to) : 0;
+    return 0;
   }
 
+  int sync_if_changed(int to) const { return changed_ && trees_.sync ? sync_directory(to) : 0; }
+
+  /// What others remove meanwhile is gone, and no failure; it may be there again, too.
   int bring(int from, int to, const std::string& name, path_owner owner, bool inside_foreign) {
-    struct ::stat info {};
-    if (::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
-      return errno == ENOENT ? 0 : errno;  // it has gone
-    if (!S_ISDIR(info.st_mode)) {
-      const unique_fd made = to < 0 ? open_parent() : unique_fd();
-      if (to < 0 && !made) return errno;
-      const int code = bring_file(from, to < 0 ? made.get() : to, name, info.st_mode);
-      if (code == EEXIST) return 0;  // the new tree has one of its own
-      if (code == 0 && made && trees_.sync) {
-        if (const int failed = sync_directory(made.get()); failed != 0) return failed;
-      }
-      if (code == 0 && !inside_foreign) kept_.push_back(path_);
-      changed_ = changed_ || code == 0;
-      return code;
+    const std::size_t length = path_.size();
+    const std::size_t levels = levels_;
+    const std::size_t count = kept_.size();
+    for (int attempt = 0;; ++attempt) {
+      const int code = try_to_bring(from, to, name, owner, inside_foreign);
+      if (code != ENOENT) return code;
+      struct ::stat info {};
+      const bool is_back = ::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+      if (is_back && attempt == most_attempts) return code;
+      path_.resize(length);
+      levels_ = levels;
+      if (!is_back) return errno == ENOENT ? 0 : errno;
+      kept_.resize(count);
     }
-    const unique_fd inner(::openat(from, name.c_str(), directory_flags));
-    if (!inner) return errno;
+  }
+
+  int try_to_bring(int from, int to, const std::string& name, path_owner owner,
+                   bool inside_foreign) {
+    struct ::stat info {};
+    if (::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+    const bool is_directory = S_ISDIR(info.st_mode);
+    const unique_fd inner(is_directory ? ::openat(from, name.c_str(), directory_flags) : -1);
+    if (is_directory && !inner) return errno;
     // A directory of both comes to be when something of it is to be kept.
-    if (owner == path_owner::mixed) return walk(inner.get(), -1, false);
+    if (is_directory && owner == path_owner::mixed) return walk(inner.get(), -1, false);
     const unique_fd parent = to < 0 ? open_parent() : unique_fd();
     if (to < 0 && !parent) return errno;
     const int into = to < 0 ? parent.get() : to;
-    if (::mkdirat(into, name.c_str(), info.st_mode & 07777) != 0 && errno != EEXIST) return errno;
+    const int code = is_directory ? bring_directory(inner.get(), into, name, inside_foreign)
+                                  : bring_file(from, into, name, info.st_mode);
+    if (code != 0) return code == EEXIST ? 0 : code;  // the new tree has one of its own
+    if (!is_directory) changed_ = true;
+    if (!is_directory && !inside_foreign) kept_.push_back(path_);
+    return parent ? sync_if_changed(parent.get()) : 0;
+  }
+
+  int bring_directory(int from, int into, const std::string& name, bool inside_foreign) {
+    // Its own mode, which may forbid writing, is given to it when it is complete.
+    const bool made = ::mkdirat(into, name.c_str(), 0700) == 0;
+    if (!made && errno != EEXIST) return errno;
     const unique_fd target(::openat(into, name.c_str(), directory_flags));
-    if (!target) return errno == ENOTDIR || errno == ELOOP ? 0 : errno;
-    changed_ = true;
+    if (!target) return errno == ENOTDIR || errno == ELOOP ? EEXIST : errno;
+    changed_ = changed_ || made;
     if (!inside_foreign) kept_.push_back(path_ + "/");
-    if (const int code = walk(inner.get(), target.get(), true); code != 0) return code;
-    return parent && trees_.sync ? sync_directory(parent.get()) : 0;
+    if (const int code = walk(from, target.get(), true); code != 0) return code;
+    struct ::stat info {};
+    // Not every file system can have every mode; what is in it is kept all the same.
+    if (made && ::fstat(from, &info) == 0)
+      static_cast<void>(::fchmod(target.get(), info.st_mode & 07777));
+    return sync_if_changed(target.get());
   }
 
   /// The directory of `path_` in the new tree, made if it is not there.
@@ -136,26 +164,50 @@ class entry_keeper {
     return S_ISREG(mode) ? copy_file(from, to, name, mode) : EOPNOTSUPP;
   }
 
+  /// A copy has a temporary name until it is complete: the new tree may be in its place already.
   int copy_file(int from, int to, const std::string& name, mode_t mode) const {
-    const unique_fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    struct ::stat info {};
+    if (::fstatat(to, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+    const unique_fd source(
+        ::openat(from, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     if (!source) return errno;
+    const std::string at = temporary_name(name);
+    // Whoever owns the copy, it must not run as its owner or its group.
     const unique_fd target(::openat(
-        to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 07777));
+        to, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777));
     if (!target) return errno;
+    int code = copy_bytes(source.get(), target.get());
+    if (code == 0) code = rename_if_free(to, at.c_str(), name.c_str());
+    if (code != 0) ::unlinkat(to, at.c_str(), 0);
+    return code;
+  }
+
+  int copy_bytes(int source, int target) const {
     std::vector<std::byte> part(std::size_t{1} << 20);
     for (std::uint64_t offset = 0;;) {
-      const ssize_t count = retry_interrupted([&] {
-        return ::pread(source.get(), part.data(), part.size(), static_cast<off_t>(offset));
-      });
+      const ssize_t count = retry_interrupted(
+          [&] { return ::pread(source, part.data(), part.size(), static_cast<off_t>(offset)); });
       if (count < 0) return errno;
       if (count == 0) break;
       const auto size = static_cast<std::size_t>(count);
-      if (const int code = write_fully(target.get(), offset, bytes_view(part.data(), size));
-          code != 0)
+      if (const int code = write_fully(target, offset, bytes_view(part.data(), size)); code != 0)
         return code;
       offset += size;
     }
-    return trees_.sync && ::fsync(target.get()) != 0 ? errno : 0;
+    return trees_.sync && ::fsync(target) != 0 ? errno : 0;
+  }
+
+  /// Replaces nothing, but where the kernel or the file system can only replace: there it looks
+  /// first. By number: see `exchange_names`.
+  static int rename_if_free(int directory, const char* from, const char* to) {
+#if defined(SYS_renameat2)
+    constexpr unsigned no_replace = 1;
+    if (::syscall(SYS_renameat2, directory, from, directory, to, no_replace) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+    struct ::stat info {};
+    if (::fstatat(directory, to, &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+    return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
   }
 
   const tree_pair& trees_;

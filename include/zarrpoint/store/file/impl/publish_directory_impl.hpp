@@ -28,6 +28,27 @@ ZARRPOINT_INLINE bool remove_entry(int parent, const char* name) noexcept {
   return ::unlinkat(parent, name, 0) == 0 || ::unlinkat(parent, name, AT_REMOVEDIR) == 0;
 }
 
+/// Opens a directory to remove what is in it. Its owner may do that from then on: modes that forbid
+/// it bind all but root. -1 on failure.
+ZARRPOINT_INLINE int open_to_remove(int parent, const char* name) noexcept {
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int fd = ::openat(parent, name, flags);
+  if (fd < 0 && errno == EACCES && ::fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+    fd = ::openat(parent, name, flags);
+  struct ::stat info {};
+  if (fd >= 0 && ::fstat(fd, &info) == 0 && (info.st_mode & 0700) != 0700)
+    static_cast<void>(::fchmod(fd, 0700));
+  return fd;
+}
+
+/// A directory that its owner may not write to can be moved to no other parent.
+ZARRPOINT_INLINE bool raise_entry(int from, const char* name, int to, const char* raised) noexcept {
+  if (::renameat(from, name, to, raised) == 0) return true;
+  if (errno != EACCES) return false;
+  const unique_fd opened(open_to_remove(from, name));
+  return opened && ::renameat(from, name, to, raised) == 0;
+}
+
 /// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
 /// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
 /// whether anything changed.
@@ -40,15 +61,14 @@ ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::
       changed = true;
       continue;
     }
-    directory_stream inner(
-        ::openat(top.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    directory_stream inner(open_to_remove(top.fd(), entry->d_name));
     if (!inner) continue;
     while (const dirent* child = inner.next()) {
       if (remove_entry(inner.fd(), child->d_name)) {
         changed = true;
       } else {
         const std::string raised = prefix + std::to_string(counter++);
-        if (::renameat(inner.fd(), child->d_name, top.fd(), raised.c_str()) == 0) changed = true;
+        if (raise_entry(inner.fd(), child->d_name, top.fd(), raised.c_str())) changed = true;
       }
     }
     if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
@@ -59,8 +79,7 @@ ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::
 ZARRPOINT_INLINE void remove_tree(int parent, const std::string& name) {
   if (remove_entry(parent, name.c_str())) return;
   {
-    directory_stream top(
-        ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    directory_stream top(open_to_remove(parent, name.c_str()));
     if (!top) return;
     const std::string prefix = random_id();
     std::uint64_t counter = 0;
@@ -144,13 +163,15 @@ ZARRPOINT_INLINE directory_publication::~directory_publication() {
 
 ZARRPOINT_INLINE result<std::vector<std::string>> directory_publication::keep(
     const owned_paths& owned) {
-  const unique_fd old(
+  unique_fd old(
       ::openat(parent_.get(), target_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   // Nothing, or no directory: that nothing of others is lost is for `commit` to see to.
   if (!old && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
     return std::vector<std::string>();
   if (!old) return system_error("keep what is in", name(), errno);
-  return keep_entries({old.get(), tree_->fd(), how_.sync}, owned).at("publish " + name());
+  owned_ = owned;
+  old_ = std::move(old);
+  return keep_entries({old_.get(), tree_->fd(), how_.sync}, owned).at("publish " + name());
 }
 
 ZARRPOINT_INLINE result<void> directory_publication::commit() {
@@ -211,11 +232,35 @@ ZARRPOINT_INLINE result<void> directory_publication::replace_in_two_steps() {
 
 ZARRPOINT_INLINE result<void> directory_publication::remove_old(const std::string& old) {
   ZARRPOINT_CHECK(sync_parent().at("the old one is kept as " + old));
-  remove_tree(parent_.get(), old);
+  if (keep_late(old)) remove_tree(parent_.get(), old);
   return {};
 }
 
-ZARRPOINT_INLINE result<void> directory_publication::sync_parent() {
+ZARRPOINT_INLINE bool directory_publication::keep_late(const std::string& old) {
+  // The tree of another publication that came in between has had what is foreign from its own
+  // `keep`, and what it owns is not known here.
+  if (!old_ || !same_file(id_of(old_.get()), id_of(parent_.get(), old.c_str()))) return true;
+  auto found = keep_entries({old_.get(), tree_->fd(), how_.sync}, owned_);
+  if (found) {
+    late_.kept = *std::move(found);
+    return true;
+  }
+  late_.left = "not all that others wrote into " + name() +
+               " during the save could be kept; what was replaced lies beside it, as " +
+               set_aside(old) + ": " + found.failure().message;
+  return false;
+}
+
+ZARRPOINT_INLINE std::string directory_publication::set_aside(const std::string& old) const {
+  // `remove_abandoned` removes what has a temporary name.
+  std::string aside = temporary_name(target_);
+  aside.replace(aside.size() - 32 - 5, 5, ".old.");
+  if (::renameat(parent_.get(), old.c_str(), parent_.get(), aside.c_str()) != 0) return old;
+  static_cast<void>(sync_parent());
+  return aside;
+}
+
+ZARRPOINT_INLINE result<void> directory_publication::sync_parent() const {
   const int code = how_.sync ? sync_directory(parent_.get()) : 0;
   if (code == 0) return {};
   error failure = system_error("sync the directory of", name(), code);
