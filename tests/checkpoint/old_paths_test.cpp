@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/members.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -13,6 +14,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace old_paths_test {
 
@@ -86,6 +90,20 @@ TEST_CASE("old_paths: a save that overwrites keeps what is not of its checkpoint
   CHECK_FALSE(fs::exists(path / "new/0"));
   CHECK(open(path.string())->load<std::vector<float>>("layers/w").value() == v);
   CHECK(save(path.string(), {{"w", v}}).value().kept.size() == 3);  // again and again
+}
+
+TEST_CASE("old_paths: groups that hold no leaf are of their checkpoint") {
+  const test::temp_directory folder;
+  const fs::path path = folder / "c";
+  const std::map<std::string, std::vector<std::vector<float>>> none;
+  save(path.string(), {{"old/empty", none}, {"both", none}}).value();
+  CHECK(fs::exists(path / "old/empty/zarr.json"));
+  fs::create_directories(path / "new");
+  std::ofstream(path / "new/notes.txt") << "n";
+  const auto report = save(path.string(), {{"new", none}, {"both", none}}).value();
+  CHECK(report.kept == std::vector<std::string>{"new/notes.txt"});
+  CHECK_FALSE(fs::exists(path / "old"));
+  CHECK(open(path.string())->empty_groups() == std::vector<std::string>{"both", "new"});
 }
 
 }  // namespace old_paths_test

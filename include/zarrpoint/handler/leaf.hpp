@@ -11,10 +11,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
 class kept_objects;
+struct single_leaves;
 
 /// What a leaf's elements are read from a device with.
 struct source_options {
@@ -137,8 +139,10 @@ class leaf {
 
   /// Whether it is several leaves, each with its whole name: those of a value with members.
   bool is_group() const noexcept { return table_ == &detail::group_table; }
+  /// A group without leaves, which is saved as such.
+  static leaf empty_group(std::string name);
   /// `leaves`, and in place of a group its own, which keep alive what they borrow from an rvalue.
-  static std::vector<leaf> single(std::vector<leaf> leaves);
+  static single_leaves single(std::vector<leaf> leaves);
 
   const std::string& name() const noexcept { return name_; }
   /// The stored kind: `"array"`, `"scalar"`, `"string"`, `"json"` or a handler's own.
@@ -205,6 +209,12 @@ class leaf {
   const detail::leaf_table* table_ = nullptr;
   const void* value_ = nullptr;
   std::shared_ptr<const void> kept_;
+};
+
+/// Leaves of which none is a group, and the groups that have no leaf.
+struct single_leaves {
+  std::vector<leaf> leaves;
+  std::vector<std::string> empty_groups;
 };
 
 }}  // namespace zarrpoint::v0
