@@ -16,7 +16,6 @@
 namespace zarrpoint { inline namespace v0 {
 
 class kept_objects;
-struct single_leaves;
 
 /// What a leaf's elements are read from a device with.
 struct source_options {
@@ -27,6 +26,8 @@ struct source_options {
 };
 
 namespace detail {
+
+struct single_leaves;
 
 /// A value of some type behind one constant table of functions.
 struct leaf_table {
@@ -142,7 +143,7 @@ class leaf {
   /// A group without leaves, which is saved as such.
   static leaf empty_group(std::string name);
   /// `leaves`, and in place of a group its own, which keep alive what they borrow from an rvalue.
-  static single_leaves single(std::vector<leaf> leaves);
+  static detail::single_leaves single(std::vector<leaf> leaves);
 
   const std::string& name() const noexcept { return name_; }
   /// The stored kind: `"array"`, `"scalar"`, `"string"`, `"json"` or a handler's own.
@@ -211,11 +212,15 @@ class leaf {
   std::shared_ptr<const void> kept_;
 };
 
+namespace detail {
+
 /// Leaves of which none is a group, and the groups that have no leaf.
 struct single_leaves {
   std::vector<leaf> leaves;
   std::vector<std::string> empty_groups;
 };
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

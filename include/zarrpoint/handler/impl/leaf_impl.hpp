@@ -46,8 +46,8 @@ ZARRPOINT_INLINE leaf leaf::empty_group(std::string name) {
   return out;
 }
 
-ZARRPOINT_INLINE single_leaves leaf::single(std::vector<leaf> leaves) {
-  single_leaves out;
+ZARRPOINT_INLINE detail::single_leaves leaf::single(std::vector<leaf> leaves) {
+  detail::single_leaves out;
   out.leaves.reserve(leaves.size());
   const auto add = [&](leaf one) {
     if (one.is_group()) {

@@ -268,7 +268,7 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const
   const auto is_group = [](const leaf& value) { return value.is_group(); };
   if (std::none_of(leaves.begin(), leaves.end(), is_group))
     return detail::save_set(where, {leaves}, options, how);
-  const single_leaves all = leaf::single({leaves.begin(), leaves.end()});
+  const detail::single_leaves all = leaf::single({leaves.begin(), leaves.end()});
   return detail::save_set(where, {all.leaves, all.empty_groups}, options, how);
 }
 
@@ -280,7 +280,7 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::initialize
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<leaf> leaves,
                                                  save_options options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
-  single_leaves all = leaf::single(std::move(leaves));
+  detail::single_leaves all = leaf::single(std::move(leaves));
   // What is staged now must outlive this call, so that the scratch pool goes with it.
   context shared = with_scratch(how);
   auto early = detail::stage_leaves(all.leaves, options, shared);
