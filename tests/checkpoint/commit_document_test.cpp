@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 
@@ -36,6 +38,14 @@ TEST_CASE("its text is stable") {
   CHECK(
       dump_json(to_node(example()), json_style::compact) ==
       R"({"format":1,"writer":"zarrpoint 0.1.0","id":"00112233445566778899aabbccddeeff","leaves":[{"name":"layers/0/w","typestr":"array","metadata":{"zarr_format":3},"objects":{"c/0/0":{"size":4228,"crc32c":"deadbeef--------00000000ffffffff"},"c/0/1":{"size":0,"crc32c":""}}}],"crc32c":"755ffd63"})");
+}
+
+TEST_CASE("groups that hold no leaf are named after the leaves") {
+  const commit_document document{.id = "i", .leaves{}, .groups = {"a/b", "c"}};
+  const node written = to_node(document);
+  CHECK(parse_commit_document(written).value() == document);
+  CHECK(dump_json(written, json_style::compact)
+            .find(R"("leaves":[],"groups":["a/b","c"],"crc32c":)") != std::string::npos);
 }
 
 TEST_CASE("any change breaks the seal") {
@@ -87,6 +97,10 @@ TEST_CASE("what is not a commit document is refused with the reason") {
             .find("torn list") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "1234567x"}}}})
             .find("not hexadecimal") != std::string::npos);
+  document.set("groups", 3);
+  CHECK(refusal(document).message.find("no list of groups") != std::string::npos);
+  document.set("groups", node::array{node(3)});
+  CHECK(refusal(document).message.find("a group that has no name") != std::string::npos);
   document.set("leaves", 3);
   CHECK(refusal(document).message.find("no list of leaves") != std::string::npos);
 }

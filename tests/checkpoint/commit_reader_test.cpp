@@ -29,7 +29,9 @@ leaf_record leaf_of(std::string name, std::int64_t rows) {
 }
 
 commit_document example() {
-  return {.id = "0123", .leaves = {leaf_of("a", 2), leaf_of("b\n\"\xc3\xa9", 3), leaf_of("c", 2)}};
+  return {.id = "0123",
+          .leaves = {leaf_of("a", 2), leaf_of("b\n\"\xc3\xa9", 3), leaf_of("c", 2)},
+          .groups = {"d", "e/f"}};
 }
 
 /// A root document of format 3 around the text of a commit document.
@@ -58,6 +60,7 @@ TEST_CASE("what is saved is read as the other way reads it") {
   REQUIRE(read.all);
   REQUIRE(read.commit.found());
   CHECK(read.commit.id == wanted.id);
+  CHECK(read.commit.groups == wanted.groups);
   REQUIRE(read.commit.leaves.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
     const detail::stored_leaf& leaf = read.commit.leaves[i];
@@ -133,6 +136,15 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
         R"({},"objects":{"c\/0":{"size":3,"crc32c":""}}})"}) {
     CAPTURE(rest);
     CHECK_FALSE(found(leaf + rest));
+  }
+  const auto found_groups = [&](const std::string& groups) {
+    return read_document(root_of(sealed(before + R"(],"groups":)" + groups))).commit.found();
+  };
+  CHECK(found_groups(R"(["a"])"));
+  for (const char* groups :
+       {R"([])", R"([3])", R"(["a",])", R"("a")", R"([ "a"])", R"(["a"],"groups":["b"])"}) {
+    CAPTURE(groups);
+    CHECK_FALSE(found_groups(groups));
   }
   CHECK_FALSE(read_document(root_of(sealed(R"({"format":2,"writer":"w","id":"i","leaves":[])")))
                   .commit.found());

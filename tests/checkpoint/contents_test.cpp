@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 
@@ -53,6 +54,35 @@ TEST_CASE("a hierarchy is walked when nothing is consolidated") {
                {"a/.zgroup", group_v2},
                {"a/x/.zarray", array_v2}}) == list{"a/x", "b"});
   CHECK(names({{"zarr.json", group_v3}}) == list{});
+}
+
+TEST_CASE("groups that hold no array are known, whoever wrote them") {
+  const auto groups = [](const documents& files) { return contents(files).value().groups; };
+  CHECK(groups({{"zarr.json", group_v3},
+                {"a/zarr.json", group_v3},
+                {"a-b/zarr.json", group_v3},
+                {"a/x/zarr.json", array_v3},
+                {"c/zarr.json", group_v3},
+                {"c/d/zarr.json", group_v3}}) == list{"a-b", "c", "c/d"});
+  CHECK(groups({{".zgroup", group_v2}, {"a/.zgroup", group_v2}}) == list{"a"});
+  CHECK(
+      groups(
+          {{"zarr.json",
+            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
+                group_v3 + R"(,"e":)" + group_v3 + R"(,"g/w":)" + array_v3 + "}}}"}}) == list{"e"});
+  CHECK(groups({{".zgroup", group_v2},
+                {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" +
+                                   group_v2 + R"(,"e/.zgroup":)" + group_v2 + R"(,"w/.zarray":)" +
+                                   array_v2 + "}}"}}) == list{"e"});
+  commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
+  node root = parse_json(as_bytes(group_v3)).value();
+  root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+  const auto hostile = contents({{"zarr.json", dump_json(root)}});
+  REQUIRE_FALSE(hostile);
+  CHECK(hostile.failure().code == errc::corrupt);
+  document.groups.pop_back();
+  root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+  CHECK(groups({{"zarr.json", dump_json(root)}}) == list{"e"});
 }
 
 TEST_CASE("the root may be an array") {

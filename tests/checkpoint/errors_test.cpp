@@ -6,6 +6,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/members.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -205,6 +206,7 @@ TEST_CASE("errors: dtype_mismatch and shape_mismatch") {
   check_documented(opened.load<float>("step"));
   std::array<float, 10> small{};
   check_documented(opened.load_into("layers/0/w", small));
+  check_documented(opened.load<std::vector<std::vector<float>>>("step"));
 }
 
 TEST_CASE("errors: out_of_range") {

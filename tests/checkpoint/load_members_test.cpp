@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/load/load_members.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/handler/members.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/members.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -10,12 +11,15 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -69,6 +73,20 @@ struct model {
   }
   friend bool operator==(const model&, const model&) = default;
 };
+
+/// May have no leaf at all.
+struct choice {
+  std::optional<float> a, b;
+  friend auto zarrpoint_members(choice& v) { return members("a", v.a, "b", v.b); }
+};
+
+/// A class template names its members in a friend.
+template <class T>
+struct box_of {
+  T what{};
+  friend auto zarrpoint_members(box_of& v) { return members("what", v.what); }
+};
+static_assert(leaf_group<box_of<float>>);
 
 model sample() {
   model out;
@@ -145,7 +163,62 @@ TEST_CASE("members nest: optional, variant, enum, pair, tuple, map, vector") {
   CHECK(back.load<layer>("m/layers/1").value() == value.layers[1]);
   save(store, {{"m", model{}}, {"x", 1}}).value();
   CHECK(open(store).value().names() == std::vector<std::string>{"x"});
+  CHECK(open(store).value().empty_groups() ==
+        std::vector<std::string>{"m/layers", "m/ragged", "m/tables"});
   CHECK(open(store).value().load<model>("m").value() == model{});
+}
+
+TEST_CASE("what has no leaf is an empty group, and told from what is not there") {
+  using table = std::map<std::string, quantized>;
+  using rows = std::vector<std::vector<float>>;
+  for (const int format : {2, 3}) {
+    CAPTURE(format);
+    const memory_store store;
+    const std::map<std::string, table> nested{{"full", {{"a", {}}}}, {"empty", {}}};
+    save(store,
+         {{"rows", rows()},
+          {"table", table()},
+          {"choice", choice()},
+          {"choices", std::vector<choice>(2)},
+          {"nested", nested},
+          {"maybe", std::optional<table>(table())},
+          {"none", std::optional<table>()},
+          {"nothing", std::tuple<>()},
+          {"either", std::variant<rows, float>()},
+          {"w", std::vector<float>{1}}},
+         {.zarr_format = format})
+        .value();
+    const checkpoint back = open(store).value();
+    CHECK(back.load<rows>("rows").value().empty());
+    CHECK(back.load<table>("table").value().empty());
+    CHECK_FALSE(back.load<choice>("choice").value().a);
+    CHECK(back.load<std::vector<choice>>("choices").value().size() == 2);
+    CHECK(back.load<std::map<std::string, table>>("nested").value() == nested);
+    CHECK(back.load<std::optional<table>>("maybe").value() == table());
+    CHECK(back.load<std::optional<table>>("none").value() == std::nullopt);
+    CHECK(back.load<std::tuple<>>("nothing"));
+    CHECK(std::get<rows>(back.load<std::variant<rows, float>>("either").value()).empty());
+    for (const error& failure :
+         {failure_of(back.load<rows>("none")), failure_of(back.load<table>("none")),
+          failure_of(back.load<choice>("none")), failure_of(back.load<rows>("ro"))}) {
+      CHECK(failure.code == errc::not_found);
+      CHECK(mentions(failure, "memory: has no such group; it has \"either/index\""));
+    }
+    for (const error& failure :
+         {failure_of(back.load<rows>("w")), failure_of(back.load<table>("w")),
+          failure_of(back.load<choice>("w")), failure_of(back.load<std::tuple<>>("w")),
+          failure_of(back.load<std::optional<table>>("w"))}) {
+      CHECK(failure.code == errc::shape_mismatch);
+      CHECK(failure.message == "load \"w\": memory:: \"w\" is an array, not a group");
+    }
+  }
+  const memory_store root;
+  save(root, {{"", table()}}).value();
+  CHECK(open(root).value().empty_groups().empty());
+  CHECK(open(root).value().load<table>("").value().empty());
+  // A member of one that is there is missing as any other is.
+  save(root, {{"m/layers/0", quantized()}}).value();
+  CHECK(mentions(failure_of(open(root).value().load<model>("m")), "load \"m/layers/0/weight\""));
 }
 
 TEST_CASE("the members of the root have no prefix") {
@@ -201,8 +274,9 @@ TEST_CASE("what would be taken for absent is refused, and named") {
     CHECK(mentions(failure, name));
   };
   using inner = std::map<std::string, quantized>;
-  refused({"x", std::map<std::string, inner>{{"full", {{"a", {}}}}, {"empty", {}}}}, "\"x/empty\"");
-  refused({"x", std::optional<inner>(inner{})}, "\"x\": it has no leaf");
+  refused({"x", std::optional<std::optional<float>>(std::optional<float>())},
+          "\"x\": an empty optional");
+  refused({"x", std::map<std::string, std::vector<std::vector<float>>>{{"..", {}}}}, "..");
   refused({"x", std::vector<std::optional<float>>{1.0F, std::nullopt}}, "\"x/1\"");
   refused({"x", inner{{"a/b", {}}}}, "key of a map");
   refused({"x", inner{{"", {}}}}, "key of a map");
@@ -228,13 +302,43 @@ TEST_CASE("members that are missing, or are something else, are errors that name
   CHECK(failure_of(back.load<either>("v")).code == errc::out_of_range);
   CHECK(
       mentions(failure_of(back.load<either>("u")), "load \"u\": alternative -1 of a variant of 4"));
-  CHECK(mentions(failure_of(back.load<std::vector<quantized>>("list")), "list/1/q"));
+  CHECK(mentions(failure_of(back.load<std::vector<quantized>>("list")), "load \"list/1\""));
   CHECK(back.load<std::optional<quantized>>("none").value() == std::nullopt);
   context small;
+  const std::vector<leaf> both{{"a", std::vector<std::vector<float>>()}, {"a", 1}};
+  CHECK(failure_of(save(store, both)).code == errc::invalid_argument);
   small.limit.memory = 700;
   const auto over = open(store, small).value().load<std::vector<std::vector<float>>>("many");
   CHECK(failure_of(over).code == errc::resource_limit);
   CHECK(mentions(over.failure(), "\"many/1\""));
+}
+
+TEST_CASE("limits::memory counts what is made of the members, after casts and shapes") {
+  const memory_store store;
+  const std::vector<std::int8_t> many(100);
+  save(store, {{"many/0", many}, {"many/1", many}, {"json/0", json_text{"{}"}}}).value();
+  const auto load = [&](std::size_t memory, const auto& rows, const load_options& options) {
+    context how;
+    how.limit.memory = memory;
+    return open(store, how).value().load<std::remove_cvref_t<decltype(rows)>>("many", options);
+  };
+  const std::vector<std::vector<double>> wide;
+  CHECK(load(1600, wide, {.cast = true}).value()[1].size() == 100);
+  CHECK(mentions(failure_of(load(1599, wide, {.cast = true})), "\"many/1\""));
+  const std::vector<std::vector<std::int8_t>> narrow;
+  const load_rule longer{.glob = "many/*", .shape = dims{400}};
+  CHECK(load(800, narrow, {.rules = {longer}}).value()[1].size() == 400);
+  CHECK(failure_of(load(799, narrow, {.rules = {longer}})).code == errc::resource_limit);
+  const load_rule shorter{.glob = "many/*", .shape = dims{10}};
+  CHECK(open(store).value().load<std::vector<json_text>>("json").value().size() == 1);
+  const std::vector<tensor> tensors;
+  const load_rule wider{.glob = "many/*", .cast = dtype(dtype_kind::float64)};
+  CHECK(load(1600, tensors, {.rules = {wider}}));
+  CHECK(failure_of(load(1599, tensors, {.rules = {wider}})).code == errc::resource_limit);
+  // Chunks are read as they are, one by one.
+  save(store, {{"many", std::vector<std::vector<std::int8_t>>(10, many)}}).value();
+  CHECK(load(600, narrow, {.rules = {shorter}}).value()[9].size() == 10);
+  CHECK(failure_of(load(600, narrow, {})).code == errc::resource_limit);
 }
 
 }  // namespace load_members_test

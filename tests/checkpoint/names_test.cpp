@@ -17,6 +17,21 @@ TEST_CASE("every proper prefix of a name is a group") {
   CHECK(groups_of(names{}).value().empty());
 }
 
+TEST_CASE("groups that hold no leaf are named, with their parents") {
+  const names leaves{"a/b", "e"};
+  const std::vector<std::string> empty{"a", "c/d"};
+  CHECK(groups_of(leaves, empty).value() == std::set<std::string>{"a", "c", "c/d"});
+  const auto message = [&](std::string group) {
+    const std::vector<std::string> one{std::move(group)};
+    const auto groups = groups_of(leaves, one);
+    REQUIRE_FALSE(groups);
+    return groups.failure().message;
+  };
+  CHECK(message("e").find("leaf \"e\" has the name of a group") != std::string::npos);
+  CHECK(message("e/x").find("leaf \"e\" has the name of a group") != std::string::npos);
+  CHECK(message("x/..").find("group \"x/..\"") != std::string::npos);
+}
+
 TEST_CASE("names that cannot be told apart or written are refused, by name") {
   const auto message = [](const names& leaves) {
     const auto groups = groups_of(leaves);

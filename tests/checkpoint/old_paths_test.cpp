@@ -3,6 +3,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/members.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -16,6 +17,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace old_paths_test {
 
@@ -141,6 +145,20 @@ TEST_CASE("old_paths: what others write during a save is kept, and reported") {
   REQUIRE(left->warnings.size() == 1);
   CHECK(left->warnings[0].find("lies beside it, as .c.old.") != std::string::npos);
   CHECK(open(folder / "c")->id() == left->id);
+}
+
+TEST_CASE("old_paths: groups that hold no leaf are of their checkpoint") {
+  const test::temp_directory folder;
+  const fs::path path = folder / "c";
+  const std::map<std::string, std::vector<std::vector<float>>> none;
+  save(path.string(), {{"old/empty", none}, {"both", none}}).value();
+  CHECK(fs::exists(path / "old/empty/zarr.json"));
+  fs::create_directories(path / "new");
+  std::ofstream(path / "new/notes.txt") << "n";
+  const auto report = save(path.string(), {{"new", none}, {"both", none}}).value();
+  CHECK(report.kept == std::vector<std::string>{"new/notes.txt"});
+  CHECK_FALSE(fs::exists(path / "old"));
+  CHECK(open(path.string())->empty_groups() == std::vector<std::string>{"both", "new"});
 }
 
 }  // namespace old_paths_test

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leaf_test {
@@ -72,6 +73,18 @@ struct milliseconds : handler_of<T> {
 };
 
 }  // namespace
+
+TEST_CASE("a group without leaves is told from the leaves") {
+  std::vector<leaf> leaves;
+  leaves.push_back(leaf::empty_group("g"));
+  leaves.emplace_back("x", 1);
+  CHECK(leaves[0].is_group());
+  CHECK_FALSE(leaves[0].spec());
+  const detail::single_leaves all = leaf::single(std::move(leaves));
+  REQUIRE(all.leaves.size() == 1);
+  CHECK(all.leaves[0].name() == "x");
+  CHECK(all.empty_groups == std::vector<std::string>{"g"});
+}
 
 TEST_CASE("the call of the README: one brace of names and values") {
   std::vector<float> w{1, 2, 3};

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -25,6 +26,8 @@ struct source_options {
 };
 
 namespace detail {
+
+struct single_leaves;
 
 /// A value of some type behind one constant table of functions.
 struct leaf_table {
@@ -137,8 +140,10 @@ class leaf {
 
   /// Whether it is several leaves, each with its whole name: those of a value with members.
   bool is_group() const noexcept { return table_ == &detail::group_table; }
+  /// A group without leaves, which is saved as such.
+  static leaf empty_group(std::string name);
   /// `leaves`, and in place of a group its own, which keep alive what they borrow from an rvalue.
-  static std::vector<leaf> single(std::vector<leaf> leaves);
+  static detail::single_leaves single(std::vector<leaf> leaves);
 
   const std::string& name() const noexcept { return name_; }
   /// The stored kind: `"array"`, `"scalar"`, `"string"`, `"json"` or a handler's own.
@@ -206,6 +211,16 @@ class leaf {
   const void* value_ = nullptr;
   std::shared_ptr<const void> kept_;
 };
+
+namespace detail {
+
+/// Leaves of which none is a group, and the groups that have no leaf.
+struct single_leaves {
+  std::vector<leaf> leaves;
+  std::vector<std::string> empty_groups;
+};
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -90,6 +90,7 @@ class member_leaves {
   template <class T>
   void add(const std::string& name, const T& value) {
     using handler = handler_of<T>;
+    const std::size_t before = leaves_.size();
     if constexpr (!group_handler<handler, T>) {
       leaves_.emplace_back(name, value);
     } else if constexpr (requires { handler::add(*this, name, value); }) {
@@ -103,15 +104,17 @@ class member_leaves {
           },
           list.values);
     }
+    if (leaves_.size() == before && !may_be_absent<handler>())
+      leaves_.push_back(leaf::empty_group(name));
   }
 
-  /// The same for a value that would be taken for absent if it had no leaf.
+  /// The same for a value that would be taken for missing if it were absent.
   template <class T>
   void add_present(const std::string& name, const T& value) {
     const std::size_t before = leaves_.size();
     add(name, value);
     if (leaves_.size() == before)
-      refuse(name, "it has no leaf, and could not be told from one that is not there");
+      refuse(name, "an empty optional could not be told from one that is not there");
   }
 
   void refuse(const std::string& name, std::string_view why) {
@@ -119,6 +122,11 @@ class member_leaves {
   }
 
  private:
+  template <class Handler>
+  static consteval bool may_be_absent() {
+    return requires { requires Handler::may_be_absent; };
+  }
+
   std::vector<leaf> leaves_;
 };
 
@@ -141,10 +149,11 @@ std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& na
   return {made, &made->leaves};
 }
 
-/// What is there, under its own name; an absent one is not a leaf.
+/// What is there, under its own name; an absent one is neither a leaf nor a group.
 template <class T>
 struct builtin_handler<std::optional<T>> {
   static constexpr bool is_group = true;
+  static constexpr bool may_be_absent = true;
   static void add(member_leaves& to, const std::string& name, const std::optional<T>& value) {
     if (value) to.add_present(name, *value);
   }

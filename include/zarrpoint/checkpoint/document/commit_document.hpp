@@ -32,6 +32,7 @@ struct commit_document {
 
   std::string id;  ///< 128 random bits in hex: two saves are never taken for one
   std::vector<leaf_record> leaves;
+  std::vector<std::string> groups{};  ///< those that hold no leaf, sorted
 
   friend bool operator==(const commit_document&, const commit_document&) = default;
 };

@@ -25,6 +25,7 @@ class commit_reader final : public json_member {
   // Of what was `found`:
   std::string id;
   std::vector<detail::stored_leaf> leaves;
+  std::vector<std::string> groups;
 
  private:
   static constexpr std::string_view path[] = {"attributes", commit_document::member_name};
@@ -46,6 +47,8 @@ class commit_reader final : public json_member {
   bool read_leaves(json_reader& from);
 
   bool read_leaf(json_reader& from);
+
+  bool read_groups(json_reader& from);
 
   /// An object ends where it ends: text that begins with the whole of one holds the same.
   bool read_document(json_reader& from, detail::stored_leaf& leaf);

@@ -29,6 +29,7 @@ struct checkpoint_contents {
   std::string id;                   ///< of the commit; empty in hierarchies that others wrote
   node attributes;                  ///< of the root group, without our member
   std::vector<stored_leaf> leaves;  ///< sorted by name
+  std::vector<std::string> groups;  ///< those that hold no array, sorted
 
   bool is_ours() const noexcept { return !id.empty(); }
 };
@@ -55,6 +56,8 @@ class contents_reader {
     }
     std::sort(out_.leaves.begin(), out_.leaves.end(),
               [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
+    std::sort(out_.groups.begin(), out_.groups.end());
+    std::erase_if(out_.groups, [&](const std::string& group) { return holds_an_array(group); });
     return std::move(out_);
   }
 
@@ -64,6 +67,14 @@ class contents_reader {
   static constexpr std::size_t max_nodes = 4'000'000;
 
   static store_key key_of(std::string_view path) { return *store_key::parse(path); }
+
+  bool holds_an_array(const std::string& group) const {
+    const std::string prefix = group + '/';
+    const auto at = std::lower_bound(
+        out_.leaves.begin(), out_.leaves.end(), prefix,
+        [](const stored_leaf& leaf, const std::string& wanted) { return leaf.name < wanted; });
+    return at != out_.leaves.end() && at->name.starts_with(prefix);
+  }
 
   /// A metadata document, or nothing.
   result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
@@ -91,6 +102,7 @@ class contents_reader {
       ZARRPOINT_TRY(parsed,
                     parse_commit_document(take_member(attributes, commit_document::member_name)));
       commit.id = std::move(parsed.id);
+      commit.groups = std::move(parsed.groups);
       commit.leaves.clear();
       commit.leaves.reserve(parsed.leaves.size());
       for (leaf_record& leaf : parsed.leaves) {
@@ -105,7 +117,9 @@ class contents_reader {
     out_.attributes = std::move(attributes);
     out_.id = std::move(commit.id);
     for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
+    for (const std::string& group : commit.groups) ZARRPOINT_CHECK(check_name(group));
     out_.leaves = std::move(commit.leaves);
+    out_.groups = std::move(commit.groups);
     return {};
   }
 
@@ -139,8 +153,11 @@ class contents_reader {
     if (!group.consolidated) return walk();
     for (auto& [path, document] : *group.consolidated) {
       ZARRPOINT_TRY(node_kind_there, parse_node_kind_v3(document).at(in_quotes(path)));
-      if (node_kind_there == node_kind::array)
+      if (node_kind_there == node_kind::array) {
         ZARRPOINT_CHECK(add_array(path, std::move(document), 3));
+      } else if (!path.empty()) {
+        out_.groups.push_back(path);
+      }
     }
     return {};
   }
@@ -170,8 +187,11 @@ class contents_reader {
     ZARRPOINT_TRY(documents,
                   parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
     for (v2_node& one : documents) {
-      if (one.kind == node_kind::array)
+      if (one.kind == node_kind::array) {
         ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2, std::move(one.attributes)));
+      } else if (!one.path.empty()) {
+        out_.groups.push_back(std::move(one.path));
+      }
     }
     return true;
   }
@@ -208,7 +228,9 @@ class contents_reader {
                                                  std::to_string(max_depth) + " at " +
                                                  in_quotes(path)};
         ZARRPOINT_TRY(is_group, visit(path));
-        if (is_group) open.push_back(path);
+        if (!is_group) continue;
+        out_.groups.push_back(path);
+        open.push_back(path);
       }
     }
     return {};

@@ -29,6 +29,7 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 struct checkpoint_access;
 struct checkpoint_state;
+class member_loader;
 struct stored_leaf;
 enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
 }  // namespace detail
@@ -73,6 +74,9 @@ class checkpoint {
 
   /// The names of all leaves, sorted.
   std::vector<std::string> names() const;
+
+  /// The names of the groups that hold no leaf, such as an empty map, sorted.
+  std::vector<std::string> empty_groups() const;
 
   /// The stored kind of a leaf, such as "array"; empty where others wrote it, or there is none.
   std::string_view typestr(std::string_view name) const;
@@ -242,6 +246,7 @@ class checkpoint {
   };
   result<viewed> view_or_copy(std::string_view name, dtype type, bool verify) const;
   friend struct detail::checkpoint_access;
+  friend class detail::member_loader;
 
   using state = detail::checkpoint_state;
   explicit checkpoint(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
@@ -251,6 +256,10 @@ class checkpoint {
   /// The leaf of that name, or the error of the call that asked for it.
   result<const detail::stored_leaf*> leaf_named(std::string_view action,
                                                 std::string_view name) const;
+  /// The error of a call that asked for what is not there, a `kind` of node.
+  error no_such(std::string_view kind, std::string_view action, std::string_view name) const;
+  /// Errors: `shape_mismatch` for a leaf of that name, `not_found` where there is no such group.
+  result<void> check_group(std::string_view name) const;
   /// `failure` with the place and the action.
   error failed(std::string_view action, std::string_view name, error failure) const;
   static const std::string& name_of(const detail::stored_leaf& leaf);
@@ -311,6 +320,17 @@ class checkpoint {
   /// The same with elements of `type`; an invalid one takes the stored type.
   static result<tensor_spec> wanted_as(dtype type, const detail::stored_leaf& leaf,
                                        const array& source, const load_options& options);
+
+  /// What `load_as<T, Handler>` makes of a leaf.
+  template <class T, class Handler>
+  result<tensor_spec> made_spec(std::string_view name, const load_options& options) const {
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<tensor_spec> {
+      constexpr dtype type = handler_dtype<Handler>();  // as in `make_for`
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      if constexpr (blob_handler<Handler, T>) return source.spec();
+      return wanted_as(type, leaf, source, options);
+    });
+  }
 
   /// The spec of a part, with the dtype that rules ask for.
   static result<tensor_spec> wanted_part(const detail::stored_leaf& leaf, const array& source,

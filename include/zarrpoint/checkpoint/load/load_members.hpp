@@ -27,17 +27,22 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 class member_loader {
  public:
   member_loader(const checkpoint& from, const load_options& options)
-      : from_(from), options_(options), names_(from.names()), left_(from.how().limit.memory) {}
+      : from_(from), options_(options), names_(from.names()), left_(from.how().limit.memory) {
+    const std::vector<std::string> groups = from.empty_groups();
+    const auto leaves = static_cast<std::ptrdiff_t>(names_.size());
+    names_.insert(names_.end(), groups.begin(), groups.end());
+    std::inplace_merge(names_.begin(), names_.begin() + leaves, names_.end());
+  }
 
   template <class T>
   result<T> load(const std::string& name) {
     using handler = handler_of<T>;
     if constexpr (!group_handler<handler, T>) {
-      ZARRPOINT_CHECK(count(name));
+      ZARRPOINT_CHECK(count<T>(name));
       return from_.load<T>(name, options_);
     } else {
       T made{};
-      ZARRPOINT_CHECK(fill(name, made));
+      ZARRPOINT_CHECK(fill_group(name, made));
       return made;
     }
   }
@@ -47,15 +52,22 @@ class member_loader {
   result<void> load_to(const std::string& name, T& target) {
     using handler = handler_of<T>;
     if constexpr (group_handler<handler, T>) {
-      return fill(name, target);
+      return fill_group(name, target);
     } else if constexpr (loadable<T> || blob_leaf<T>) {
       ZARRPOINT_TRY(made, load<T>(name));
       target = std::move(made);
       return {};
     } else {
-      ZARRPOINT_CHECK(count(name));
+      ZARRPOINT_CHECK(count<T>(name));
       return from_.load_into(name, target, options_);
     }
+  }
+
+  template <class T>
+  result<void> fill_group(const std::string& name, T& target) {
+    if constexpr (!requires { requires handler_of<T>::may_be_absent; })
+      ZARRPOINT_CHECK(from_.check_group(name));
+    return fill(name, target);
   }
 
   /// By the members that the type's own handler names.
@@ -140,14 +152,15 @@ class member_loader {
         values);
   }
 
-  /// The first name in the group; names are sorted.
+  /// The first name in the group.
   auto first_in(const std::string& prefix) const {
     return std::lower_bound(names_.begin(), names_.end(), prefix);
   }
   bool has(const std::string& name) const {
     const std::string prefix = name.empty() ? name : name + "/";
     const auto at = first_in(prefix);
-    return from_.contains(name) || (at != names_.end() && at->starts_with(prefix));
+    return std::binary_search(names_.begin(), names_.end(), name) ||
+           (at != names_.end() && at->starts_with(prefix));
   }
   /// What lies directly in the group.
   std::vector<std::string> children(const std::string& name) const {
@@ -161,12 +174,13 @@ class member_loader {
     return out;
   }
 
-  /// Counts a leaf against the budget. What is wrong with it is the load's to say.
+  /// Counts what is made of a leaf against the budget. What is wrong with it is the load's to say.
+  template <class T>
   result<void> count(const std::string& name) {
     if (left_ == SIZE_MAX) return {};
-    const auto known = from_.metadata(name);
-    if (!known) return {};
-    ZARRPOINT_TRY(bytes, byte_count(known->spec.shape, memory_size(known->spec.type)));
+    const auto made = from_.made_spec<T, handler_of<T>>(name, options_);
+    if (!made) return {};
+    ZARRPOINT_TRY(bytes, byte_count(made->shape, memory_size(made->type)));
     if (bytes > left_)
       return error{errc::resource_limit, "load " + in_quotes(name) +
                                              ": the members up to it have more bytes than "
@@ -178,7 +192,7 @@ class member_loader {
 
   const checkpoint& from_;
   const load_options& options_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // of the leaves, and of the groups without; sorted
   std::size_t left_;
 };
 

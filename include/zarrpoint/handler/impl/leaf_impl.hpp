@@ -39,17 +39,31 @@ ZARRPOINT_INLINE leaf leaf::refused(std::string name, error why) {
   return out;
 }
 
-ZARRPOINT_INLINE std::vector<leaf> leaf::single(std::vector<leaf> leaves) {
-  std::vector<leaf> out;
-  out.reserve(leaves.size());
+ZARRPOINT_INLINE leaf leaf::empty_group(std::string name) {
+  leaf out;
+  out.name_ = std::move(name);
+  out.table_ = &detail::group_table;
+  return out;
+}
+
+ZARRPOINT_INLINE detail::single_leaves leaf::single(std::vector<leaf> leaves) {
+  detail::single_leaves out;
+  out.leaves.reserve(leaves.size());
+  const auto add = [&](leaf one) {
+    if (one.is_group()) {
+      out.empty_groups.push_back(std::move(one.name_));
+    } else {
+      out.leaves.push_back(std::move(one));
+    }
+  };
   for (leaf& one : leaves) {
-    if (!one.is_group()) {
-      out.push_back(std::move(one));
+    if (!one.is_group() || one.value_ == nullptr) {
+      add(std::move(one));
       continue;
     }
     for (leaf part : *static_cast<const std::vector<leaf>*>(one.value_)) {
       if (part.kept_ == nullptr) part.kept_ = one.kept_;
-      out.push_back(std::move(part));
+      add(std::move(part));
     }
   }
   return out;

@@ -22,6 +22,21 @@ template <class T>
 concept text_like = !savable<T> && !std::same_as<T, std::nullptr_t> && !blob_leaf<T> &&
                     !leaf_group<T> && std::convertible_to<const T&, std::string_view>;
 
+/// A function `zarrpoint_members` takes `T`, but is not `T`'s own: a template, or one of a base.
+template <class T>
+concept has_foreign_members = std::is_class_v<T> && !leaf_group<T> && requires(T & value) {
+  zarrpoint_members(value);
+};
+
+/// For a type with such a function that is nothing else that can be saved.
+template <class T>
+consteval void explain_members() {
+  static_assert(!has_foreign_members<T>,
+                "zarrpoint: zarrpoint_members takes this type as a function template, or for its "
+                "base, and either could leave out members of a derived type: write a function for "
+                "the type itself; a class template has it as a friend that is defined in it");
+}
+
 /// Passes when `T` can be a leaf of `save`; otherwise says how to mend it.
 template <class T>
 consteval void require_leaf() {
@@ -40,6 +55,8 @@ consteval void require_leaf() {
     static_assert(ok,
                   "zarrpoint: a character is text, not a number; save a std::string, or cast it "
                   "to std::int8_t or another integer");
+  } else if constexpr (!ok && has_foreign_members<T>) {
+    explain_members<T>();
   } else if constexpr (!ok && is_explained<T>) {
     explain_foreign<T>();
   } else {
@@ -76,6 +93,12 @@ consteval void require_loadable() {
                   "zarrpoint: this type can be saved but not made: it borrows its elements or its "
                   "handler lacks make(spec, place) or writable(target). Load an owning type, or "
                   "use load_into with memory of your own");
+  } else if constexpr (!ok && leaf_group<T>) {
+    static_assert(ok,
+                  "zarrpoint: a value of several leaves is loaded as a whole, by load<T>(name); "
+                  "for parts, and for a place of your own, load its members one by one");
+  } else if constexpr (!ok && has_foreign_members<T>) {
+    explain_members<T>();
   } else if constexpr (!ok && is_explained<T>) {
     explain_foreign<T>();
   } else {
@@ -95,6 +118,10 @@ consteval void require_fillable() {
     static_assert(ok,
                   "zarrpoint: the target is read-only: it is const, views const "
                   "elements, or its handler lacks writable(target)");
+  } else if constexpr (!ok && leaf_group<T>) {
+    static_assert(ok,
+                  "zarrpoint: a value of several leaves is not a target; assign what load<T>(name) "
+                  "gives, or use load_into with each of its members");
   } else if constexpr (!ok && is_explained<std::remove_cvref_t<T>>) {
     explain_foreign<std::remove_cvref_t<T>>();
   } else {

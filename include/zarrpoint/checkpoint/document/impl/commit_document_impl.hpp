@@ -134,6 +134,11 @@ ZARRPOINT_INLINE node to_node(const commit_document& document) {
                           {"writer", writer},
                           {"id", document.id},
                           {"leaves", std::move(leaves)}};
+  if (!document.groups.empty()) {
+    node::array groups;
+    for (const std::string& group : document.groups) groups.emplace_back(group);
+    out.set("groups", std::move(groups));
+  }
   out.set("crc32c", detail::commit_seal(out));
   return out;
 }
@@ -161,6 +166,13 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   for (node& leaf : *leaves->if_array()) {
     ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
     document.leaves.push_back(std::move(record));
+  }
+  node groups = detail::take_member(from, "groups");
+  if (groups.is_null()) return document;
+  if (groups.if_array() == nullptr) return detail::bad_commit("no list of groups");
+  for (node& group : *groups.if_array()) {
+    if (group.if_string() == nullptr) return detail::bad_commit("a group that has no name");
+    document.groups.push_back(std::move(*group.if_string()));
   }
   return document;
 }

@@ -26,13 +26,15 @@ ZARRPOINT_INLINE commit_reader::commit_reader(int zarr_format)
 ZARRPOINT_INLINE bool commit_reader::read(json_reader& from) {
   id.clear();
   leaves.clear();
+  groups.clear();
   documents_.clear();
   const std::string_view text = from.rest();
   std::string writer;
   // The document, its leaves, one of them, its objects, one of them.
   if (!from.descend(levels) || !from.take_text(R"({"format":1,"writer":)") ||
       !from.read_plain_string(writer) || !from.take_text(R"(,"id":)") ||
-      !from.read_plain_string(id) || !from.take_text(R"(,"leaves":[)") || !read_leaves(from))
+      !from.read_plain_string(id) || !from.take_text(R"(,"leaves":[)") || !read_leaves(from) ||
+      !read_groups(from))
     return false;
   const std::string_view sealed = text.substr(0, text.size() - from.rest().size());
   std::string seal;
@@ -50,6 +52,15 @@ ZARRPOINT_INLINE bool commit_reader::read_leaves(json_reader& from) {
     if (!read_leaf(from)) return false;
   } while (from.take_text(","));
   return from.take_text("]");
+}
+
+/// The last member but the seal, which is there only if there are such groups.
+ZARRPOINT_INLINE bool commit_reader::read_groups(json_reader& from) {
+  if (!from.take_text(R"(,"groups":[)")) return true;
+  do {
+    if (!from.read_plain_string(groups.emplace_back())) return false;
+  } while (from.take_text(","));
+  return from.take_text("]") && from.count_values(1 + groups.size());
 }
 
 ZARRPOINT_INLINE bool commit_reader::read_leaf(json_reader& from) {

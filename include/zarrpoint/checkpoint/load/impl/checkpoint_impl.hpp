@@ -57,6 +57,10 @@ ZARRPOINT_INLINE std::vector<std::string> checkpoint::names() const {
   return out;
 }
 
+ZARRPOINT_INLINE std::vector<std::string> checkpoint::empty_groups() const {
+  return state_->contents.groups;
+}
+
 ZARRPOINT_INLINE std::string_view checkpoint::typestr(std::string_view name) const {
   const detail::stored_leaf* leaf = find(name);
   return leaf != nullptr ? std::string_view(leaf->typestr) : std::string_view();
@@ -104,13 +108,37 @@ ZARRPOINT_INLINE result<const detail::stored_leaf*> checkpoint::leaf_named(
     std::string_view action, std::string_view name) const {
   const detail::stored_leaf* leaf = find(name);
   if (leaf != nullptr) return leaf;
-  std::string text = state_->name + " has no such leaf";
+  return no_such("leaf", action, name);
+}
+
+ZARRPOINT_INLINE error checkpoint::no_such(std::string_view kind, std::string_view action,
+                                           std::string_view name) const {
+  std::string text = state_->name + " has no such " + std::string(kind);
   const auto& leaves = state_->contents.leaves;
   for (std::size_t i = 0; i < leaves.size() && i < 8; ++i)
     text += (i == 0 ? "; it has " : ", ") + detail::in_quotes(leaves[i].name);
   if (leaves.size() > 8) text += " and " + std::to_string(leaves.size() - 8) + " more";
   return error{errc::not_found, std::move(text)}.at(std::string(action) + " " +
                                                     detail::in_quotes(name));
+}
+
+ZARRPOINT_INLINE result<void> checkpoint::check_group(std::string_view name) const {
+  if (contains(name))
+    return failed("load", name,
+                  {errc::shape_mismatch, detail::in_quotes(name) + " is an array, not a group"});
+  if (name.empty()) return {};
+  const std::string prefix = std::string(name) + "/";
+  const auto& leaves = state_->contents.leaves;
+  const auto& groups = state_->contents.groups;
+  const auto leaf = std::lower_bound(
+      leaves.begin(), leaves.end(), prefix,
+      [](const detail::stored_leaf& one, const std::string& wanted) { return one.name < wanted; });
+  if (leaf != leaves.end() && leaf->name.starts_with(prefix)) return {};
+  const auto group = std::lower_bound(groups.begin(), groups.end(), name);
+  if (group != groups.end() && *group == name) return {};
+  const auto within = std::lower_bound(groups.begin(), groups.end(), prefix);
+  if (within != groups.end() && within->starts_with(prefix)) return {};
+  return no_such("group", "load", name);
 }
 
 ZARRPOINT_INLINE error checkpoint::failed(std::string_view action, std::string_view name,

@@ -60,7 +60,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_
         out.push_back(leaf.name);
       }
     }
-    const auto groups = groups_of(names);
+    const auto groups = groups_of(names, contents->groups);
     if (groups)
       for (const std::string& group : *groups) add_documents(group, out);
   } else if (root.can_list()) {

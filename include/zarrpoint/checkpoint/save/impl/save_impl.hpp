@@ -29,6 +29,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -40,26 +41,31 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Leaves, and what was staged of them (by index; may be empty).
+/// Leaves, groups that may hold none, and what was staged of the leaves (by index; may be empty).
 struct leaf_set {
   std::span<const leaf> leaves;
+  std::span<const std::string> groups{};
   std::span<const staged_leaf> early{};
 };
 
 struct leaves_plan {
   std::vector<planned_leaf> leaves;
   std::set<std::string> groups;
+  std::vector<std::string> empty_groups;  ///< those of `groups` that hold no leaf, sorted
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
 
-  /// Of the leaves, sorted.
-  std::vector<std::string> names() const;
+  /// The leaves, and the documents of groups that hold none; sorted.
+  std::vector<std::string> taken_paths() const;
 };
 
-ZARRPOINT_INLINE std::vector<std::string> leaves_plan::names() const {
+ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   std::vector<std::string> out;
   out.reserve(leaves.size());
   for (const planned_leaf& leaf : leaves) out.emplace_back(leaf.value->name());
+  for (const std::string& group : empty_groups) {
+    for (const char* document : {"/zarr.json", "/.zgroup"}) out.push_back(group + document);
+  }
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -113,8 +119,17 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
   leaves_plan plan;
   std::vector<std::string_view> names;
   for (const leaf& value : set.leaves) names.emplace_back(value.name());
-  ZARRPOINT_TRY(groups, groups_of(names));
+  // The root is there anyway.
+  std::set<std::string> named(set.groups.begin(), set.groups.end());
+  named.erase("");
+  const std::vector<std::string> may_be_empty(named.begin(), named.end());
+  ZARRPOINT_TRY(groups, groups_of(names, may_be_empty));
   plan.groups = std::move(groups);
+  if (!may_be_empty.empty()) {
+    ZARRPOINT_TRY(full, groups_of(names));
+    std::set_difference(may_be_empty.begin(), may_be_empty.end(), full.begin(), full.end(),
+                        std::back_inserter(plan.empty_groups));
+  }
   ZARRPOINT_CHECK(check_attributes(options.attributes));
   plan.leaves.reserve(set.leaves.size());
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
@@ -147,7 +162,7 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
                                                       const save_options& options,
                                                       const context& given) {
   const context how = with_scratch(given);
-  commit_document document{.id = random_id(), .leaves{}};
+  commit_document document{.id = random_id(), .leaves{}, .groups = plan.empty_groups};
   document.leaves.resize(plan.leaves.size());
   save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
   report.leaves.resize(plan.leaves.size());
@@ -210,7 +225,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {
         ZARRPOINT_TRY(old, paths_of_checkpoint(beneath, how));
-        ZARRPOINT_TRY(kept, staged->keep({std::move(old), plan.names()}));
+        ZARRPOINT_TRY(kept, staged->keep({std::move(old), plan.taken_paths()}));
         report.kept = std::move(kept);
       }
       ZARRPOINT_CHECK(staged->commit());
@@ -231,14 +246,15 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
 struct async_save {
   context how;  // the first: its scratch memory outlives what was staged in it
   location where;
-  std::vector<leaf> leaves;
+  single_leaves all;
   save_options options;
   staged_leaves early;
   std::chrono::steady_clock::time_point start;
   double blocked_seconds = 0;
 
   result<save_report> operator()() {
-    ZARRPOINT_TRY(report, save_set(where, {leaves, early.leaves}, options, how));
+    ZARRPOINT_TRY(report,
+                  save_set(where, {all.leaves, all.empty_groups, early.leaves}, options, how));
     report.seconds = seconds_since(start);
     report.blocked_seconds = blocked_seconds;
     report.pin_seconds += early.pin_seconds;
@@ -254,8 +270,8 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const
   const auto is_group = [](const leaf& value) { return value.is_group(); };
   if (std::none_of(leaves.begin(), leaves.end(), is_group))
     return detail::save_set(where, {leaves}, options, how);
-  const std::vector<leaf> all = leaf::single({leaves.begin(), leaves.end()});
-  return detail::save_set(where, {all}, options, how);
+  const detail::single_leaves all = leaf::single({leaves.begin(), leaves.end()});
+  return detail::save_set(where, {all.leaves, all.empty_groups}, options, how);
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
@@ -266,15 +282,15 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::initialize
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<leaf> leaves,
                                                  save_options options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
-  leaves = leaf::single(std::move(leaves));
+  detail::single_leaves all = leaf::single(std::move(leaves));
   // What is staged now must outlive this call, so that the scratch pool goes with it.
   context shared = with_scratch(how);
-  auto early = detail::stage_leaves(leaves, options, shared);
+  auto early = detail::stage_leaves(all.leaves, options, shared);
   if (!early) return pending<save_report>(std::move(early).failure());
   const double blocked = detail::seconds_since(start);
   return run_async(shared.executor,
-                   detail::async_save{shared, std::move(where), std::move(leaves),
-                                      std::move(options), *std::move(early), start, blocked});
+                   detail::async_save{shared, std::move(where), std::move(all), std::move(options),
+                                      *std::move(early), start, blocked});
 }
 
 }}  // namespace zarrpoint::v0

@@ -91,7 +91,8 @@ class zarr_reader final : public sharded_reader {
     std::vector<std::string> removed;
     std::vector<std::string_view> kept;
     bool all_core = true;
-    commit_document commit{.id = std::move(contents.id), .leaves{}};
+    commit_document commit{
+        .id = std::move(contents.id), .leaves{}, .groups = std::move(contents.groups)};
     int format = 3;
     for (detail::stored_leaf& leaf : contents.leaves) {
       format = leaf.zarr_format;
@@ -109,7 +110,7 @@ class zarr_reader final : public sharded_reader {
     if (removed.empty()) return removed;
     kept.reserve(commit.leaves.size());
     for (const leaf_record& leaf : commit.leaves) kept.emplace_back(leaf.name);
-    ZARRPOINT_TRY(groups, groups_of(kept));
+    ZARRPOINT_TRY(groups, groups_of(kept, commit.groups));
     save_options options;
     options.zarr_format = format;
     options.attributes = std::move(contents.attributes);
