@@ -320,8 +320,8 @@ class document_maker {
     bool are_text = true;              ///< each key has a text of its own
   };
 
-  /// Walks the keys only: what they are decides the form in which the values are converted, and
-  /// a value that were converted in both forms would take twice the time at each level.
+  /// Walks the keys only. They decide the form in which the values are converted, and to convert
+  /// values for both forms would double the time at each level.
   result<names> names_of(const pickle_value& value) {
     names out;
     const std::size_t charged = text_;
