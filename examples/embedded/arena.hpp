@@ -50,7 +50,7 @@ class arena final : public zarrpoint::memory_resource {
     if (before != nullptr) join(before);
   }
 
-  std::size_t in_use() const noexcept override { return in_use_; }
+  std::size_t in_use() const noexcept { return in_use_; }
   /// The most bytes that were ever in use at once.
   std::size_t peak() const noexcept { return peak_; }
 

@@ -201,4 +201,46 @@ TEST_CASE("verify: it stops when it is told to") {
   CHECK(stopped.failure().code == errc::cancelled);
 }
 
+TEST_CASE("verify: it stops within more chunks than anyone can walk") {
+  // 2^62 objects of one element, of which the first is stored.
+  const std::string many = R"({"zarr_format":3,"node_type":"array","shape":[4611686018427387904],)"
+                           R"("data_type":"int8","chunk_grid":{"name":"regular","configuration":)"
+                           R"({"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},)"
+                           R"("fill_value":0,"codecs":[{"name":"bytes"}]})";
+  memory_store store;
+  store.put(store_key::parse("many/zarr.json").value(), as_bytes(many)).value();
+  store
+      .put(store_key::parse("zarr.json").value(),
+           as_bytes(std::string_view(R"({"zarr_format":3,"node_type":"group"})")))
+      .value();
+  const std::vector<std::byte> one(1);
+  store.put(store_key::parse("many/c/0").value(), one).value();
+  for (const bool beforehand : {true, false}) {
+    CAPTURE(beforehand);
+    stop_source stop;
+    context how;
+    how.stop = stop.token();
+    how.progress = [&](const progress_event&) { stop.request_stop(); };
+    if (beforehand) stop.request_stop();
+    const auto stopped = verify(open(store, how).value());
+    REQUIRE(!stopped);
+    CHECK(stopped.failure().code == errc::cancelled);
+  }
+}
+
+TEST_CASE("verify: an array without an element that is stopped") {
+  const std::string none = R"({"zarr_format":3,"node_type":"array","shape":[0],)"
+                           R"("data_type":"int8","chunk_grid":{"name":"regular","configuration":)"
+                           R"({"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},)"
+                           R"("fill_value":0,"codecs":[{"name":"bytes"}]})";
+  memory_store store;
+  store.put(store_key::parse("zarr.json").value(), as_bytes(none)).value();
+  stop_source stop;
+  context how;
+  how.stop = stop.token();
+  const checkpoint opened = open(store, how).value();
+  stop.request_stop();
+  CHECK(verify(opened).failure().code == errc::cancelled);
+}
+
 }  // namespace verify_test

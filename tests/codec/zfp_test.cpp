@@ -12,8 +12,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zfp_test {
@@ -379,6 +381,144 @@ TEST_CASE("zfpy: a header of other elements, and one that asks for memory") {
   REQUIRE_FALSE(status);
   CHECK(status.failure().code == zp::errc::corrupt);
   CHECK(budget.peak() < (20 << 20));
+}
+
+namespace {
+
+/// A header of zfp with expert parameters, and ones behind it.
+byte_string hostile_stream(zfp_type type, const zp::dims& shape, unsigned minbits, unsigned maxbits,
+                           unsigned maxprec, int minexp, std::size_t size) {
+  alignas(8) std::byte head[64]{};
+  const zp::detail::zfp_bits bits({head, sizeof head});
+  zfp_field field{};
+  field.type = type;
+  std::size_t* const sizes[] = {&field.nx, &field.ny, &field.nz, &field.nw};
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    *sizes[i] = static_cast<std::size_t>(shape[shape.rank() - 1 - i]);
+  REQUIRE(zfp_stream_set_params(bits.get(), minbits, maxbits, maxprec, minexp) != 0);
+  const std::size_t written = zfp_write_header(bits.get(), &field, ZFP_HEADER_FULL);
+  REQUIRE(written == ZFP_HEADER_MAX_BITS);
+  zfp_stream_flush(bits.get());
+  byte_string out(head, head + (written + 7) / 8);
+  out.resize(size, std::byte{0xff});
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("zfp: lossless blocks say their precision themselves, whatever \"maxprec\" is") {
+  // So that a block takes 267 bits and not 26. What is stored ends within one, with zeros after it.
+  const zp::tensor_spec spec{zp::dtype_kind::float64, {1 << 16}};
+  const std::size_t counted = (1 << 14) * 26 / 8 + 16;
+  const auto expert = codec_of<zp::zfp_codec>(
+      json(R"({"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 1, "minexp": -1075})"));
+  CHECK(decoded(expert, byte_string(counted, std::byte{0xff}), spec).failure().code ==
+        zp::errc::corrupt);
+  CHECK(decoded(zp::zfpy_codec{},
+                hostile_stream(zfp_type_double, spec.shape, 1, 16658, 1, -1075, counted), spec)
+            .failure()
+            .code == zp::errc::corrupt);
+}
+
+TEST_CASE("zfp: any bytes, by any parameters, are read within their memory") {
+  random_source random(11);
+  using enum zp::dtype_kind;
+  const zp::tensor_spec specs[] = {{float32, {}},           {float64, {4099}},
+                                   {int32, {1, 513}},       {int64, {7, 9, 5}},
+                                   {float32, {5, 1, 9, 6}}, {int16, {33, 3}},
+                                   {float64, {2, 1, 5, 3}}, {uint64, {1, 1, 1, 300}}};
+  std::size_t read = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const zp::tensor_spec& spec = specs[random() % std::size(specs)];
+    zp::zfp_options how;
+    how.mode = static_cast<zp::zfp_options::kind>(random() % 5);
+    how.tolerance = std::ldexp(1.0, static_cast<int>(random() % 200) - 100);
+    how.rate = static_cast<double>(random() % 70);
+    how.precision = static_cast<std::uint32_t>(random() % 65);
+    how.minbits = static_cast<std::uint32_t>(random() % (random() % 2 == 0 ? 16659 : 2));
+    how.maxbits = how.minbits + static_cast<std::uint32_t>(random() % 16658);
+    how.maxprec = static_cast<std::uint32_t>(1 + random() % 64);
+    how.minexp = random() % 2 == 0 ? -1075 : static_cast<int>(random() % 200) - 100;
+    const zp::zfp_codec codec{how};
+    if (!codec.resolve(spec)) continue;
+    byte_string stored(random() % std::min<std::uint64_t>(codec.encoded_bound(spec) + 9, 20'000));
+    for (std::byte& one : stored)
+      one = i % 3 == 0 ? std::byte{0xff} : static_cast<std::byte>(random() & random() & 0xff);
+    if (decoded(codec, stored, spec)) ++read;
+    if (stored.size() < 24 || spec.type.size() < 4 || spec.type.is_unsigned_integer()) continue;
+    if (how.minbits > how.maxbits || spec.shape.rank() == 0) continue;
+    const byte_string headed =
+        hostile_stream(zp::detail::zfp_type_of(spec.type), spec.shape, how.minbits + 2,
+                       how.maxbits + 3, how.maxprec % 60 + 1, how.minexp, stored.size());
+    if (decoded(zp::zfpy_codec{}, headed, spec)) ++read;
+  }
+  CHECK(read > 0);
+}
+
+TEST_CASE("zfp: reading takes memory by what is stored, not by what its parameters allow") {
+  // Blocks of 256 numbers of which 16 are used: 34 MB of stream for 2 MiB.
+  const zp::tensor_spec spec{zp::dtype_kind::float64, {1, 1, 512, 512}};
+  const byte_string zeros(std::size_t{2} << 20);
+  const auto check = [&](const auto& codec) {
+    const byte_string stored = encoded(codec, zeros, spec);
+    CHECK(stored.size() < 4096);
+    zp::limited_resource budget(1 << 20);
+    zp::codec_workspace scratch(budget);
+    byte_string out(zeros.size(), std::byte{1});
+    CHECK(codec.decode(stored, zp::dense_view(out.data(), spec), scratch));
+    CHECK(out == zeros);
+  };
+  check(zp::zfp_codec{});
+  check(zp::zfpy_codec{});
+}
+
+TEST_CASE("zfp: chunks that zfp cannot count") {
+  using enum zp::dtype_kind;
+  constexpr zp::index_t many = zp::index_t{1} << 32;
+  const zp::zfp_codec codec;
+  CHECK(codec.resolve({float32, {many}}).failure().code == zp::errc::unsupported);
+  CHECK(codec.resolve({float32, {many - 1}}));
+  CHECK(codec.resolve({float32, {many, 1}}));
+  CHECK(codec.resolve({float32, {many / 2, many / 2}}).failure().code == zp::errc::unsupported);
+  CHECK_FALSE(codec.resolve({float32, {many, many}}));
+  for (const zp::dims& shape : {zp::dims{many}, {many / 2, many / 2}, {many, many}, {many, 0}})
+    CHECK(codec.encoded_bound({float32, shape}) == UINT64_MAX);
+  // The header of as many elements in one dimension.
+  byte_string header = hostile_stream(zfp_type_float, {many}, 1, 99, 9, 0, 32);
+  const zp::detail::zfp_bits bits(header);
+  zfp_field field = zp::detail::zfp_field_of({float32, {1 << 16, 1 << 16}}).value();
+  CHECK(zp::detail::read_zfp_header(*bits.get(), field).failure().code == zp::errc::corrupt);
+}
+
+TEST_CASE("zfp: options of a program that are no numbers") {
+  using kind = zp::zfp_options::kind;
+  const zp::tensor_spec floats{zp::dtype_kind::float32, {8, 8}};
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), -1.0, std::numeric_limits<double>::infinity()}) {
+    const zp::zfp_codec rate{{.mode = kind::fixed_rate, .rate = bad}};
+    const zp::zfp_codec accuracy{{.mode = kind::fixed_accuracy, .tolerance = bad}};
+    CHECK(rate.resolve(floats).failure().code == zp::errc::invalid_argument);
+    CHECK(accuracy.resolve(floats).failure().code == zp::errc::invalid_argument);
+    CHECK(rate.encoded_bound(floats) == UINT64_MAX);
+  }
+}
+
+TEST_CASE("zfp: elements at an odd address") {
+  for (const zp::dtype_kind kind : {zp::dtype_kind::float64, zp::dtype_kind::int16}) {
+    const zp::tensor_spec spec{kind, {9, 3}};
+    byte_string from(1 + 27 * spec.type.size());
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 50);
+    const zp::zfp_codec codec;
+    zp::codec_workspace scratch;
+    byte_string stored(codec.encoded_bound(spec));
+    stored.resize(
+        codec.encode(zp::dense_view(std::as_const(from).data() + 1, spec), stored, scratch)
+            .value());
+    byte_string back(from.size());
+    back[0] = from[0];
+    REQUIRE(codec.decode(stored, zp::dense_view(back.data() + 1, spec), scratch));
+    CHECK(back == from);
+  }
 }
 
 TEST_CASE("zfp: in tables") {

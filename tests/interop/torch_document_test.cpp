@@ -21,11 +21,16 @@ using namespace std::string_literals;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
-std::string document(const std::string& pickle, const torch::pickle_node_limits& limits = {}) {
+std::string as_text(const std::string& pickle, const torch::pickle_node_limits& limits = {}) {
   const auto made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), limits);
   if (!made) return std::string(to_string(made.failure().code)) + ": " + made.failure().message;
-  REQUIRE(state_from_node(*made));
   return dump_json(*made, json_style::compact);
+}
+
+std::string document(const std::string& pickle, const torch::pickle_node_limits& limits = {}) {
+  const auto made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), limits);
+  if (made) REQUIRE(state_from_node(*made));
+  return as_text(pickle, limits);
 }
 
 // Of objects-N.pt, which make_objects.py wrote.
@@ -211,6 +216,77 @@ TEST_CASE("torch_document: depth, cycles and size are bounded") {
   const torch::file file = torch::open(store, key("torch-1.13.0.pt")).value();
   CHECK(torch::to_document(file, {.max_text = 20}).failure().code == errc::resource_limit);
   CHECK(torch::to_document(file));
+}
+
+TEST_CASE("torch_document: dicts whose keys are not text, within each other, are walked once") {
+  // {"a": {"a": ... , (1,): 2}, (1,): 2}, of which only the last key of each is not text.
+  constexpr int levels = 60;
+  std::string deep = "\x80\x02"s;
+  for (int i = 0; i < levels; ++i) deep += "}(X\1\0\0\0a"s;
+  deep += "X\5\0\0\0value"s;
+  for (int i = 0; i < levels; ++i) deep += "K\1\x85K\2u"s;
+  // Each level has a pair of "a", and one of a tuple: five values. Each text is charged once.
+  const torch::pickle_node_limits exact{
+      .max_depth = 1000, .max_values = 5 * levels + 1, .max_text = levels + 5};
+  const std::string made = as_text(deep + ".", exact);
+  CHECK(made.starts_with(R"({"__class__":"builtins.dict","__args__":[[["a",{"__class__")"));
+  CHECK(made.find(R"(["a","value"],[[1],2]])") != std::string::npos);
+  torch::pickle_node_limits less = exact;
+  --less.max_values;
+  CHECK(as_text(deep + ".", less).starts_with("resource_limit"));
+  less = exact;
+  --less.max_text;
+  CHECK(as_text(deep + ".", less).starts_with("resource_limit"));
+  // The same by keys of two kinds with one text, and by one that is another's with a "$".
+  for (const std::string& keys : {"X\1\0\0\0001K\2K\1"s, "X\2\0\0\0$aK\2X\3\0\0\0$$a"s}) {
+    std::string other = "\x80\x02"s;
+    for (int i = 0; i < levels; ++i) other += "}(" + keys;
+    other += "N";
+    for (int i = 0; i < levels; ++i) other += "u";
+    CHECK(as_text(other + ".", {.max_depth = 1000, .max_values = 4 * levels + 1})
+              .starts_with(R"({"__class__":"builtins.dict")"));
+  }
+  // At the depth that files are read with by default.
+  CHECK(as_text(deep + ".", {.max_depth = 48, .max_values = 1000}).starts_with("{"));
+}
+
+TEST_CASE(
+    "torch_document: of a key that is there twice the last value counts, in the first place") {
+  const std::string twice = "\x80\x02}(X\0\0\0\0K\1X\1\0\0\0bK\2X\0\0\0\0K\3u"s;
+  CHECK(document(twice + ".") == R"({"":3,"b":2})");
+  // Every walk over such keys counts, that of the value which nobody needs too.
+  CHECK(document(twice + ".", {.max_values = 4}) == R"({"":3,"b":2})");
+  CHECK(document(twice + ".", {.max_values = 3}).starts_with("resource_limit"));
+}
+
+TEST_CASE("torch_document: very many attributes, set at once and one by one") {
+  constexpr std::uint32_t count = 100'000;
+  const auto key_of = [](std::uint32_t i) { return "a" + std::to_string(i); };
+  const auto text = [](const std::string& of) {
+    std::string out = "X";
+    for (unsigned shift = 0; shift < 32; shift += 8)
+      out += static_cast<char>(of.size() >> shift & 0xffU);
+    return out + of;
+  };
+  std::string pickle =
+      "\x80\x02"
+      "cm\nC\n)R}("s;
+  for (std::uint32_t i = 0; i < count; ++i) pickle += text(key_of(i)) + "K\1"s;
+  pickle += "ub";
+  // The state after it sets every other one again, in reverse.
+  pickle += "}(";
+  for (std::uint32_t i = count; i > 0; i -= 2) pickle += text(key_of(i - 1)) + "K\2"s;
+  pickle += "ub.";
+  const node made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), {}).value();
+  const node::object& members = *made.if_object();
+  REQUIRE(members.size() == 1 + count);
+  CHECK(members[0].key == "__class__");
+  bool same = true;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const node::member& one = members[1 + i];
+    same = same && one.key == key_of(i) && one.value == node(i % 2 == 0 ? 1 : 2);
+  }
+  CHECK(same);
 }
 
 TEST_CASE("torch_document: damaged pickles give a document that is a state, or an error") {

@@ -77,6 +77,34 @@ TEST_CASE("limited_resource: refuses above the limit, counts what is in use and 
   CHECK(resource.peak() == 1000);
 }
 
+namespace {
+
+/// One of a user, with members of everyday names, which are no concern of the base.
+class pool final : public zp::memory_resource {
+ public:
+  void* allocate(std::size_t, std::size_t) noexcept override { return nullptr; }
+  void deallocate(void*, std::size_t, std::size_t) noexcept override {}
+  int limit() const { return 3; }
+  bool in_use() const { return true; }
+};
+
+}  // namespace
+
+TEST_CASE("memory_resource: what messages say is of a budget, or is not there") {
+  zp::limited_resource limited(1000);
+  const zp::memory_resource& base = limited;
+  void* const memory = limited.allocate(600, 64);
+  CHECK(base.bytes_limit() == 1000);
+  CHECK(base.bytes_in_use() == 600);
+  limited.deallocate(memory, 600, 64);
+  CHECK(base.bytes_in_use() == 0);
+  CHECK(zp::default_resource().bytes_limit() == SIZE_MAX);
+  const pool mine;
+  CHECK(mine.limit() == 3);
+  CHECK(mine.in_use());
+  CHECK(static_cast<const zp::memory_resource&>(mine).bytes_limit() == SIZE_MAX);
+}
+
 TEST_CASE("limited_resource: a refusal from upstream costs nothing of the budget") {
   zp::limited_resource upstream(10);
   zp::limited_resource resource(1000, upstream);

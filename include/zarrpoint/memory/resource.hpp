@@ -27,9 +27,9 @@ class memory_resource {
   virtual void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept = 0;
 
   /// For messages: the bytes above which it refuses; SIZE_MAX when there is no such number.
-  virtual std::size_t limit() const noexcept { return SIZE_MAX; }
+  virtual std::size_t bytes_limit() const noexcept { return SIZE_MAX; }
   /// For messages: how many of them are in use.
-  virtual std::size_t in_use() const noexcept { return 0; }
+  virtual std::size_t bytes_in_use() const noexcept { return 0; }
 
  protected:
   ~memory_resource() = default;
@@ -54,11 +54,13 @@ class limited_resource final : public memory_resource {
   /// Takes back what was charged.
   void refund(std::size_t bytes) noexcept { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  std::size_t limit() const noexcept override { return limit_; }
+  std::size_t limit() const noexcept { return limit_; }
   /// Bytes handed out and not given back.
-  std::size_t in_use() const noexcept override { return in_use_.load(std::memory_order_relaxed); }
+  std::size_t in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
   /// The most bytes that were ever in use at once.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+  std::size_t bytes_limit() const noexcept override { return limit(); }
+  std::size_t bytes_in_use() const noexcept override { return in_use(); }
 
  private:
   /// `total`: what is in use then.

@@ -91,8 +91,8 @@ class scratch_pool {
                                                   std::size_t alignment) noexcept override;
     ZARRPOINT_NO_KEY void deallocate(void* memory, std::size_t bytes,
                                      std::size_t alignment) noexcept override;
-    std::size_t limit() const noexcept override { return owner_->budget_.limit(); }
-    std::size_t in_use() const noexcept override { return owner_->budget_.in_use(); }
+    std::size_t bytes_limit() const noexcept override { return owner_->budget_.limit(); }
+    std::size_t bytes_in_use() const noexcept override { return owner_->budget_.in_use(); }
 
    private:
     scratch_pool* owner_;

@@ -53,9 +53,9 @@ class zstd_state {
   /// After a refusal: how many bytes were asked for, and of which budget.
   error no_memory() const {
     std::string text = "cannot allocate " + std::to_string(refused_) + " bytes for a context";
-    if (resource_->limit() != SIZE_MAX)
-      text += ": " + std::to_string(resource_->in_use()) + " of the " +
-              std::to_string(resource_->limit()) + " bytes of the budget are in use";
+    if (resource_->bytes_limit() != SIZE_MAX)
+      text += ": " + std::to_string(resource_->bytes_in_use()) + " of the " +
+              std::to_string(resource_->bytes_limit()) + " bytes of the budget are in use";
     return {errc::resource_limit, std::move(text)};
   }
 

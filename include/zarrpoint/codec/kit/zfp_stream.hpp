@@ -23,8 +23,9 @@
 #include <type_traits>
 #include <utility>
 
-// What the two codecs of zfp have in common. That library checks no bounds: all that it reads and
-// writes here has room for what the parameters of a stream allow.
+// What the two codecs of zfp have in common. That library checks no bounds: what it writes has room
+// for all that the parameters of a stream allow, and what it reads has zeros behind it, as many as
+// blocks of zeros can take.
 namespace zarrpoint { inline namespace v0 {
 
 /// How zfp is told to compress (its manual, "Compression modes").
@@ -49,8 +50,8 @@ struct zfp_options {
 
 namespace detail {
 
-/// A stream of zfp in memory of ours. zfp checks no bounds of it, so the memory has room for all
-/// that the parameters of the stream allow.
+/// A stream of zfp in memory of ours. zfp checks no bounds of it: `zfp_stream_bytes` and
+/// `zfp_readable_bytes` say how much memory it needs.
 class zfp_bits {
  public:
   explicit zfp_bits(mutable_bytes memory)
@@ -96,11 +97,32 @@ inline dtype_kind zfp_elements(zfp_type type) {
   return type == zfp_type_int64 ? dtype_kind::int64 : dtype_kind::int32;
 }
 
+/// Whether the stream is lossless, as zfp decides it.
+inline bool is_zfp_reversible(const zfp_stream& stream) { return stream.minexp < ZFP_MIN_EXP; }
+
 /// The bits of a block before those of its values, at most: the exponent, and what is lossless.
-inline std::uint32_t zfp_block_head(zfp_type type) {
-  if (type == zfp_type_float) return 1 + 1 + 8 + 5;
-  if (type == zfp_type_double) return 1 + 1 + 11 + 6;
+inline std::uint32_t zfp_block_head(const zfp_stream& stream, zfp_type type) {
+  const bool reversible = is_zfp_reversible(stream);
+  if (type == zfp_type_float) return reversible ? 1 + 1 + 8 + 5 : 1 + 8;
+  if (type == zfp_type_double) return reversible ? 1 + 1 + 11 + 6 : 1 + 11;
+  if (!reversible) return 0;
   return type == zfp_type_int64 ? 6 : 5;
+}
+
+/// The bits of a number, as zfp sees it.
+inline std::uint32_t zfp_precision(zfp_type type) {
+  return type == zfp_type_int64 || type == zfp_type_double ? 64 : 32;
+}
+
+/// The bits of a block, at most. That of `zfp_stream_maximum_size` is too small for lossless
+/// streams with a `maxprec`: decoding does not look at that, but at the precision that each block
+/// states.
+inline std::uint64_t zfp_block_bits(const zfp_stream& stream, const zfp_field& field) {
+  const std::uint64_t values = std::uint64_t{1} << (2 * zfp_field_dimensionality(&field));
+  std::uint32_t planes = zfp_precision(field.type);
+  if (!is_zfp_reversible(stream)) planes = std::min(planes, stream.maxprec);
+  const std::uint64_t bits = zfp_block_head(stream, field.type) + values - 1 + values * planes;
+  return std::max<std::uint64_t>(std::min<std::uint64_t>(bits, stream.maxbits), stream.minbits);
 }
 
 /// The chunk as zfp sees it, without its data: the last axis is x.
@@ -110,6 +132,7 @@ inline result<zfp_field> zfp_field_of(const tensor_spec& chunk) {
   if (out.type == zfp_type_none)
     return error{errc::unsupported,
                  "compressing elements of type " + std::string(to_string(chunk.type))};
+  ZARRPOINT_CHECK(element_count(chunk.shape));
   const std::size_t rank = chunk.shape.rank();
   if (rank > 4)
     return error{errc::unsupported,
@@ -130,12 +153,16 @@ inline result<zfp_field> zfp_field_of(const tensor_spec& chunk) {
   return out;
 }
 
-/// Parameters that keep zfp within the bits that it counts for a block.
-inline result<void> check_zfp_parameters(const zfp_stream& stream, zfp_type type) {
-  const std::uint32_t head = stream.minexp < ZFP_MIN_EXP ? zfp_block_head(type)
-                             : type == zfp_type_float    ? 9
-                             : type == zfp_type_double   ? 12
-                                                         : 1;
+/// Parameters that keep zfp within the bits that it counts for a block, and fields whose bits
+/// can be counted.
+inline result<void> check_zfp_parameters(const zfp_stream& stream, const zfp_field& field) {
+  // Of one dimension zfp splits off the blocks with a mask of 32 bits, and takes all the rest as
+  // one block.
+  if (zfp_field_dimensionality(&field) == 1 && field.nx > UINT32_MAX)
+    return error{errc::unsupported, "compressing 2^32 elements or more in one dimension"};
+  if (zfp_field_blocks(&field) > UINT64_MAX >> 20)  // a block has 2^15 bits at most
+    return error{errc::unsupported, "compressing 2^44 blocks or more"};
+  const std::uint32_t head = std::max(zfp_block_head(stream, field.type), 1U);
   if (stream.minbits > stream.maxbits || stream.maxbits < head || stream.maxbits > 1U << 15 ||
       stream.maxprec == 0 || stream.maxprec > ZFP_MAX_PREC || stream.minexp < -16495 ||
       stream.minexp > 16272)
@@ -149,11 +176,17 @@ inline result<void> set_zfp_mode(zfp_stream& stream, const zfp_options& how,
   const unsigned axes = zfp_field_dimensionality(&field);
   switch (how.mode) {
     case zfp_options::kind::reversible: zfp_stream_set_reversible(&stream); break;
-    case zfp_options::kind::fixed_accuracy: zfp_stream_set_accuracy(&stream, how.tolerance); break;
+    case zfp_options::kind::fixed_accuracy:
+      if (!(how.tolerance >= 0) || !std::isfinite(how.tolerance))
+        return error{errc::invalid_argument, "a tolerance that is not a number from 0 on"};
+      zfp_stream_set_accuracy(&stream, how.tolerance);
+      break;
     case zfp_options::kind::fixed_precision:
       zfp_stream_set_precision(&stream, how.precision);
       break;
     case zfp_options::kind::fixed_rate:
+      if (!(how.rate >= 0))
+        return error{errc::invalid_argument, "a rate that is not a number from 0 on"};
       if (how.rate * static_cast<double>(1U << (2 * axes)) > ZFP_MAX_BITS)
         return error{errc::invalid_argument, "a rate of more bits than a block can have"};
       zfp_stream_set_rate(&stream, how.rate, field.type, axes, zfp_false);
@@ -165,7 +198,7 @@ inline result<void> set_zfp_mode(zfp_stream& stream, const zfp_options& how,
         return error{errc::invalid_argument, "parameters that zfp does not take"};
       break;
   }
-  return check_zfp_parameters(stream, field.type);
+  return check_zfp_parameters(stream, field);
 }
 
 /// Integers of `bits` bits as the upper ones of an int32, and back (zarr-extensions, "zfp").
@@ -196,13 +229,18 @@ bool with_small_integer(const dtype& type, F&& f) {
   }
 }
 
+/// Whether zfp, which sees an array of numbers, can work on memory of a caller.
+inline bool is_zfp_aligned(const void* data, std::size_t size) {
+  return reinterpret_cast<std::uintptr_t>(data) % size == 0;
+}
+
 /// What zfp is to see of `view`, dense; `held` is the memory of a copy.
 inline result<const std::byte*> elements_for_zfp(const host_view& view, buffer& held,
                                                  memory_resource& memory) {
   ZARRPOINT_TRY(count, element_count(view.shape));
   const auto n = static_cast<std::size_t>(count);
   const std::byte* data = view.data;
-  if (!is_dense(view)) {
+  if (!is_dense(view) || !is_zfp_aligned(data, view.type.size())) {
     ZARRPOINT_TRY(copy, buffer::allocate(n * view.type.size(), memory));
     copy_elements(dense_view(copy.bytes().data(), view.spec()), view);
     held = std::move(copy);
@@ -251,10 +289,27 @@ inline void elements_from_zfp(const mutable_host_view& to, mutable_bytes from) {
   copy_elements(to, dense_view(std::as_const(from).data(), to.spec()));
 }
 
+/// The bytes of a stream with a header, at most; `check_zfp_parameters` was asked.
+inline std::uint64_t zfp_stream_bytes(const zfp_stream& stream, const zfp_field& field) {
+  const std::uint64_t bits = zfp_block_bits(stream, field) * zfp_field_blocks(&field);
+  return (ZFP_HEADER_MAX_BITS + bits + 63) / 64 * 8;
+}
+
 inline result<std::uint64_t> zfp_bound(const zfp_options& how, const zfp_field& field) {
   zfp_stream stream{};
   ZARRPOINT_CHECK(set_zfp_mode(stream, how, field));
-  return (std::uint64_t{zfp_stream_maximum_size(&stream, &field)} + 7) / 8 * 8;
+  return zfp_stream_bytes(stream, field);
+}
+
+/// The bytes that zfp may read of a stream of `stored` bytes with zeros behind them: a block that
+/// begins in the stored ones is as long as can be, and one of zeros has a bit for each bit plane
+/// at most.
+inline std::uint64_t zfp_readable_bytes(const zfp_stream& stream, const zfp_field& field,
+                                        std::uint64_t stored) {
+  const std::uint64_t zeros = std::max(stream.minbits, zfp_precision(field.type));
+  const std::uint64_t bits =
+      ZFP_HEADER_MAX_BITS + zfp_block_bits(stream, field) + zeros * zfp_field_blocks(&field);
+  return std::min(zfp_stream_bytes(stream, field), stored + (bits + 63) / 64 * 8);
 }
 
 inline result<std::size_t> zfp_encode(const host_view& from, mutable_bytes to,
@@ -300,7 +355,7 @@ inline result<void> read_zfp_header(zfp_stream& stream, zfp_field& field) {
   field.ny = told.ny;
   field.nz = told.nz;
   field.nw = told.nw;
-  auto status = check_zfp_parameters(stream, field.type);
+  auto status = check_zfp_parameters(stream, field);
   if (!status) return error{errc::corrupt, status.failure().message};
   return {};
 }
@@ -315,27 +370,32 @@ inline result<void> zfp_decode(bytes_view stored, const mutable_host_view& into,
                                const zfp_options* how, codec_workspace& scratch) {
   ZARRPOINT_TRY(field, zfp_field_of(into.spec()));
   std::array<std::uint64_t, 4> head{};  // a header has 148 bits at most
-  std::memcpy(head.data(), stored.data(), std::min(stored.size(), sizeof head));
+  if (!stored.empty())
+    std::memcpy(head.data(), stored.data(), std::min(stored.size(), sizeof head));
   std::uint64_t room = 0;
   {
     const zfp_bits bits({reinterpret_cast<std::byte*>(head.data()), sizeof head});
     if (bits.get() == nullptr) return no_zfp_memory();
     ZARRPOINT_CHECK(prepare_zfp(*bits.get(), how, field));
-    // Each block has its least, so that few bytes cannot ask for much memory.
-    const std::uint64_t least = bits.get()->minbits * (zfp_field_blocks(&field) / 8);
+    // Each block has its least, so that few bytes cannot ask for much memory, nor for much time.
+    const std::uint64_t least = std::max(bits.get()->minbits, 1U) * zfp_field_blocks(&field) / 8;
     if (least > stored.size()) return error{errc::corrupt, "stream truncated"};
-    room = (zfp_stream_maximum_size(bits.get(), &field) + 15) / 8 * 8;
+    if (stored.size() > zfp_stream_bytes(*bits.get(), field) + 8)
+      return error{errc::corrupt, "bytes after the stream"};
+    // Words of eight are read whole, also the last one.
+    const std::uint64_t readable = zfp_readable_bytes(*bits.get(), field, stored.size());
+    room = std::max<std::uint64_t>(readable, stored.size()) / 8 * 8 + 16;
   }
-  if (stored.size() > room) return error{errc::corrupt, "bytes after the stream"};
   ZARRPOINT_TRY(held, buffer::allocate(static_cast<std::size_t>(room), scratch.resource()));
-  std::memcpy(held.bytes().data(), stored.data(), stored.size());
+  if (!stored.empty()) std::memcpy(held.bytes().data(), stored.data(), stored.size());
   std::memset(held.bytes().data() + stored.size(), 0, held.bytes().size() - stored.size());
   const zfp_bits bits(held.bytes());
   if (bits.get() == nullptr) return no_zfp_memory();
   ZARRPOINT_CHECK(prepare_zfp(*bits.get(), how, field));
   ZARRPOINT_TRY(count, element_count(into.shape));
   const std::size_t size = dtype(zfp_elements(field.type)).size();
-  const bool in_place = is_dense(into) && into.type == zfp_elements(field.type);
+  const bool in_place =
+      is_dense(into) && into.type == zfp_elements(field.type) && is_zfp_aligned(into.data, size);
   buffer wide;
   if (!in_place) {
     ZARRPOINT_TRY(made,

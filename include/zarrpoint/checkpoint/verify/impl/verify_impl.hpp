@@ -37,6 +37,11 @@ ZARRPOINT_INLINE verdict verify_report::result() const noexcept {
 
 namespace detail {
 
+ZARRPOINT_INLINE result<void> not_stopped(const context& how) {
+  if (how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
+  return {};
+}
+
 /// The objects of one leaf, one after another; the chunks of an object by slabs along its first
 /// axis, and one by one where a slab fails, so that each failure has a name.
 class leaf_verifier {
@@ -79,7 +84,11 @@ class leaf_verifier {
   }
 
  private:
+  /// Reads ask too, but what is absent is not read.
+  result<void> check_stop() const { return not_stopped(from_.default_context()); }
+
   result<void> check_object(const box& object) {
+    ZARRPOINT_CHECK(check_stop());
     if (from_.expected() == nullptr) {  // absent chunks of others are the fill value
       const auto stored = is_stored();
       if (!stored) add(key_, {}, stored.failure());
@@ -92,12 +101,13 @@ class leaf_verifier {
     const std::size_t rank = part.rank();
     const index_t step = rank == 0 ? 1 : slab_of(object);
     const index_t end = rank == 0 ? 1 : object.offset[0] + object.shape[0];
-    for (index_t at = rank == 0 ? 0 : object.offset[0]; at < end && !object_failed_; at += step) {
+    for (index_t at = rank == 0 ? 0 : object.offset[0]; at < end && !object_failed_;) {
       if (rank != 0) {
         part.offset[0] = at;
         part.shape[0] = std::min(step, end - at);
       }
       ZARRPOINT_CHECK(check_part(object, part));
+      at += rank == 0 ? 1 : part.shape[0];  // to the end and not beyond, where it may overflow
     }
     return {};
   }
@@ -124,6 +134,7 @@ class leaf_verifier {
   }
 
   result<void> check_part(const box& object, const box& part) {
+    ZARRPOINT_CHECK(check_stop());
     const auto bytes = byte_count(part.shape, memory_size(from_.spec().type)).value_or(SIZE_MAX);
     const bool has_chunks = from_.layout().shard() != nullptr;
     if (has_chunks && bytes > most_bytes()) return check_chunks(object, part);
@@ -151,6 +162,7 @@ class leaf_verifier {
   result<void> check_chunks(const box& object, const box& part) {
     dims at = part.offset;
     while (true) {
+      ZARRPOINT_CHECK(check_stop());
       box chunk{at, inner_};
       dims place = at;
       for (std::size_t d = 0; d < at.rank(); ++d) {
@@ -171,7 +183,7 @@ class leaf_verifier {
         add(key_, from_.layout().index_coordinates(place), read.failure());
       }
       std::size_t d = at.rank();
-      while (d > 0 && (at[d - 1] += inner_[d - 1]) >= part.offset[d - 1] + part.shape[d - 1]) {
+      while (d > 0 && (at[d - 1] += chunk.shape[d - 1]) >= part.offset[d - 1] + part.shape[d - 1]) {
         --d;
         at[d] = part.offset[d];
       }
@@ -213,6 +225,7 @@ class leaf_verifier {
 ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify_options& options) {
   verify_report out;
   for (std::string& name : of.names()) {
+    ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));
     leaf_verification leaf{.name = std::move(name)};
     const result<array> source = of.as_array(leaf.name);
     if (source) {

@@ -313,31 +313,61 @@ class document_maker {
     return std::nullopt;
   }
 
-  result<node> members_of(const pickle_value& value, std::size_t depth) {
-    node::object out;
+  /// The keys of a dict that can be an object.
+  struct names {
+    std::vector<std::string> texts;
+    std::vector<std::size_t> members;  ///< which member has the value: the last of that key
+    bool are_text = true;              ///< each key has a text of its own
+  };
+
+  /// Walks the keys only. They decide the form in which the values are converted, and to convert
+  /// values for both forms would double the time at each level.
+  result<names> names_of(const pickle_value& value) {
+    names out;
+    const std::size_t charged = text_;
     std::unordered_map<std::string, std::pair<std::size_t, pickle_kind>> places;
+    const auto not_text = [&] {
+      text_ = charged;
+      return names{.texts = {}, .members = {}, .are_text = false};
+    };
     for (std::size_t i = 0; i < value.member_count(); ++i) {
       const pickle_value key = value.key(i);
-      const auto name = key_text(key);
-      // Keys of different kinds may have one text.
-      if (!name) return pairs_of(value, depth);
+      auto name = key_text(key);
+      if (!name) return not_text();
       ZARRPOINT_CHECK(charge(name->size()));
-      const auto [place, is_new] = places.try_emplace(*name, out.size(), key.kind());
-      if (place->second.second != key.kind()) return pairs_of(value, depth);
-      ZARRPOINT_TRY(one, convert(value.member(i), depth + 1));
+      const auto [place, is_new] = places.try_emplace(*name, out.texts.size(), key.kind());
+      // Keys of different kinds may have one text.
+      if (place->second.second != key.kind()) return not_text();
       if (is_new) {
-        out.push_back({*name, std::move(one)});
+        out.texts.push_back(*std::move(name));
+        out.members.push_back(i);
       } else {
-        out[place->second.first].value = std::move(one);
+        out.members[place->second.first] = i;
+        ++values_;  // the value before it, which nobody converts, so that walks are bounded
       }
+    }
+    for (const std::string& name : out.texts)
+      if (is_escaped(name) && places.contains("$" + name)) return not_text();
+    return out;
+  }
+
+  /// Whether a key gets another "$" unless it is that of a word of our documents.
+  static bool is_escaped(const std::string& name) {
+    return name.starts_with('$') && !name.starts_with("$$");
+  }
+
+  result<node> members_of(const pickle_value& value, std::size_t depth) {
+    ZARRPOINT_TRY(keys, names_of(value));
+    if (!keys.are_text) return pairs_of(value, depth);
+    node::object out;
+    for (std::size_t i = 0; i < keys.texts.size(); ++i) {
+      ZARRPOINT_TRY(one, convert(value.member(keys.members[i]), depth + 1));
+      out.push_back({std::move(keys.texts[i]), std::move(one)});
     }
     node made(std::move(out));
     if (made.find("$") != nullptr && is_document_word(made)) return made;
-    for (node::member& one : *made.if_object()) {
-      if (!one.key.starts_with('$') || one.key.starts_with("$$")) continue;
-      if (places.contains("$" + one.key)) return pairs_of(value, depth);
-      one.key.insert(0, 1, '$');
-    }
+    for (node::member& one : *made.if_object())
+      if (is_escaped(one.key)) one.key.insert(0, 1, '$');
     return made;
   }
 
@@ -436,8 +466,27 @@ class document_maker {
     }
     return true;
   }
+  /// The members of an object while it is made: one may be set any number of times.
+  class object_maker {
+   public:
+    /// Replaces a member of that name.
+    void set(std::string name, node value) {
+      const auto [place, is_new] = places_.try_emplace(name, members_.size());
+      if (is_new) {
+        members_.push_back({std::move(name), std::move(value)});
+      } else {
+        members_[place->second].value = std::move(value);
+      }
+    }
+    node finish() { return node(std::move(members_)); }
+
+   private:
+    node::object members_;
+    std::unordered_map<std::string, std::size_t> places_;
+  };
+
   /// Appends attributes; the last of a name counts.
-  result<bool> add_attributes(const pickle_value& state, node& out, std::size_t depth) {
+  result<bool> add_attributes(const pickle_value& state, object_maker& out, std::size_t depth) {
     if (state.is_none()) return true;
     if (!is_attributes(state)) return false;
     ZARRPOINT_TRY(made, members_of(state, depth));
@@ -445,7 +494,7 @@ class document_maker {
     return true;
   }
   /// A dict, or as objects with slots have it, a pair of dicts.
-  result<bool> add_state(const pickle_value& state, node& out, std::size_t depth) {
+  result<bool> add_state(const pickle_value& state, object_maker& out, std::size_t depth) {
     if (state.kind() == pickle_kind::dict) return add_attributes(state, out, depth);
     if (state.kind() != pickle_kind::tuple || state.element_count() != 2) return false;
     for (std::size_t i = 0; i < 2; ++i)
@@ -455,7 +504,7 @@ class document_maker {
   }
 
   result<node> object_of(const pickle_value& value, std::size_t depth) {
-    node out{node::object{}};
+    object_maker out;
     const pickle_value arguments = value.arguments();
     // How protocols 0 and 1 wrote an object of which only the state counts.
     const bool is_rebuilt = value.is_call_of("copyreg", "_reconstructor") &&
@@ -496,7 +545,7 @@ class document_maker {
       ZARRPOINT_TRY(state, convert(value.state(i), depth + 1));
       out.set("__state__", std::move(state));
     }
-    return out;
+    return out.finish();
   }
 
   pickle_node_limits limits_;
