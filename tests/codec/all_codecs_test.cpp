@@ -15,7 +15,8 @@ TEST_CASE("all_codecs: every codec that an error may name") {
   for (const auto& one : zp::detail::opt_in_codecs) {
     CAPTURE(one.name);
     const std::string name = "numcodecs." + std::string(one.name);
-    CHECK((table.find(name) != nullptr || table.find(one.name) != nullptr));
+    const bool found = table.find(name) != nullptr || table.find(one.name) != nullptr;
+    CHECK(found == (one.header != "zfp.hpp"));  // which needs a library of its own
   }
   for (const auto& one : zp::detail::refused_codecs) CHECK(table.find(one.name) == nullptr);
 }

@@ -111,7 +111,8 @@ TEST_CASE("codec_table: errors name the codec") {
   CHECK(none.ends_with("; the table of codecs is empty"));
   const auto made =
       zp::default_codecs::table().make({"zstd", zp::node(zp::node::object{{"level", "9"}})});
-  CHECK(made.failure().message == "codec \"zstd\": \"level\" is not an integer from -2147483648 to 2147483647");
+  CHECK(made.failure().message ==
+        "codec \"zstd\": \"level\" is not an integer from -2147483648 to 2147483647");
 }
 
 TEST_CASE("codec_table: a hostile name is shown cut and without control characters") {
