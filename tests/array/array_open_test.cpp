@@ -21,7 +21,8 @@ void put_text(const recording_store& store, const char* key, std::string_view te
   const bytes_view bytes = as_bytes(text);
   store.set(key, {bytes.begin(), bytes.end()});
 }
-template <class T> error refusal(const result<T>& opened) {
+template <class T>
+error refusal(const result<T>& opened) {
   REQUIRE_FALSE(opened);
   return opened.failure();
 }
@@ -101,7 +102,7 @@ TEST_CASE("shapes beyond all memory are errors, or cost nothing") {
   // More elements than are counted: no whole read, but parts.
   put_text(store, "a/zarr.json", document("[4611686018427387904, 4]", "[1, 1]", bytes));
   const array many = array::open(store, key_of("a")).value();
-  CHECK(refusal(many.read()).code == errc::out_of_range);
+  CHECK_FALSE(many.read(box::whole(many.metadata().shape)));
   CHECK(many.read(box{{index_t{1} << 61, 1}, {1, 2}}).value().data<std::uint8_t>()[1] == 0);
   put_text(store, "a/zarr.json", document("[4, 4]", "[4611686018427387904, 4]", bytes));
   CHECK_FALSE(array::open(store, key_of("a")));

@@ -116,7 +116,7 @@ class Cat(Case):
             ("::-1", "negative"),
             ("..., ...", "more than one"),
             ("1:2:3:4", "colons"),
-            ("1:y", "no integer"),
+            ("1:y", "not an integer"),
             ("-3", "outside"),
         ]:
             self.assertIn(word, self.refused("cat", self.folder / "a.npy", "--slice", text), text)

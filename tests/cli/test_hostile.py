@@ -41,7 +41,7 @@ class Hostile(Case):
             (npy(good, bytes(17)), "17 bytes"),
             (npy(good)[:20], "cut short"),
             (npy("{'descr': '<f8'}"), "missing"),
-            (npy("[]"), "no dictionary"),
+            (npy("[]"), "not a dictionary"),
             (npy(good.replace("<f8", "|O")), '"|O" is not supported'),
             (npy(good.replace("<f8", "<M8[s]")), "<M8[s]"),
             (npy(good.replace("'<f8'", "[('a', '<f8')]")), "structured"),
@@ -51,7 +51,7 @@ class Hostile(Case):
             (npy(good.replace("2,", "1," * 40)), "dimensions"),
             (npy(good + "x"), "after the dictionary"),
             (npy(good, version=(9, 0)), "version 9"),
-            (npy(good.replace("False", "0")), "no bool"),
+            (npy(good.replace("False", "0")), "not a bool"),
             (npy(good.replace("<f8", "\\x1b[31m")), "not supported"),
             (b"\x93NUMPY", "cut short"),
             (b"", "begin"),
@@ -68,7 +68,7 @@ class Hostile(Case):
         (self.folder / "u.npy").write_bytes(
             npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }", struct.pack("<I", 0xD800))
         )
-        self.assertIn("no Unicode", self.refused("cat", self.folder / "u.npy"))
+        self.assertIn("not a Unicode character", self.refused("cat", self.folder / "u.npy"))
 
     def test_truncated_anywhere(self):
         array = np.arange(40, dtype="float32")
@@ -221,7 +221,7 @@ class Hostile(Case):
             (self.folder / name).write_bytes(data)
             self.assertIn(word, self.refused("inspect", self.folder / name))
         (self.folder / "dir").mkdir()
-        self.assertIn("no Zarr hierarchy", self.refused("inspect", self.folder / "dir"))
+        self.assertIn("not a Zarr hierarchy", self.refused("inspect", self.folder / "dir"))
         zarr.create_array(self.folder / "loose/a/b", data=np.arange(3))
         self.assertEqual(self.json("cat", self.folder / "loose", "a/b"), [0, 1, 2])
         (self.folder / "dir/manifest.ocdbt").write_bytes(b"x")
