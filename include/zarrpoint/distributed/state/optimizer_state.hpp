@@ -83,7 +83,8 @@ result<state> in_place_of(const state& parameter, std::string_view name, const M
 
 /// A tensor of an optimizer's state, sharded as its parameter is but of its own dtype: for an
 /// element of every element of the parameter, `value` under `optimizer_key(name, key)`. An lvalue
-/// is borrowed and must outlive the result, an rvalue kept. Of a parameter that is a factory it is
+/// is borrowed and must outlive the result; of a view (`std::span`, a `tensor_view`) the view is
+/// copied, and what it views must live; an rvalue is kept. Of a parameter that is a factory it is
 /// that factory, for `value`, which must be of the same type as the parameter's value (so a
 /// `tensor`, if the dtypes differ).
 ///

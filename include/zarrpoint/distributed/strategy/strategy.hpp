@@ -105,6 +105,9 @@ result<void> check_backend_of(const S& self, std::string_view backend) {
   if constexpr (requires { self.check_backend(backend); }) {
     return self.check_backend(backend);
   } else {
+    static_assert(
+        !requires(S & changing) { changing.check_backend(backend); },
+        "zarrpoint: check_backend of a loader must be const");
     if (backend == S::backend) return {};
     return refuse_to_read(S::name, {std::string(S::backend), S::version},
                           "backend \"" + std::string(backend) + "\"");
@@ -115,6 +118,9 @@ result<void> check_version_of(const S& self, int version) {
   if constexpr (requires { self.check_version(version); }) {
     return self.check_version(version);
   } else {
+    static_assert(
+        !requires(S & changing) { changing.check_version(version); },
+        "zarrpoint: check_version of a loader must be const");
     if (version == S::version) return {};
     return refuse_to_read(S::name, {std::string(S::backend), S::version},
                           "version " + std::to_string(version));

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+// EXPECT: check_version of a loader must be const
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+
+namespace zp = zarrpoint;
+
+struct loader {
+  static constexpr std::string_view name = "loader";
+  static constexpr std::string_view backend = "own";
+  static constexpr int version = 1;
+  static constexpr zp::strategy_action action = zp::strategy_action::load_common;
+  zp::result<zp::node> load_common(const zp::load_job&) const { return zp::node(); }
+  zp::result<void> check_backend(std::string_view) const { return {}; }
+#ifdef ZP_OK
+  zp::result<void> check_version(int) const { return {}; }
+#else
+  zp::result<void> check_version(int) { return {}; }
+#endif
+};
+
+int main() { return zp::any_strategy(loader{}) ? 0 : 1; }
