@@ -114,7 +114,8 @@ zp::result<void> resume(const std::string& path, const zp::process_group& group)
   zp::shard_metadata more{.key = "w", .type = zp::dtype_kind::float32, .local_shape = {3000}};
   more.global_shape = {3000};
   more.global_offset = {0};
-  more.allow_shape_mismatch = true;  // 2000 are stored
+  more.allow_shape_mismatch = true;   // 2000 are stored
+  more.replica = group.ranks.rank();  // each process has a copy
   zp::shard_metadata new_one = more;
   new_one.key = "added later";
 

@@ -71,7 +71,8 @@ std::string step_in(const std::string& path) {
     ZARRPOINT_TRY(flat, from_rank_offsets("flat", {dtype_kind::float64, {2, 3}}, {}));
     ZARRPOINT_TRY(object, sharded_object::request({"object", dims{ranks}, dims{2}}));
     const state request{{"w", w}, {"flat", sharded_tensor(flat)}, {"object", object}};
-    ZARRPOINT_TRY(report, load(path, request, {.how = context{}}));
+    // One of the objects: the request does not tile.
+    ZARRPOINT_TRY(report, load(path, request, {.how = context{}}, {.validate = false}));
     ZARRPOINT_TRY(step, report.loaded.get<int>("step"));
     const error other{errc::corrupt, "values of another step than " + std::to_string(step)};
     for (std::size_t i = 0; i < w.value().size(); ++i)
@@ -418,7 +419,8 @@ std::string load_by_three(const std::string& path, bool once) {
     shard_metadata rows{.key = "w", .type = dtype_kind::float32, .local_shape = {10}};
     rows.global_shape = {30};
     rows.global_offset = {10 * self.rank()};
-    ZARRPOINT_TRY(flat, from_rank_offsets("flat", {dtype_kind::float64, {2, 3}}, {}));
+    ZARRPOINT_TRY(
+        flat, from_rank_offsets("flat", {dtype_kind::float64, {2, 3}}, {.replica = self.rank()}));
     ZARRPOINT_TRY(object, sharded_object::request({"object", dims{ranks}, dims{self.rank()}}));
     const state request{
         {"w", sharded_tensor(rows)}, {"flat", sharded_tensor(flat)}, {"object", object}};

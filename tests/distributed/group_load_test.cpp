@@ -40,8 +40,9 @@ void save_halves(const location& where) {
         }) == "done");
 }
 
-/// Three ranks want thirds of what two wrote, and both objects.
-std::string load_thirds(const location& where, const group_load_options& options = {}) {
+/// Three ranks want thirds of what two wrote, and all of them both objects.
+std::string load_thirds(const location& where, group_load_options options = {}) {
+  options.validate = false;
   return load_by(
       3, where,
       [](int rank) {
@@ -125,8 +126,8 @@ TEST_CASE("load: another dtype needs a cast, another grid of objects is refused"
         load_by(2, store, request, nothing, {.read_once = once}) ==
         "dtype_mismatch: rank 1: load from memory:: tensor \"w\": stored dtype is float32, wanted "
         "float64; load_options::cast converts");
-    CHECK(load_by(2, store, request, nothing, {.storage = {.cast = true}, .read_once = once}) ==
-          "done");
+    const group_load_options cast{.storage = {.cast = true}, .validate = false, .read_once = once};
+    CHECK(load_by(2, store, request, nothing, cast) == "done");
     const auto object = [](int rank) {
       return state{{"o", sharded_object::request("o", {{3}, {rank}, {}}).value()}};
     };
@@ -189,13 +190,51 @@ TEST_CASE("load: read-only values, contradicting trees and requests that overlap
       nothing);
   CHECK(both.starts_with("invalid_argument: "));
   CHECK(both.find("\"step\"") != both.npos);
-  // All may ask for the same main replica, unless it is to be validated.
-  const auto same = [](int) { return state{{"w", sharded_tensor(half("w", 0, 1))}}; };
-  CHECK(load_by(2, store, same, nothing) == "done");
-  const std::string validated = load_by(2, store, same, nothing, {.validate = true});
-  CAPTURE(validated);
-  CHECK(validated.starts_with("invalid_argument: "));
-  CHECK(validated.find("\"w\"") != validated.npos);
+}
+
+TEST_CASE("load: requests that do not tile are refused, unless the caller allows them") {
+  const memory_store store;
+  save_halves(store);
+  const auto nothing = [](int, const group_load_report&) { return std::string(); };
+  const auto all_of_it = [](int) { return state{{"w", sharded_tensor(half("w", 0, 1))}}; };
+  const auto twice = [](int rank) {
+    return state{{"a", sharded_tensor(half("w", rank))}, {"b", sharded_tensor(half("w", rank))}};
+  };
+  const auto nobodys = [](int rank) {
+    shard_metadata one = half("w", rank);
+    one.replica = 1;
+    return state{{"w", sharded_tensor(one)}};
+  };
+  const auto some = [](int) { return state{{"w", sharded_tensor(half("w", 0))}}; };
+  const auto one_object = [](int rank) {
+    return rank == 0 ? state{{"o", object_on(0).without_data()}} : state(state::map{});
+  };
+  const auto check = [&](const auto& request, const std::string& key) {
+    for (const bool once : {false, true}) {
+      const std::string refused = load_by(2, store, request, nothing, {.read_once = once});
+      CAPTURE(refused);
+      CHECK(refused.starts_with("invalid_argument: "));
+      CHECK(refused.find("load from memory:: ") != refused.npos);
+      CHECK(refused.find('"' + key + '"') != refused.npos);
+      CHECK(refused.find("group_load_options::validate = false allows it") != refused.npos);
+      CHECK(load_by(2, store, request, nothing, {.validate = false, .read_once = once}) == "done");
+    }
+  };
+  check(all_of_it, "w");
+  check(twice, "w");
+  check(nobodys, "w");
+  check(some, "w");
+  check(one_object, "o");
+  // Alone, too: a part of a tensor is not all of it.
+  CHECK(load_by(1, store, some, nothing).starts_with("invalid_argument: "));
+  CHECK(load_by(1, store, some, nothing, {.validate = false}) == "done");
+  // Replicas of one main replica tile.
+  const auto replicas = [](int rank) {
+    shard_metadata one = half("w", 0, 1);
+    one.replica = rank;
+    return state{{"w", sharded_tensor(one)}};
+  };
+  CHECK(load_by(2, store, replicas, nothing) == "done");
 }
 
 TEST_CASE("load: rules by key let a tensor be cast, or have another extent, and no other") {

@@ -21,6 +21,7 @@ TEST_CASE("a process group is by default this process alone, with our strategies
   CHECK(to_save.content_metadata.is_null());
   const group_load_options to_load;
   CHECK(to_load.strict == strictness::assume_ok_unexpected);
+  CHECK(to_load.validate);
 }
 
 TEST_CASE("a strategy is chosen by its backend and version, or given") {

@@ -261,8 +261,9 @@ TEST_CASE("SER-5: another partition, also with a prepended axis") {
                       "B", {dtype_kind::float32, {5, 80}},
                       {.offsets = {{0, rank % 4, 4}}, .replica = rank / 4, .prepended_axes = 1})
                       .value();
-              return state{{"a", sharded_tensor(part("A", {2, 1}, {{1, rank % 4, 4}}))},
-                           {"b", with_room(layer)}};
+              shard_metadata column = part("A", {2, 1}, {{1, rank % 4, 4}});
+              column.replica = rank / 4;
+              return state{{"a", sharded_tensor(column)}, {"b", with_room(layer)}};
             },
             [](int, const group_load_report& report) { return wrong_values(report, 2, 5); }) ==
         "done");
@@ -290,8 +291,8 @@ TEST_CASE("SER-6: what tensors there are, each as a request for the whole of it"
             [&](int) {
               return state{{"a", all->at("keyA")}, {"b", all->at("keyB")}};
             },
-            [](int, const group_load_report& report) { return wrong_values(report, 2, 6); }) ==
-        "done");
+            [](int, const group_load_report& report) { return wrong_values(report, 2, 6); },
+            {.validate = false}) == "done");
 }
 
 TEST_CASE("SER-7: tensors and factories in one list keep their places") {
@@ -441,8 +442,8 @@ TEST_CASE("SER-11: tensors of a prefix are removed, and nothing else") {
             [&](int) {
               return state{{"a", left->at("keyA")}};
             },
-            [](int, const group_load_report& report) { return wrong_values(report, 1, 11); }) ==
-        "done");
+            [](int, const group_load_report& report) { return wrong_values(report, 1, 11); },
+            {.validate = false}) == "done");
 }
 
 TEST_CASE("SER-12: ranks that have nothing sharded save and load too") {

@@ -34,7 +34,8 @@ struct group_load_report {
 ///
 /// Errors, the same on all processes: `not_found` ("does not exist", "is not a distributed
 /// checkpoint", a key), `dtype_mismatch`, `shape_mismatch`, `unsupported`, `corrupt`, `io`,
-/// `unavailable`.
+/// `unavailable`; `invalid_argument` for requests that do not tile their tensors, see
+/// `group_load_options::validate`.
 result<group_load_report> load(const location& where, const state& request,
                                const process_group& group, const group_load_options& options = {});
 

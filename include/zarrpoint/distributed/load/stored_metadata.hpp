@@ -28,8 +28,10 @@ namespace zarrpoint { inline namespace v0 {
 result<std::map<std::string, sharded_tensor>> load_tensors_metadata(
     const location& where, const process_group& group = {});
 
-/// The same with every object, by its unique key: a state that can be asked for. Errors: the same,
-/// `resource_limit` for more than a million objects.
+/// The same with every object, by its unique key: a state that can be asked for. Where several
+/// processes ask for it, each asks for all as the main replica, which
+/// `group_load_options::validate` has to allow by being false. Errors: the same, `resource_limit`
+/// for more than a million objects.
 result<state> load_sharded_metadata(const location& where, const process_group& group = {});
 
 /// Every tensor, whole, on each process, by its key. Errors: those of `load`.

@@ -125,8 +125,10 @@ struct group_load_options {
   /// `invalid_argument`.
   load_options storage{};
   strictness strict = strictness::assume_ok_unexpected;
-  /// Compare what all processes ask for: each element of each tensor, by one main replica.
-  bool validate = false;
+  /// Compare what all processes ask for before anything is read: each element of each tensor, by
+  /// just one main replica. False for requests that do not tile: a part of a tensor, or all of it
+  /// as the main replica of several processes.
+  bool validate = true;
   /// What several processes ask for is read by one of them, which sends it to the others.
   bool read_once = false;
   /// With `read_once`: in which group each process is, by rank; what the processes of a group ask

@@ -187,6 +187,12 @@ class group_load_operation {
       bytes_ += bytes;
       if (!tensor.has_data()) to_make += bytes;
     }
+    for (const sharded_object& object : objects_) {
+      const object_id* there = find_by_key(checkpoint_.shards->objects(), object.key());
+      if (there == nullptr) continue;  // the reader says what it lacks
+      ZARRPOINT_CHECK(
+          object.check_same_grid(there->global_shape).at("load " + in_quotes(object.unique_key())));
+    }
     if (to_make > group_.how.limit.memory)
       return error{errc::resource_limit, "load from " + checkpoint_.name + ": its tensors take " +
                                              std::to_string(to_make) +
@@ -204,7 +210,11 @@ class group_load_operation {
     const auto check = [&]() -> result<void> {
       if (group_.ranks.rank() != 0) return {};
       ZARRPOINT_TRY(states, read_descriptions(all));
-      return validate_sharding(states.shards, states.objects);
+      auto tiled = validate_sharding(states.shards, states.objects);
+      if (tiled) return {};
+      error failure = std::move(tiled).failure().at("load from " + checkpoint_.name);
+      failure.message += "; group_load_options::validate = false allows it";
+      return failure;
     };
     return agree(group_.ranks, guarded(check));
   }
