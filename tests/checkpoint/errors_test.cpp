@@ -116,6 +116,10 @@ TEST_CASE("errors: already_exists") {
   fs::create_directory("theirs.zarr");
   test::write_file("theirs.zarr/zarr.json", R"({"zarr_format":3,"node_type":"group"})");
   check_documented(save("theirs.zarr", {{"step", 1}}));
+  fs::create_directory("megatron");
+  test::write_file("megatron/metadata.json",
+                   R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1})");
+  check_documented(save("megatron", {{"step", 1}}));
 }
 
 TEST_CASE("errors: io") {

@@ -631,7 +631,7 @@ TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another dir
   // A save in our own format replaces only what is in that; and the other way round.
   group_save_options ours;
   ours.storage.overwrite = true;
-  CHECK(has(saved(2, path, state_of(3), ours), "holds no checkpoint; it was left alone"));
+  CHECK(has(saved(2, path, state_of(3), ours), "does not replace; it was left alone"));
   CHECK(holds(path, 2) == "done");
   CHECK(saved(2, folder / "v3", state_of(3), ours) == "done");
   CHECK(saved(2, folder / "v3", state_of(4), in_their_layout(true)) == "done");

@@ -6,6 +6,8 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 
 #include <chrono>
@@ -16,8 +18,15 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-/// Refuses a target that is there and is not a checkpoint of ours, or must not be replaced; tells
-/// whether one is there that is replaced.
+/// Whether a root document holds a commit document of ours, even one that `open` would refuse.
+bool holds_commit(const node& document);
+
+/// The same of the root of a store.
+result<bool> holds_commit(const any_store& root, const limits& limit);
+
+/// Refuses a target that is there and is not a checkpoint of ours, or must not be replaced, or
+/// that holds a distributed checkpoint in another layout; tells whether one is there that is
+/// replaced.
 result<bool> check_target(const stored_place& target, const location& where,
                           const save_options& options, const limits& limit);
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -99,7 +100,8 @@ class group_save_operation {
   /// Refuses a target that is there and must not be replaced.
   result<void> check_target(const stored_place& target) const;
 
-  /// The paths of a checkpoint; nothing for one that is all of its directory.
+  /// The paths of the saver's checkpoint, of ours, or of both where both are there; nothing where
+  /// the saver does not say which files are its own.
   result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const;
 
   /// What the new checkpoint lets nothing into, sorted.
@@ -114,6 +116,12 @@ class group_save_operation {
 
   /// Rank 0: everything is written; metadata, and one rename.
   result<void> commit(std::vector<message> receipts);
+
+  /// The rename: the new tree takes the place of the old one, with what is kept of that.
+  result<void> publish();
+
+  /// Warns that nothing was kept, and why.
+  void removes_all(std::string_view why);
 
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   location where_;
@@ -134,6 +142,7 @@ class group_save_operation {
   std::shared_ptr<const group_plan> plan_;
   std::unique_ptr<publication> publication_;
   std::optional<any_store> replaced_;  ///< whose root is what may be replaced
+  std::string unnamed_;                ///< a warning: what was removed that no report names
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -21,13 +21,27 @@ ZARRPOINT_INLINE double seconds_since(std::chrono::steady_clock::time_point star
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Whether a root document holds a commit document of ours, even one that `open` would refuse.
+ZARRPOINT_INLINE bool holds_commit(const node& document) {
+  // In `.zattrs` the document itself is the attributes, among which may be one of that name.
+  for (const node* at : {document.find("attributes"), &document}) {
+    const node* member = at != nullptr ? at->find(commit_document::member_name) : nullptr;
+    if (member != nullptr && member->if_object() != nullptr) return true;
+  }
+  return false;
+}
+
 ZARRPOINT_INLINE bool holds_commit(bytes_view document, std::size_t max_bytes) {
   const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
-  if (!parsed) return false;
-  const node* attributes = parsed->find("attributes");
-  const node* member = (attributes ? attributes : &*parsed)->find(commit_document::member_name);
-  return member != nullptr && member->if_object() != nullptr;
+  return parsed && holds_commit(*parsed);
+}
+
+ZARRPOINT_INLINE result<bool> holds_commit(const any_store& root, const limits& limit) {
+  for (const std::string_view name : {"zarr.json", ".zattrs"}) {
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    ZARRPOINT_TRY(document, get(root, key, limit.metadata_bytes));
+    if (document && holds_commit(*document, limit.metadata_bytes)) return true;
+  }
+  return false;
 }
 
 ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const location& where,
@@ -35,6 +49,16 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
   const auto there = [&](std::string_view what) {
     return error{errc::already_exists, where.name() + " " + std::string(what)};
   };
+  // A directory of Megatron-Core's, in any of its formats. Theirs has some hundred bytes.
+  ZARRPOINT_TRY(distributed, target.key.child("metadata.json"));
+  const auto of_others = get(target.store, distributed, 1 << 20);
+  const bool is_distributed = of_others && *of_others &&
+                              as_text(**of_others).find("\"sharded_backend\"") != std::string::npos;
+  if (is_distributed)
+    return there(options.overwrite
+                     ? "holds metadata.json of a distributed checkpoint, which this save does not "
+                       "replace; it was left alone"
+                     : "is there already, and save_options::overwrite is false");
   for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, target.key.child(name));
     ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
@@ -50,9 +74,12 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
     if (object && *object != nullptr)
       return there("is a file, not a checkpoint; it was left alone");
   }
-  if (!target.store.can_list()) return false;
-  ZARRPOINT_TRY(children, target.store.list(target.key));
-  if (children.empty()) return false;
+  bool is_empty = of_others && !*of_others;
+  if (target.store.can_list()) {
+    ZARRPOINT_TRY(children, target.store.list(target.key));
+    is_empty = children.empty();
+  }
+  if (is_empty) return false;
   return there("is not empty and holds no checkpoint; it was left alone");
 }
 

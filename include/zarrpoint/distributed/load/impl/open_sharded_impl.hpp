@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
@@ -22,10 +23,11 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
+/// What reads the common part is an error only for callers that want it.
 struct named_strategies {
   bool by_checkpoint = false;  ///< not assumed of a hierarchy that names none
   strategy_id sharded{"zarr", 3};
-  strategy_id common{"json", 1};
+  result<strategy_id> common = strategy_id{"json", 1};
 };
 
 ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* version) {
@@ -46,44 +48,59 @@ ZARRPOINT_INLINE result<std::optional<node>> document_at(const any_store& store,
   return std::optional<node>(std::move(parsed));
 }
 
-/// What a checkpoint says of the strategies that read it: in `metadata.json` as Megatron-Core has
-/// it, or in our attributes. Any other Zarr hierarchy is read as ours.
-ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store,
-                                                          std::size_t max_bytes) {
-  named_strategies out;
-  ZARRPOINT_TRY(megatron, document_at(store, "metadata.json", max_bytes));
-  if (megatron) {
-    ZARRPOINT_TRY(sharded, id_of(megatron->find("sharded_backend"),
-                                 megatron->find("sharded_backend_version")));
-    out = {true, std::move(sharded), {"torch", 1}};
-    // Some versions of Megatron-Core name only the first.
-    if (const node* backend = megatron->find("common_backend")) {
-      ZARRPOINT_TRY(common, id_of(backend, megatron->find("common_backend_version")));
-      out.common = std::move(common);
-    }
+/// As Megatron-Core has it in `metadata.json`.
+ZARRPOINT_INLINE result<named_strategies> named_by_megatron(const node& document) {
+  ZARRPOINT_TRY(sharded,
+                id_of(document.find("sharded_backend"), document.find("sharded_backend_version")));
+  named_strategies out{true, std::move(sharded), strategy_id{"torch", 1}};
+  // Some versions of Megatron-Core name only the first.
+  if (const node* backend = document.find("common_backend"))
+    out.common = id_of(backend, document.find("common_backend_version"));
+  return out;
+}
+
+/// As we have it in the attributes of the root: nothing where no checkpoint of ours is.
+ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const node& document,
+                                                                       bool is_attributes) {
+  const node* attributes = is_attributes ? &document : document.find("attributes");
+  const node* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
+  std::optional<named_strategies> out;
+  if (named == nullptr) {
+    if (holds_commit(document)) out.emplace();  // of one process
     return out;
   }
+  const auto pair = [&](std::string_view which) -> result<strategy_id> {
+    const node* found = named->find(which);
+    const node::array* both = found != nullptr ? found->if_array() : nullptr;
+    if (both == nullptr || both->size() != 2) return id_of(nullptr, nullptr);
+    return id_of(both->data(), both->data() + 1);
+  };
+  ZARRPOINT_TRY(sharded, pair("sharded"));
+  out = named_strategies{true, std::move(sharded), pair("common")};
+  return out;
+}
+
+/// What a checkpoint says of the strategies that read it: in our attributes, or in `metadata.json`
+/// as Megatron-Core has it. A `metadata.json` beside a checkpoint of ours is somebody's, and so is
+/// one that names no strategies beside any other Zarr hierarchy, which is read as ours.
+ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store,
+                                                          std::size_t max_bytes) {
   bool is_zarr = false;
   for (const std::string_view file : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(document, document_at(store, file, max_bytes));
     if (!document) continue;
     is_zarr = true;
-    const node* attributes = file == "zarr.json" ? document->find("attributes") : &*document;
-    const node* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
-    if (named == nullptr) continue;
-    const auto pair = [&](std::string_view which) -> result<strategy_id> {
-      const node* found = named->find(which);
-      const node::array* both = found != nullptr ? found->if_array() : nullptr;
-      if (both == nullptr || both->size() != 2) return id_of(nullptr, nullptr);
-      return id_of(both->data(), both->data() + 1);
-    };
-    ZARRPOINT_TRY(sharded, pair("sharded"));
-    ZARRPOINT_TRY(common, pair("common"));
-    out = {true, std::move(sharded), std::move(common)};
-    return out;
+    ZARRPOINT_TRY(ours, named_by_root(*document, file != "zarr.json"));
+    if (ours) return *std::move(ours);
   }
-  if (!is_zarr) return error{errc::not_found, "is not a distributed checkpoint"};
-  return out;
+  const auto megatron = document_at(store, "metadata.json", max_bytes);
+  const bool is_there = megatron && *megatron;
+  if (is_there && (**megatron).find("sharded_backend") != nullptr)
+    return named_by_megatron(**megatron);
+  if (is_zarr) return named_strategies();
+  if (!megatron) return megatron.failure();
+  if (is_there) return named_by_megatron(**megatron);  // says what it lacks
+  return error{errc::not_found, "is not a distributed checkpoint"};
 }
 
 ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const process_group& group,
@@ -100,6 +117,21 @@ ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const proce
   return load_job{std::move(store), where.name(), std::move(storage), group.how};
 }
 
+/// What all processes have in common, by the strategy that the checkpoint or the caller names.
+ZARRPOINT_INLINE result<node> load_common_part(const load_job& job, const named_strategies& named,
+                                               const process_group& group,
+                                               const group_load_options& options) {
+  std::optional<strategy_choice> chosen = options.common;
+  if (!chosen) {
+    ZARRPOINT_TRY(id, named.common);
+    chosen = strategy_choice(std::move(id));
+  }
+  ZARRPOINT_TRY(loader, chosen->resolve(strategy_action::load_common, group.known));
+  // One that the caller chose reads what it can where nothing sensible is named.
+  if (named.by_checkpoint && named.common) ZARRPOINT_CHECK(loader.check_reads(*named.common));
+  return loader.common_loader()->load_common(job);
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
@@ -114,26 +146,26 @@ ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
   }
   const auto opened = [&]() -> result<sharded_checkpoint> {
     const strategy_choice sharded(named->sharded);
-    const strategy_choice common(named->common);
     ZARRPOINT_TRY(loader, options.sharded.value_or(sharded).resolve(strategy_action::load_sharded,
                                                                     group.known));
-    ZARRPOINT_TRY(common_loader, options.common.value_or(common).resolve(
-                                     strategy_action::load_common, group.known));
-    if (named->by_checkpoint) {
-      ZARRPOINT_CHECK(loader.check_reads(named->sharded));
-      ZARRPOINT_CHECK(common_loader.check_reads(named->common));
-    }
+    if (named->by_checkpoint) ZARRPOINT_CHECK(loader.check_reads(named->sharded));
     sharded_checkpoint out;
     out.name = job.name;
     ZARRPOINT_TRY(shards, loader.sharded_loader()->open(job));
     out.shards = std::move(shards);
-    ZARRPOINT_TRY(values, common_loader.common_loader()->load_common(job));
-    if (const node* content = values.find(detail::content_member)) {
+    auto values = detail::load_common_part(job, *named, group, options);
+    if (!values) {
+      error failure = std::move(values).failure();
+      failure.message +=
+          "; group_load_options::common = no_common_loader{} loads what is sharded without it";
+      return failure;
+    }
+    if (const node* content = values->find(detail::content_member)) {
       out.content_metadata = *content;
-      std::erase_if(*values.if_object(),
+      std::erase_if(*values->if_object(),
                     [](const node::member& m) { return m.key == detail::content_member; });
     }
-    out.common = std::move(values);
+    out.common = *std::move(values);
     return out;
   };
   return opened().at("open " + job.name);

@@ -242,7 +242,11 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   if (!holds) return {};
   // It may be of another layout, which must not show through.
   const auto erase = [&]() -> result<void> {
-    if (!old) return job_->store.erase_all(store_key::root()).transform([](bool) {});
+    if (!old) {
+      ZARRPOINT_CHECK(job_->store.erase_all(store_key::root()));
+      removes_all(job_->store.can_list() ? "" : "its store cannot list");
+      return {};
+    }
     ZARRPOINT_TRY(kept, erase_own(job_->store, {*std::move(old), {}}));
     report_.kept = std::move(kept);
     return {};
@@ -255,15 +259,27 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
 ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_operation::paths_of(
     const any_store& root) const {
   ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(root));
-  ZARRPOINT_TRY(
-      out,
-      is_savers
-          ? saver_.sharded_saver()->paths_of(root)
-          : paths_of_checkpoint(root, group_.how).transform([](std::vector<std::string> paths) {
-              return std::optional(std::move(paths));
-            }));
-  if (out) std::sort(out->begin(), out->end());
-  return std::move(out);
+  std::optional<std::vector<std::string>> out = std::vector<std::string>();
+  if (is_savers) {
+    ZARRPOINT_TRY(theirs, saver_.sharded_saver()->paths_of(root));
+    out = std::move(theirs);
+  }
+  if (!out) return out;
+  // Ours must not stay beside what replaces it: a load would take it for the checkpoint.
+  ZARRPOINT_TRY(is_ours, is_savers ? holds_commit(root, group_.how.limit) : result<bool>(true));
+  if (is_ours) {
+    ZARRPOINT_TRY(ours, paths_of_checkpoint(root, group_.how));
+    out->insert(out->end(), ours.begin(), ours.end());
+  }
+  std::sort(out->begin(), out->end());
+  return out;
+}
+
+ZARRPOINT_INLINE void group_save_operation::removes_all(std::string_view why) {
+  unnamed_ = "all that lay with the old checkpoint was removed, and kept does not name it: " +
+             (why.empty() ? "strategy " + to_string(saver_) +
+                                " does not say which files are the checkpoint (paths_of)"
+                          : std::string(why));
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() const {
@@ -357,20 +373,27 @@ ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> 
     ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
         *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
                 plan_->plan.cells, plan_->objects}));
-    if (!publication_) return {};
-    ZARRPOINT_TRY(is_there, replaced_ ? holds_something(*replaced_) : result<bool>(false));
-    if (is_there) {
-      ZARRPOINT_TRY(old, paths_of(*replaced_));
-      if (old) {
-        ZARRPOINT_TRY(mine, taken());
-        ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), std::move(mine)}));
-        report_.kept = std::move(kept);
-      }
-    }
-    ZARRPOINT_CHECK(publication_->commit());
-    add_late(publication_->late(), report_.kept, report_.warnings);
+    if (publication_) ZARRPOINT_CHECK(publish());
+    if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
     return {};
   });
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::publish() {
+  ZARRPOINT_TRY(is_there, replaced_ ? holds_something(*replaced_) : result<bool>(false));
+  if (is_there) {
+    ZARRPOINT_TRY(old, paths_of(*replaced_));
+    if (old) {
+      ZARRPOINT_TRY(mine, taken());
+      ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), std::move(mine)}));
+      report_.kept = std::move(kept);
+    } else {
+      removes_all("");
+    }
+  }
+  ZARRPOINT_CHECK(publication_->commit());
+  add_late(publication_->late(), report_.kept, report_.warnings);
+  return {};
 }
 
 }}}  // namespace zarrpoint::v0::detail

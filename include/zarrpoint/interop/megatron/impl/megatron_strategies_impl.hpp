@@ -65,7 +65,7 @@ ZARRPOINT_INLINE result<void> saver::finish(const save_job& job, const save_rece
 
 ZARRPOINT_INLINE result<bool> saver::is_checkpoint(const any_store& root) const {
   const auto wrote = read_metadata(root);
-  if (wrote) return wrote->sharded == backend && wrote->sharded_version == version;
+  if (wrote) return *wrote == backends{};
   const errc code = wrote.failure().code;
   if (code == errc::not_found || code == errc::corrupt) return false;
   return wrote.failure();
