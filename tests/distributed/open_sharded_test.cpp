@@ -114,6 +114,58 @@ TEST_CASE("open: a loader chosen by hand is compared with what wrote the checkpo
   CHECK(with(plain, other_loader{}) == "opened");
 }
 
+struct other_common : json_common_loader {
+  static constexpr std::string_view name = "other_common";
+  static constexpr std::string_view backend = "yaml";
+};
+struct newer_common : json_common_loader {
+  static constexpr std::string_view name = "newer_common";
+  static constexpr int version = 2;
+};
+struct patient_common : other_common {
+  static constexpr std::string_view name = "patient_common";
+
+  result<void> check_backend(std::string_view wrote) const {
+    if (wrote == "json" || wrote == "yaml") return {};
+    return error{errc::unsupported, "neither JSON nor YAML"};
+  }
+  result<void> check_version(int wrote) const {
+    if (wrote < 3) return {};
+    return error{errc::unsupported, "too new"};
+  }
+};
+
+TEST_CASE("open: a common loader chosen by hand is compared with what wrote the checkpoint, too") {
+  const auto with = [](const location& where, const strategy_choice& loader) {
+    const auto opened = open_sharded(where, {}, {.common = loader});
+    if (!opened) return opened.failure().message;
+    return std::string(opened->common.find("step") != nullptr ? "opened" : "opened without");
+  };
+  const memory_store ours;
+  REQUIRE(save(ours, state{{"step", 1}}, process_group{}));
+  CHECK(with(ours, json_common_loader{}) == "opened");
+  CHECK(with(ours, patient_common{}) == "opened");
+  CHECK(with(ours, no_common_loader{}) == "opened without");
+  CHECK(with(ours, other_common{})
+            .starts_with("open memory:: strategy other_common(yaml, 1) does not read backend "
+                         "\"json\", which wrote the checkpoint; "));
+  CHECK(with(ours, newer_common{})
+            .starts_with("open memory:: strategy newer_common(json, 2) does not read version 1, "
+                         "which wrote the checkpoint; "));
+  const auto named = [](const char* pair) {
+    return with_file("zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":)"
+                                  R"({"zarrpoint_strategies":{"sharded":["zarr",3],"common":)" +
+                                      std::string(pair) + "}}}");
+  };
+  CHECK(with(named(R"(["json",3])"), patient_common{}).find("too new") != std::string::npos);
+  CHECK(with(named(R"(["toml",1])"), patient_common{}).find("neither JSON nor YAML") !=
+        std::string::npos);
+  CHECK(with(named(R"(["json",2])"), json_common_loader{}).find("version 2, which wrote") !=
+        std::string::npos);
+  CHECK(with(named(R"(["toml",1])"), no_common_loader{}) == "opened without");
+  CHECK(with(named(R"(["toml"])"), no_common_loader{}) == "opened without");
+}
+
 TEST_CASE("open: what cannot be read says why") {
   CHECK(refusal(memory_store()) == "not_found: memory: is not a distributed checkpoint");
   const auto backend = [](const char* text) { return refusal(with_file("metadata.json", text)); };

@@ -75,7 +75,7 @@ std::string wrong_in_store(const location& where) {
   const auto wanted = load_sharded_metadata(where, group_of({}));
   if (!wanted) return to_string(wanted.failure());
   group_load_options how;
-  how.common = strategy_choice(detail::no_common_loader{});  // it has members of these names
+  how.common = no_common_loader{};  // it has members of these names
   const auto report = load(where, *wanted, group_of({}), how);
   if (!report) return to_string(report.failure());
   for (const auto& [key, leaf] : *report->loaded.if_map()) {
@@ -122,7 +122,7 @@ TEST_CASE("STR-4, SER-6: tensors and objects by what is stored alone, each a req
   CHECK(wrong_in_store(store).empty());
   // Asked for as it is by any number of processes, all of which get all of it.
   group_load_options how{.validate = false};
-  how.common = strategy_choice(detail::no_common_loader{});
+  how.common = no_common_loader{};
   CHECK(load_by(
             3, store, [&](int) { return all; },
             [](int, const group_load_report& report) {
@@ -132,6 +132,11 @@ TEST_CASE("STR-4, SER-6: tensors and objects by what is stored alone, each a req
               return wrong;
             },
             how) == "done");
+  how.validate = true;
+  const auto anything = [](int, const group_load_report&) { return std::string(); };
+  CHECK(load_by(
+            3, store, [&](int) { return all; }, anything, how)
+            .find("group_load_options::validate = false") != std::string::npos);
 }
 
 TEST_CASE("STR-4: plain tensors, whole on every rank, whatever is common beside them") {
@@ -177,6 +182,24 @@ TEST_CASE("SER-13, SER-14: content metadata, to the last number; none is not an 
     CHECK(common.get<std::string>("tensors").value() == "a common value");
   }
   CHECK(load_content_metadata(saved_sample()).value().is_null());
+}
+
+TEST_CASE("stored_metadata: damage to what is common stops nothing that is sharded") {
+  const memory_store store = saved_sample();
+  const store_key common = store_key::parse("common_state/c/0").value();
+  REQUIRE(store.open(common).value() != nullptr);
+  store.put(common, as_bytes(std::string_view("{}"))).value();
+  CHECK(load_tensors_metadata(store).value().size() == 3);
+  CHECK(wrong_in_store(store).empty());
+  CHECK(load_plain_tensors(store).value().size() == 3);
+  const error refused = load(store, state(state::map{}), group_of({})).failure();
+  CHECK(refused.code == errc::corrupt);
+  CHECK(refused.message.find("group_load_options::common = no_common_loader{}") !=
+        std::string::npos);
+  CHECK(load_common_state(store).failure().code == errc::corrupt);
+  CHECK(load_content_metadata(store).failure().code == errc::corrupt);
+  CHECK(remove_sharded_tensors(store, "a.w").value() == std::vector<std::string>{"a.w"});
+  CHECK(wrong_in_store(store).empty());
 }
 
 TEST_CASE("stored_metadata: what is not a checkpoint, and a store of arrays that others wrote") {

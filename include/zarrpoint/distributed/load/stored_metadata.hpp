@@ -20,6 +20,8 @@
 
 // What a checkpoint holds, told without its elements, and loaded without a description of one's
 // own. None of these is collective, but for `load_plain_tensors` in a group of several processes.
+// What all processes have in common is read by those two alone that give it: damage to it stops
+// nothing else.
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -34,7 +36,8 @@ result<std::map<std::string, sharded_tensor>> load_tensors_metadata(
 /// for more than a million objects.
 result<state> load_sharded_metadata(const location& where, const process_group& group = {});
 
-/// Every tensor, whole, on each process, by its key. Errors: those of `load`.
+/// Every tensor, whole, on each process, by its key; of the type and shape that rules of
+/// `options.storage` give it. Errors: those of `load`.
 result<std::map<std::string, tensor>> load_plain_tensors(const location& where,
                                                          const process_group& group = {},
                                                          const group_load_options& options = {});

@@ -64,7 +64,8 @@ class plan_cache;
 /// How processes save together. All give the same; what rank 0 gives counts where it decides.
 struct group_save_options {
   /// Shards are stored as processes hold them: another `shard_shape` of a rule is
-  /// `invalid_argument`.
+  /// `invalid_argument`. So is all that a saver's layout does not have: in Megatron-Core's of a
+  /// rule all but `cast`, and attributes.
   save_options storage{};
   strategy_choice sharded{"zarr", 3};
   std::optional<strategy_choice> common{};  ///< nothing: the one that goes with `sharded`
@@ -135,6 +136,7 @@ struct group_load_options {
   /// for is read by one of them. Empty: all are one group.
   std::vector<int> groups{};
   std::optional<strategy_choice> sharded{};  ///< nothing: what the checkpoint names
+  /// The same; `no_common_loader{}` where what is common is not wanted, or cannot be read.
   std::optional<strategy_choice> common{};
 };
 

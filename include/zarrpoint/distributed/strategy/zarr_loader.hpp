@@ -24,9 +24,9 @@ struct zarr_loader {
 };
 static_assert(sharded_loader<zarr_loader>);
 
-namespace detail {
-
-/// For callers that want tensors only.
+/// Reads nothing of what all processes have in common: for a `group_load_options::common` of
+/// callers that want tensors and objects only, or whose common part is damaged or of a backend that
+/// the program has not.
 struct no_common_loader {
   static constexpr std::string_view name = "no_common_loader";
   static constexpr std::string_view backend = "none";
@@ -38,8 +38,7 @@ struct no_common_loader {
 
   result<node> load_common(const load_job&) const { return node(); }
 };
-
-}  // namespace detail
+static_assert(common_loader<no_common_loader>);
 
 /// Reads what `json_common_saver` wrote; null where there is no such leaf.
 struct json_common_loader {

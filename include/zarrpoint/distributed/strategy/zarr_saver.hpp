@@ -31,7 +31,8 @@ inline constexpr std::string_view strategies_member = "zarrpoint_strategies";
 }  // namespace detail
 
 /// Writes shards in our own format: Zarr v3, each cell one shard (or, in an irregular grid, one
-/// chunk of a rectilinear grid). `save_options::rules` apply, but for `shard_shape`.
+/// chunk of a rectilinear grid). `save_options::rules` apply; a `shard_shape` other than that of
+/// the cells is `invalid_argument`.
 struct zarr_saver {
   static constexpr std::string_view name = "zarr_saver";
   static constexpr std::string_view backend = "zarr";

@@ -27,7 +27,8 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 
 /// Writes shards as Megatron-Core does: each cell one chunk of a Zarr v2 array, uncompressed; each
 /// object a file of torch.save. Bytes of an object that are such a file already are put as they
-/// are, others are pickled as `bytes`. Grids must be regular.
+/// are, others are pickled as `bytes`. Grids must be regular. Of `save_options::rules` `cast`
+/// applies; one that asks for other chunks or codecs, and attributes, are `invalid_argument`.
 struct saver {
   static constexpr std::string_view name = "megatron_zarr_saver";
   static constexpr std::string_view backend = "zarr";
@@ -35,7 +36,7 @@ struct saver {
   static constexpr strategy_action action = strategy_action::save_sharded;
   static strategy_id companion() { return {"torch", 1}; }
 
-  result<array_metadata> layout(const save_job&, const planned_tensor& tensor) const;
+  result<array_metadata> layout(const save_job& job, const planned_tensor& tensor) const;
 
   result<message> write(const save_job& job, const shard_writes& mine) const;
 
@@ -49,7 +50,12 @@ struct saver {
   result<std::vector<std::string>> paths_of(const any_store& root) const;
 
  private:
-  static tensor_layout layout_of(const planned_tensor& tensor);
+  static tensor_layout layout_of(const planned_array& array);
+
+  /// Refuses what this layout does not have, rather than to leave it out.
+  static result<void> check_attributes(const save_job& job);
+  static result<void> check_rules(const save_job& job, const tensor_layout& of,
+                                  std::string_view key);
 
   static result<void> write_cell(const save_job& job, const zarrpoint::detail::cell_job& cell);
 

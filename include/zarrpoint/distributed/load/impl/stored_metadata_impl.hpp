@@ -21,9 +21,15 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-ZARRPOINT_INLINE result<std::map<std::string, sharded_tensor>> load_tensors_metadata(
-    const location& where, const process_group& group) {
-  ZARRPOINT_TRY(opened, open_sharded(where, group));
+namespace detail {
+
+ZARRPOINT_INLINE result<sharded_checkpoint> open_without_common(const location& where,
+                                                                const process_group& group) {
+  return open_sharded(where, group, {.common = strategy_choice(no_common_loader{})});
+}
+
+ZARRPOINT_INLINE std::map<std::string, sharded_tensor> requests_for_all(
+    const sharded_checkpoint& opened) {
   std::map<std::string, sharded_tensor> out;
   for (const stored_tensor& one : opened.shards->tensors()) {
     shard_metadata whole;
@@ -38,12 +44,19 @@ ZARRPOINT_INLINE result<std::map<std::string, sharded_tensor>> load_tensors_meta
   return out;
 }
 
+}  // namespace detail
+
+ZARRPOINT_INLINE result<std::map<std::string, sharded_tensor>> load_tensors_metadata(
+    const location& where, const process_group& group) {
+  ZARRPOINT_TRY(opened, detail::open_without_common(where, group));
+  return detail::requests_for_all(opened);
+}
+
 ZARRPOINT_INLINE result<state> load_sharded_metadata(const location& where,
                                                      const process_group& group) {
-  ZARRPOINT_TRY(tensors, load_tensors_metadata(where, group));
+  ZARRPOINT_TRY(opened, detail::open_without_common(where, group));
   state::map out;
-  for (auto& [key, tensor] : tensors) out.emplace(key, std::move(tensor));
-  ZARRPOINT_TRY(opened, open_sharded(where, group));
+  for (auto& [key, tensor] : detail::requests_for_all(opened)) out.emplace(key, std::move(tensor));
   std::size_t left = 1'000'000;
   for (const object_id& grid : opened.shards->objects()) {
     const write_grid places{grid.global_shape, dims(grid.global_shape.rank(), 1)};
@@ -64,13 +77,23 @@ ZARRPOINT_INLINE result<std::map<std::string, tensor>> load_plain_tensors(
     const location& where, const process_group& group, const group_load_options& options) {
   ZARRPOINT_TRY(wanted, agree(group.ranks, load_tensors_metadata(where, group)));
   state::list request;
-  for (const auto& [key, one] : wanted) request.emplace_back(one);
+  for (const auto& [key, one] : wanted) {
+    shard_metadata whole = one.metadata();
+    const std::vector<load_rule>& rules = options.storage.rules;
+    if (const dtype* cast = detail::last_set(rules, key, &load_rule::cast)) whole.type = *cast;
+    if (const dims* shape = detail::last_set(rules, key, &load_rule::shape)) {
+      whole.local_shape = whole.global_shape = *shape;
+      whole.global_offset = dims(shape->rank(), 0);
+      whole.fragmentation = dims(shape->rank(), 1);
+    }
+    request.emplace_back(one.with(std::move(whole)));
+  }
   state::map tree;
   tree.emplace("tensors", std::move(request));
-  // What is common may have a member of any name.
   group_load_options own = options;
   own.validate = false;  // each process asks for everything
-  own.common = strategy_choice(detail::no_common_loader{});
+  // What is common may have a member of any name.
+  own.common = strategy_choice(no_common_loader{});
   ZARRPOINT_TRY(report, load(where, state(std::move(tree)), group, own));
   std::map<std::string, tensor> out;
   std::size_t i = 0;
@@ -100,7 +123,8 @@ ZARRPOINT_INLINE result<node> load_content_metadata(const location& where,
 
 ZARRPOINT_INLINE result<std::vector<std::string>> remove_sharded_tensors(
     const location& where, std::string_view prefix, const process_group& group) {
-  ZARRPOINT_TRY(opened, open_sharded(where, group));  // says what is wrong with the path
+  // Says what is wrong with the path.
+  ZARRPOINT_TRY(opened, detail::open_without_common(where, group));
   ZARRPOINT_TRY(place, detail::location_access::to_write(where, true, group.how.stores));
   any_store store =
       place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));

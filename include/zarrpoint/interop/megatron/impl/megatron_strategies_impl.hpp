@@ -26,20 +26,58 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace megatron {
 
-ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job&,
+ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job& job,
                                                       const planned_tensor& tensor) const {
   if (!tensor.grid.edges.empty())
     return error{errc::unsupported,
                  "shards of different shapes; the layout of Megatron-Core has chunks of one shape"};
-  return to_metadata(layout_of(tensor));
+  tensor_layout out{{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
+  if (const dtype* cast =
+          zarrpoint::detail::last_set(job.options.rules, tensor.key, &leaf_rule::cast)) {
+    ZARRPOINT_CHECK(zarrpoint::detail::check_cast(tensor.type, *cast));
+    out.spec.type = *cast;
+  }
+  ZARRPOINT_CHECK(check_attributes(job));
+  ZARRPOINT_CHECK(check_rules(job, out, tensor.key));
+  return to_metadata(out);
+}
+
+ZARRPOINT_INLINE result<void> saver::check_attributes(const save_job& job) {
+  if (job.options.attributes.is_null()) return {};
+  return error{errc::invalid_argument,
+               "save_options::attributes are given, and the layout of Megatron-Core has none; "
+               "common values and content_metadata are stored"};
+}
+
+ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job, const tensor_layout& of,
+                                                 std::string_view key) {
+  const std::vector<leaf_rule>& rules = job.options.rules;
+  const auto refuse = [](std::string_view member, const std::string& why) {
+    return error{errc::invalid_argument,
+                 "a rule sets " + std::string(member) + "; the layout of Megatron-Core has " + why};
+  };
+  const std::string cells = "a chunk for each cell, here of shape " + to_string(of.chunk_shape);
+  for (const auto& [member, name] : {std::pair(&leaf_rule::chunk_shape, "chunk_shape"),
+                                     std::pair(&leaf_rule::shard_shape, "shard_shape")}) {
+    const dims* asked = zarrpoint::detail::last_set(rules, key, member);
+    if (asked != nullptr && *asked != of.chunk_shape)
+      return refuse(name, cells + ", and not " + to_string(*asked));
+  }
+  const std::uint64_t* most = zarrpoint::detail::last_set(rules, key, &leaf_rule::chunk_byte_size);
+  ZARRPOINT_TRY(bytes, byte_count(of.chunk_shape, of.spec.type.size()));
+  if (most != nullptr && bytes > *most)
+    return refuse("chunk_byte_size", cells + " and " + std::to_string(bytes) + " bytes");
+  const auto* codecs = zarrpoint::detail::last_set(rules, key, &leaf_rule::codecs);
+  if (codecs != nullptr && *codecs != raw_codecs())
+    return refuse("codecs", "no codecs: only raw_codecs() is what it stores");
+  return {};
 }
 
 ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_writes& mine) const {
   const context how = with_scratch(job.how);
   for (const array_writes& one : mine.arrays) {
     if (one.puts_document)
-      ZARRPOINT_CHECK(
-          put_array_document(job.store, one.array->tensor.key, layout_of(one.array->tensor)));
+      ZARRPOINT_CHECK(put_array_document(job.store, one.array->tensor.key, layout_of(*one.array)));
   }
   ZARRPOINT_TRY(digests, zarrpoint::detail::write_cells(
                              how, mine, [&](const zarrpoint::detail::cell_job& cell) {
@@ -54,6 +92,7 @@ ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_w
 }
 
 ZARRPOINT_INLINE result<void> saver::finish(const save_job& job, const save_receipts& all) const {
+  ZARRPOINT_CHECK(check_attributes(job));  // of a save without tensors
   const auto name_of = [](const zarrpoint::object_id& id) { return zarrpoint::unique_key(id); };
   ZARRPOINT_CHECK(
       zarrpoint::detail::read_receipts(all, false, name_of).transform([](const auto&) {}));
@@ -90,18 +129,19 @@ ZARRPOINT_INLINE result<std::vector<std::string>> saver::paths_of(const any_stor
   return out;
 }
 
-ZARRPOINT_INLINE tensor_layout saver::layout_of(const planned_tensor& tensor) {
-  return {{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
+ZARRPOINT_INLINE tensor_layout saver::layout_of(const planned_array& array) {
+  const planned_tensor& tensor = array.tensor;
+  return {{array.metadata.type, tensor.grid.shape}, tensor.grid.cell_shape};
 }
 
 ZARRPOINT_INLINE result<void> saver::write_cell(const save_job& job,
                                                 const zarrpoint::detail::cell_job& cell) {
   const planned_array& array = cell.array;
   ZARRPOINT_TRY(key, detail::tensor_key(array.tensor.key));
-  ZARRPOINT_TRY(metadata, to_metadata(layout_of(array.tensor)));
+  ZARRPOINT_TRY(metadata, to_metadata(layout_of(array)));
   ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, cell.how));
   // Megatron-Core stores chunks of zeros, too.
-  return cell.write_to(target, {.elide_fill = false});
+  return cell.write_to(target, {.elide_fill = false, .cast = true});
 }
 
 ZARRPOINT_INLINE result<void> saver::write_object(const save_job& job,
@@ -145,7 +185,9 @@ class shards_of_directory final : public sharded_reader {
 
   result<void> read(std::string_view key, const box& part,
                     const mutable_host_view& into) const override {
-    return directory_.read(key, part, into, {.cast = options_.cast});
+    read_options how{.cast = options_.cast};
+    if (!options_.allow_missing_chunks) how.missing = missing_chunks::error;
+    return directory_.read(key, part, into, how);
   }
 
   /// The bytes that were pickled, or the whole file of any other value.
