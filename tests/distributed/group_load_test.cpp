@@ -192,7 +192,7 @@ TEST_CASE("load: read-only values, contradicting trees and requests that overlap
   CHECK(both.find("\"step\"") != both.npos);
 }
 
-TEST_CASE("load: requests that do not tile are refused, unless the caller allows them") {
+TEST_CASE("VAL-3: requests that do not tile are refused, unless the caller allows them") {
   const memory_store store;
   save_halves(store);
   const auto nothing = [](int, const group_load_report&) { return std::string(); };
