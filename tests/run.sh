@@ -160,7 +160,7 @@ tidy() { "$python" tests/tools/run_tidy.py; }
 # Every shell block of docs/install.md and docs/embedding.md; some minutes of compiling.
 as_printed() {
   need_packages g++ cmake ninja-build make git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libcli11-dev \
-    zlib1g-dev libbz2-dev liblzma-dev python3-venv &&
+    zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-venv &&
     packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
     "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv
 }

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -50,6 +51,28 @@ TEST_CASE("chunks, shards and inner chunks cover an array, each element once") {
   check_partition(chunk_boxes(array_of(uneven)), {7, 10});
   check_partition(chunk_boxes(array_of(raw_metadata(dtype_kind::int8, {}, {}))), {});
   CHECK(chunk_boxes(array_of(raw_metadata(dtype_kind::int8, {0, 3}, {2, 2}))).empty());
+}
+
+TEST_CASE("a chunk by its coordinates, where the grid has it") {
+  array_metadata plain = raw_metadata(dtype_kind::int8, {7, 10}, {4, 6});
+  array_metadata uneven = plain;
+  uneven.edges = {{{{3, 1}, {4, 1}}}, {{{6, 1}}, true}};
+  for (const array_metadata& each : {plain, uneven}) {
+    const array of = array_of(each);
+    const chunk_boxes boxes(of);
+    REQUIRE(boxes.size() == 4);
+    for (index_t i = 0; i < 2; ++i)
+      for (index_t j = 0; j < 2; ++j)
+        CHECK(boxes.at({i, j}).value() == boxes[static_cast<std::size_t>(2 * i + j)]);
+    for (const dims& outside :
+         {dims{2, 0}, dims{0, 2}, dims{-1, 0}, dims{0}, dims{0, 0, 0}, dims{}})
+      CHECK_FALSE(boxes.at(outside));
+  }
+  const index_t huge = index_t{1} << 62;
+  const array vast = array_of(raw_metadata(dtype_kind::int8, {huge + 1, huge, 5}, {huge, 1, 1}));
+  CHECK(chunk_boxes(vast).size() == SIZE_MAX);
+  CHECK(chunk_boxes(vast).at({1, huge - 1, 4}).value() == box{{huge, huge - 1, 4}, {1, 1, 1}});
+  CHECK(chunk_boxes(array_of(raw_metadata(dtype_kind::int8, {}, {}))).at({}).value() == box{});
 }
 
 }}  // namespace chunk_boxes_test

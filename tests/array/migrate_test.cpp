@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/hierarchy/migrate.hpp>
 
+#include "support/array_cases.hpp"
 #include "support/hierarchy_cases.hpp"
 
 #include <doctest/doctest.h>
@@ -55,6 +56,26 @@ TEST_CASE("migrate: the same elements by the documents of either format") {
     REQUIRE_FALSE(again);
     CHECK(again.failure().code == errc::already_exists);
   }
+}
+
+TEST_CASE("migrate: levels that v3 does not have become those that they were taken for") {
+  const memory_store store;
+  const auto migrated_level = [&](const std::string& compressor) {
+    put_text(store, "a/.zarray",
+             R"({"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|u1","order":"C",
+                 "fill_value":0,"filters":null,"compressor":)" +
+                 compressor + "}");
+    migrate_to_v3(store, key_of("a")).value();
+    context how;
+    how.codecs = all_codecs::table();
+    const array opened = array::open(store, key_of("a"), how).value();
+    store.erase(key_of("a/zarr.json")).value();
+    return opened.metadata().codecs.back().configuration.find("level")->to_int64();
+  };
+  CHECK(migrated_level(R"({"id":"zstd","level":99})") == 22);
+  CHECK(migrated_level(R"({"id":"gzip","level":-1})") == 6);
+  CHECK(migrated_level(R"({"id":"zlib","level":-1})") == -1);
+  CHECK(migrated_level(R"({"id":"gzip","level":1})") == 1);
 }
 
 TEST_CASE("migrate: what v3 cannot say is named, and then nothing is written") {

@@ -302,6 +302,35 @@ TEST_CASE("a part of a leaf is loaded as a type of one's own") {
   CHECK(c.load<tensor>("w", rows, {.rules = {half}}).value().type() == dtype_kind::bfloat16);
 }
 
+TEST_CASE("a part of a leaf of more elements than are counted is loaded") {
+  const index_t length = index_t{1} << 62;
+  for (const int format : {2, 3}) {
+    CAPTURE(format);
+    const memory_store store;
+    array_metadata metadata;
+    metadata.zarr_format = format;
+    metadata.type = dtype_kind::float64;
+    metadata.shape = {length, length};
+    metadata.chunk_shape = {2, 2};
+    metadata.fill = fill_value::of(0.5);
+    metadata.codecs = {{"bytes", node::object{{"endian", "little"}}}};
+    if (format == 2) metadata.keys = {chunk_key_encoding::style::v2, '.'};
+    const array made = array::create(store, store_key::root(), metadata).value();
+    const std::vector<double> values{1, 2, 3, 4, 5, 6};
+    const box part({length - 3, length - 2}, {3, 2});
+    REQUIRE(made.write(part, dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                        {dtype_kind::float64, {3, 2}})));
+    const checkpoint c = open(store).value();
+    CHECK(c.load<std::vector<double>>("", part).value() == values);
+    CHECK(c.load<std::vector<double>>("", selection({length - 3, length - 1}, {2, 1}, {2, 1}))
+              .value() == std::vector<double>{2, 6});
+    CHECK(c.load<std::vector<double>>("", box({length / 2, 7}, {1, 1})).value() ==
+          std::vector<double>{0.5});
+    CHECK(failure_of(c.load<tensor>("")).code == errc::out_of_range);
+    CHECK(failure_of(c.load<tensor>("", box({length - 1, 0}, {2, 1}))).code == errc::out_of_range);
+  }
+}
+
 TEST_CASE("a part that does not fit is refused before a chunk is read, within the budget") {
   const saved_matrix m;
   fs::remove_all(m.path + "/w/c");

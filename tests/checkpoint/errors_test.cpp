@@ -102,6 +102,9 @@ TEST_CASE("errors: not_found") {
   check_documented(open("no.zarr"));
   fs::create_directory("empty");
   check_documented(open("empty"));
+  fs::create_directory("runs");
+  for (const char* run : {"runs/a", "runs/b"}) save(run, {{"step", 1}}).value();
+  check_documented(open("runs"));
   check_documented(open("model.zarr").value().load<int>("stepp"));
   const array theirs =
       array::create(memory_store{}, store_key::parse("a").value(), one_chunk({{"bytes"}})).value();

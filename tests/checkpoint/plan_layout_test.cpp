@@ -122,6 +122,10 @@ TEST_CASE("options that make no sense are refused with the reason") {
     CHECK(refusal({.zarr_format = 2, .rules = {rule}}).find("are for Zarr v3") !=
           std::string::npos);
   }
+  CHECK(refusal({.rules = {{.codecs = zstd_codecs(23)}}}) ==
+        "codec \"zstd\": level 23 is not from -131072 to 22");
+  CHECK(refusal({.zarr_format = 2, .rules = {{.codecs = zstd_codecs(-131073)}}}) ==
+        "codec \"zstd\": level -131073 is not from -131072 to 22");
   const index_t huge = index_t{1} << 62;
   CHECK_FALSE(detail::plan_layout("w", matrix, {.rules = {{.chunk_shape = dims{huge, 16}}}}));
 }

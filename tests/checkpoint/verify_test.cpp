@@ -3,6 +3,8 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -10,8 +12,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace verify_test {
@@ -55,6 +61,38 @@ std::vector<verdict> verdicts(const verify_report& report) {
   for (const leaf_verification& leaf : report.leaves) out.push_back(leaf.result);
   return out;
 }
+
+void put(memory_store& store, const std::string& key, std::string_view bytes) {
+  store.put(store_key::parse(key).value(), as_bytes(bytes)).value();
+}
+
+/// The document of an array of bytes, each a chunk of its own with a checksum.
+std::string array_of(const dims& shape, bool is_v2_key = false) {
+  std::string lengths, ones;
+  for (const index_t length : shape) {
+    lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
+    ones += ones.empty() ? "1" : ",1";
+  }
+  return R"({"zarr_format":3,"node_type":"array","data_type":"int8","shape":[)" + lengths +
+         R"(],"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[)" + ones +
+         R"(]}},"chunk_key_encoding":{"name":")" + (is_v2_key ? "v2" : "default") +
+         R"("},"fill_value":0,"codecs":[{"name":"bytes"},{"name":"crc32c"}]})";
+}
+
+/// A chunk of it.
+std::string sealed(std::string text) {
+  std::byte sum[4];
+  store_le<std::uint32_t>(sum, crc32c(as_bytes(std::string_view(text))));
+  return text + std::string(as_text(sum));
+}
+
+/// A store of others' objects that has no list of them.
+struct unlisted {
+  memory_store base;
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const { return base.open(key); }
+  std::string describe(const store_key& key) const { return base.describe(key); }
+};
 
 constexpr auto ok = verdict::ok;
 constexpr auto bad = verdict::faulty;
@@ -201,20 +239,10 @@ TEST_CASE("verify: it stops when it is told to") {
   CHECK(stopped.failure().code == errc::cancelled);
 }
 
-TEST_CASE("verify: it stops within more chunks than anyone can walk") {
-  // 2^62 objects of one element, of which the first is stored.
-  const std::string many = R"({"zarr_format":3,"node_type":"array","shape":[4611686018427387904],)"
-                           R"("data_type":"int8","chunk_grid":{"name":"regular","configuration":)"
-                           R"({"chunk_shape":[1]}},"chunk_key_encoding":{"name":"default"},)"
-                           R"("fill_value":0,"codecs":[{"name":"bytes"}]})";
+TEST_CASE("verify: it stops between the objects of an array") {
   memory_store store;
-  store.put(store_key::parse("many/zarr.json").value(), as_bytes(many)).value();
-  store
-      .put(store_key::parse("zarr.json").value(),
-           as_bytes(std::string_view(R"({"zarr_format":3,"node_type":"group"})")))
-      .value();
-  const std::vector<std::byte> one(1);
-  store.put(store_key::parse("many/c/0").value(), one).value();
+  put(store, "zarr.json", array_of({4}));
+  for (const char* key : {"c/0", "c/1", "c/2"}) put(store, key, sealed("x"));
   for (const bool beforehand : {true, false}) {
     CAPTURE(beforehand);
     stop_source stop;
@@ -225,6 +253,61 @@ TEST_CASE("verify: it stops within more chunks than anyone can walk") {
     const auto stopped = verify(open(store, how).value());
     REQUIRE(!stopped);
     CHECK(stopped.failure().code == errc::cancelled);
+  }
+}
+
+TEST_CASE("verify: of more objects than anyone can walk those that are stored") {
+  const index_t last = (index_t{1} << 40) - 1;
+  const std::string far = std::to_string(last);
+  for (const bool is_v2 : {false, true}) {
+    CAPTURE(is_v2);
+    memory_store store;
+    put(store, "zarr.json", array_of({last + 1, last + 1}, is_v2));
+    const auto key = [&](const std::string& a, const std::string& b) {
+      return is_v2 ? a + "." + b : "c/" + a + "/" + b;
+    };
+    put(store, key("0", "0"), sealed("x"));
+    put(store, key("5", far), sealed("y"));
+    put(store, key(far, far), sealed("z"));
+    put(store, key("10", "0"), "wrong");
+    put(store, key("9", "20"), "wrong");
+    put(store, key("9", "3"), "wrong");
+    // These are not its chunks.
+    for (const std::string& stray :
+         {key("00", "1"), key(std::to_string(last + 1), "0"), key("x", "0"), key("1", "2") + "/3",
+          key("1", "2") + ".3", std::string("readme"), std::string("d/0/0")})
+      put(store, stray, "stray");
+    const verify_report report = verify(open(store).value()).value();
+    REQUIRE(report.leaves.size() == 1);
+    CHECK(report.leaves[0].chunks == 3);
+    CHECK(report.leaves[0].bytes == 3);
+    CHECK(report.result() == bad);
+    REQUIRE(report.failures.size() == 3);
+    CHECK(report.failures[0].key == key("9", "3"));
+    CHECK(report.failures[1].key == key("9", "20"));
+    CHECK(report.failures[2].key == key("10", "0"));
+  }
+}
+
+TEST_CASE("verify: a store that cannot list is asked for each object, if they are not too many") {
+  for (const index_t length : {index_t{1} << 10, (index_t{1} << 20) + 1}) {
+    CAPTURE(length);
+    unlisted store;
+    put(store.base, "zarr.json", array_of({length}));
+    put(store.base, "c/3", sealed("x"));
+    put(store.base, "c/7", "wrong");
+    const verify_report report = verify(open(any_store(store)).value()).value();
+    REQUIRE(report.failures.size() == 1);
+    if (length <= 1 << 20) {
+      CHECK(report.leaves[0].chunks == 1);
+      CHECK(report.failures[0].key == "c/7");
+    } else {
+      CHECK(report.result() == unknown);
+      CHECK(report.failures[0].what.code == errc::unsupported);
+      CHECK(report.failures[0].what.message ==
+            "its store cannot list, and may hold 1048577 objects, more than the 1048576 that are "
+            "asked for one by one");
+    }
   }
 }
 

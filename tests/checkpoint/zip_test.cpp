@@ -13,6 +13,7 @@
 
 #include "../support/array_cases.hpp"
 #include "../support/temp_directory.hpp"
+#include "../support/zip_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -49,6 +50,28 @@ context inflating() {
   how.codecs = zarrpoint_test::all_codecs::table();
   how.stores = default_stores::with<zip_inflate_scheme>::table();
   return how;
+}
+
+/// The files beneath `folder` as an archive, stored or deflated.
+std::string zipped(const fs::path& folder, bool deflated) {
+  std::vector<test::zip_part> parts;
+  for (const auto& file : fs::recursive_directory_iterator(folder)) {
+    if (!file.is_regular_file()) continue;
+    test::zip_part part{fs::relative(file.path(), folder).string(), test::read_file(file.path())};
+    if (deflated) {
+      // A zlib stream is a deflated one between two bytes and four.
+      uLongf size = compressBound(part.data.size());
+      std::string packed(size, '\0');
+      compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+               reinterpret_cast<const Bytef*>(part.data.data()), part.data.size());
+      part.crc = detail::crc32(0, as_bytes(std::string_view(part.data)));
+      part.method = 8;
+      part.size = part.data.size();
+      part.data = packed.substr(2, size - 6);
+    }
+    parts.push_back(std::move(part));
+  }
+  return test::zip_of(parts);
 }
 
 std::size_t entry_count(const fs::path& directory) {
@@ -138,6 +161,46 @@ TEST_CASE(
   fs::copy_file(golden / "zip/zarr-python-v3.zip", path, fs::copy_options::overwrite_existing);
   CHECK(save(path, {{"a", 2}}).failure().code == errc::already_exists);
   CHECK(test::read_file(path) == test::read_file(golden / "zip/zarr-python-v3.zip"));
+}
+
+TEST_CASE("zip: of several hierarchies in a file each is opened by its path") {
+  const test::temp_directory dir;
+  const std::vector<float> w = ramp(1000);
+  fs::create_directories(dir / "in/deep");
+  save(dir / "in/old", {{"w", w}}, {.zarr_format = 2}).value();
+  save(dir / "in/new", {{"layers/w", w}}).value();
+  save(dir / "in/deep/er.zarr", {{"n", 7}}).value();
+  for (const bool deflated : {false, true}) {
+    const std::string path = dir / (deflated ? "deflated.zip" : "stored.zip");
+    test::write_file(path, zipped(dir / "in", deflated));
+    const context how = inflating();
+    for (const std::string& where : {path, path + "/", "zip://" + path, "file://" + path}) {
+      CAPTURE(where);
+      CHECK(open(where + "/old", how).value().load<std::vector<float>>("w").value() == w);
+      CHECK(open(where + "/new/", how).value().load<std::vector<float>>("layers/w").value() == w);
+      CHECK(open(where + "/deep/er.zarr", how).value().load<int>("n").value() == 7);
+      // A node of a hierarchy, too: an array has no name of its own then.
+      CHECK(open(where + "/new/layers/w", how).value().load<std::vector<float>>("").value() == w);
+      const auto whole = open(where, how);
+      REQUIRE_FALSE(whole);
+      CHECK(whole.failure().code == errc::not_found);
+      CHECK(whole.failure().message ==
+            "open " + where + ": " + path +
+                " is not a Zarr hierarchy: it has no zarr.json, .zgroup or .zarray; beneath it are "
+                "\"new\", \"old\", \"deep/er.zarr\": open one of them, as \"" +
+                where + (where.ends_with('/') ? "" : "/") + "new\"");
+      CHECK(open(where + "/none", how).failure().code == errc::not_found);
+      CHECK(open(where + "/deep", how).failure().message.find("\"er.zarr\"") != std::string::npos);
+      for (const char* outside : {"/../in/old", "/new/../old", "/./new", "/new//layers"})
+        CHECK(open(where + outside, how).failure().code == errc::invalid_argument);
+    }
+  }
+  const auto into = save(dir / "stored.zip/new", {{"w", w}});
+  REQUIRE_FALSE(into);
+  CHECK(into.failure().message.find("a zip file, which is written whole") != std::string::npos);
+  // A file that is not a zip file holds nothing.
+  test::write_file(dir / "text", "text");
+  CHECK_FALSE(open(dir / "text/a"));
 }
 
 TEST_CASE("zip: a damaged file is an error, never other values") {

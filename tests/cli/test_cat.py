@@ -9,8 +9,11 @@ import math
 import struct
 import warnings
 
+import google_crc32c
+import ml_dtypes
 import numcodecs
 import numpy as np
+import tensorstore
 import zarr
 from safetensors.numpy import save_file
 from support import BITS, GOLDEN, SMALL, Case, dtype_of, little, random_array, set_kind
@@ -232,6 +235,212 @@ class Cat(Case):
             raw = prefixed(self.expect(0, "cat", path, "--raw").stdout)
             self.assertEqual(raw, [each.tobytes() for each in chunk])
             self.assertIn("[]", self.text("cat", path))
+
+    def put(self, name, document, chunk):
+        """An array of one chunk, made by hand."""
+        folder = self.folder / name
+        folder.mkdir()
+        is_v2 = document["zarr_format"] == 2
+        (folder / (".zarray" if is_v2 else "zarr.json")).write_text(json.dumps(document))
+        key = folder / ("0" if is_v2 else "c/0")
+        key.parent.mkdir(exist_ok=True)
+        key.write_bytes(chunk)
+        return folder
+
+    def by_hand_v3(self, name, data_type, count, chunk, codecs=("bytes",), fill_value=0):
+        grid = {"name": "regular", "configuration": {"chunk_shape": [count]}}
+        document = {"zarr_format": 3, "node_type": "array", "shape": [count], "data_type": data_type}
+        document |= {"chunk_grid": grid, "chunk_key_encoding": {"name": "default"}, "fill_value": fill_value}
+        endian = {"name": "bytes", "configuration": {"endian": "little"}}
+        return self.put(name, document | {"codecs": [endian if c == "bytes" else c for c in codecs]}, chunk)
+
+    def by_hand_v2(self, name, dtype, count, chunk):
+        document = {"zarr_format": 2, "shape": [count], "chunks": [count], "dtype": dtype, "order": "C"}
+        return self.put(name, document | {"fill_value": None, "compressor": None, "filters": None}, chunk)
+
+    def by_zarr_python(self, name, array, zarr_format):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            to = zarr.create_array(
+                self.folder / name,
+                shape=array.shape,
+                dtype=array.dtype,
+                zarr_format=zarr_format,
+                compressors=None,
+            )
+        to[...] = array
+        return self.folder / name
+
+    def by_tensorstore(self, name, data_type, array):
+        kvstore = {"driver": "file", "path": str(self.folder / name)}
+        metadata = {"data_type": data_type, "shape": list(array.shape)}
+        made = tensorstore.open(
+            {"driver": "zarr3", "kvstore": kvstore, "metadata": metadata}, create=True
+        ).result()
+        (tensorstore.cast(made, array.dtype) if made.dtype.numpy_dtype != array.dtype else made)[...] = array
+        return self.folder / name
+
+    def check_forms(self, cases):
+        """Of (path, what --raw gives, what --json says)."""
+        for path, raw, said in cases:
+            with self.subTest(path=path.name):
+                self.assertEqual(self.expect(0, "cat", path, "--raw").stdout, raw)
+                self.assertEqual(self.json("cat", path), said)
+                self.assertEqual(self.json("cat", path, "--slice=-1"), said[-1])
+
+    def test_times(self):
+        counts = np.array([0, -5, 2**62, -(2**63)])
+        said = [0, -5, 2**62, "NaT"]
+        cases = []
+        for kind in ("M8[s]", "m8[10ms]", "M8[Y]", "m8[as]"):
+            array = counts.view(kind)
+            for zarr_format in (2, 3):
+                cases.append(
+                    (self.by_zarr_python(f"{kind}-{zarr_format}", array, zarr_format), counts.tobytes(), said)
+                )
+            big = self.by_hand_v2(f"{kind}-big", ">" + kind, 4, counts.byteswap().tobytes())
+            cases.append((big, counts.tobytes(), said))
+        name = {"name": "numpy.datetime64", "configuration": {"unit": "us", "scale_factor": 25}}
+        cases.append(
+            (self.by_hand_v3("hand", name, 4, counts.tobytes(), fill_value="NaT"), counts.tobytes(), said)
+        )
+        self.check_forms(cases)
+        self.assertIn(
+            "--raw and --json write its elements", self.refused("cat", self.folder / "hand", "--npy")
+        )
+
+    def test_records(self):
+        nested = np.dtype([("a", "<i2"), ("in", [("x", "<f4"), ("y", "u1"), ("when", "<M8[s]")])])
+        array = np.zeros(2, nested)
+        array["a"], array["in"]["x"], array["in"]["y"] = [-1, 2], [0.5, np.inf], [3, 255]
+        array["in"]["when"] = np.array([7, "NaT"], "M8[s]")
+        said = [
+            {"a": -1, "in": {"x": 0.5, "y": 3, "when": 7}},
+            {"a": 2, "in": {"x": "Infinity", "y": 255, "when": "NaT"}},
+        ]
+        cases = [(self.by_zarr_python(f"nested-{f}", array, f), array.tobytes(), said) for f in (2, 3)]
+        # Of fields with shapes, and, in v2, with byte orders of their own.
+        shaped = np.dtype([("n", ">i2"), ("m", "<f4", (2, 3)), ("s", "S2")])
+        array = np.zeros(2, shaped)
+        array["n"], array["m"][1], array["s"] = [1, -2], np.arange(6).reshape(2, 3), [b"", b"ab"]
+        said = [{"n": 1, "m": [[0] * 3] * 2, "s": ""}, {"n": -2, "m": [[0, 1, 2], [3, 4, 5]], "s": "ab"}]
+        dtype = [["n", ">i2"], ["m", "<f4", [2, 3]], ["s", "|S2"]]
+        cases.append((self.by_hand_v2("shaped", dtype, 2, array.tobytes()), array.tobytes(), said))
+        self.check_forms(cases)
+        self.assertIn(
+            "--raw and --json write its elements", self.refused("cat", self.folder / "shaped", "--npy")
+        )
+
+    def test_records_with_fields_named_as_marks_are(self):
+        for name in ("base64", "code_points", "record"):
+            array = np.array([(1, 2), (3, 4)], [(name, "u1"), ("b", "u1")])
+            path = self.by_zarr_python(f"{name}.zarr", array, 2)
+            self.assertEqual(
+                self.json("cat", path), [{"record": {name: a, "b": b}} for a, b in ((1, 2), (3, 4))]
+            )
+            alone = self.by_zarr_python(f"alone-{name}", np.array([(5,)], [(name, "u1")]), 2)
+            self.assertEqual(self.json("cat", alone), [{"record": {name: 5}}])
+            inner = self.by_zarr_python(f"in-{name}", np.array([((6,),)], [("a", [(name, "u1")])]), 2)
+            self.assertEqual(self.json("cat", inner), [{"a": {"record": {name: 6}}}])
+
+    def test_raw_bytes(self):
+        array = np.frombuffer(bytes(range(15)) + b"\xff", "V8")
+        said = ["0001020304050607", "08090a0b0c0d0eff"]
+        cases = [(self.by_zarr_python(f"v{f}", array, f), array.tobytes(), said) for f in (2, 3)]
+        cases.append(
+            (self.by_hand_v3("r64", "r64", 2, array.tobytes(), fill_value=[0] * 8), array.tobytes(), said)
+        )
+        self.check_forms(cases)
+        self.assertIn(
+            "--raw and --json write its elements", self.refused("cat", self.folder / "r64", "--npy")
+        )
+
+    def test_integers_below_a_byte(self):
+        cases = []
+        for bits in (2, 4):
+            low, high, mask = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 2**bits - 1
+            signed = np.arange(low, high + 1, dtype="int8")
+            masked = bytes(int(x) & mask for x in signed)
+            # The upper bits of a byte mean nothing, whatever is there.
+            for name, chunk in (
+                ("zero", masked),
+                ("signs", signed.tobytes()),
+                ("odd", bytes(b ^ (0xFF ^ mask) for b in masked)),
+            ):
+                path = self.by_hand_v3(f"int{bits}-{name}", f"int{bits}", len(signed), chunk)
+                cases.append((path, masked, signed.tolist()))
+                path = self.by_hand_v3(f"uint{bits}-{name}", f"uint{bits}", len(signed), chunk)
+                cases.append((path, masked, list(masked)))
+            own = signed.astype(getattr(ml_dtypes, f"int{bits}"))
+            cases.append((self.by_tensorstore(f"int{bits}-ts", f"int{bits}", own), masked, signed.tolist()))
+            # What TensorStore converts has the sign in the upper bits.
+            path = self.by_tensorstore(f"int{bits}-cast", f"int{bits}", signed)
+            self.assertEqual((path / "c/0").read_bytes(), signed.tobytes())
+            cases.append((path, masked, signed.tolist()))
+        self.check_forms(cases)
+        self.assertIn("float32 keeps its values", self.refused("cat", self.folder / "int4-ts", "--npy"))
+
+    def test_small_floats_and_complex_numbers_of_them(self):
+        eights = ["e3m4", "e4m3", "e4m3fn", "e4m3b11fnuz", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"]
+        names = ["float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"] + [f"float8_{each}" for each in eights]
+        unknown = {"float6_e2m3fn", "float6_e3m2fn", "float8_e4m3"}  # to TensorStore
+
+        def check(path, values):
+            self.assertEqual(self.expect(0, "cat", path, "--raw").stdout, values.tobytes())
+            # The fewest digits that read back as the same value of the type.
+            said = np.array(self.json("cat", path)).ravel().astype("float64")
+            with np.errstate(all="ignore"):
+                back = said.astype(values.dtype).astype("float64")
+                np.testing.assert_array_equal(back, values.astype("float64"), str(path))
+
+        for name in names + ["float16", "bfloat16"]:
+            kind = np.dtype(getattr(ml_dtypes, name, name))
+            count = 2 ** int(name[5]) if name in names else 2**16
+            values = np.arange(count, dtype="uint8" if kind.itemsize == 1 else "uint16").view(kind)
+            fill = 0.0 if name != "float8_e8m0fnu" else 1.0
+            with self.subTest(dtype=name):
+                check(self.by_hand_v3(name, name, count, values.tobytes(), fill_value=fill), values)
+                if name not in unknown:
+                    check(self.by_tensorstore(f"{name}-ts", name, values), values)
+                complex_name = f"complex_{name}"
+                path = self.by_hand_v3(
+                    complex_name, complex_name, count // 2, values.tobytes(), fill_value=[fill] * 2
+                )
+                check(path, values)
+                self.assertEqual(len(self.json("cat", path, "--slice", "1")), 2)
+        self.assertIn("float32 keeps", self.refused("cat", self.folder / "float8_e5m2", "--npy"))
+        self.assertIn("complex64 keeps", self.refused("cat", self.folder / "complex_float16", "--npy"))
+
+    def test_vectors_of_v3_alone_and_in_a_shard(self):
+        for kind in ("<f4", ">i2", "|u1"):
+            vectors = [
+                np.array([0, 1, 3], kind),
+                np.array([], kind),
+                np.array([2], kind),
+                np.array([5, 6], kind),
+            ]
+            codec = {"name": "numcodecs.vlen-array", "configuration": {"dtype": kind}}
+
+            def encoded(part):
+                held = np.empty(len(part), dtype=object)
+                held[:] = part
+                return bytes(numcodecs.VLenArray(kind).encode(held))
+
+            alone = self.by_hand_v3(f"alone{kind[1:]}", "bytes", 4, encoded(vectors), [codec], "")
+            inner = [encoded(vectors[:2]), encoded(vectors[2:])]
+            index = struct.pack("<4Q", 0, len(inner[0]), len(inner[0]), len(inner[1]))
+            sums = struct.pack("<I", google_crc32c.value(index))
+            little_endian = {"name": "bytes", "configuration": {"endian": "little"}}
+            configuration = {"chunk_shape": [2], "codecs": [codec]}
+            configuration["index_codecs"] = [little_endian, {"name": "crc32c"}]
+            shard = {"name": "sharding_indexed", "configuration": configuration}
+            sharded = self.by_hand_v3(
+                f"shard{kind[1:]}", "bytes", 4, b"".join(inner) + index + sums, [shard], ""
+            )
+            for path in (alone, sharded):
+                self.assertEqual(self.json("cat", path), [each.tolist() for each in vectors], path)
+                raw = prefixed(self.expect(0, "cat", path, "--raw").stdout)
+                self.assertEqual(raw, [each.tobytes() for each in vectors])
 
     def test_leaves_of_json_are_text(self):
         text = '{"a": [1, 2.5],\n "b": "é\x1b"}\n'

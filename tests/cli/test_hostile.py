@@ -196,17 +196,61 @@ class Hostile(Case):
             self.assertIn(word, done.stderr.decode())
             run("inspect", self.folder / "x")
             run("verify", self.folder / "x")
-        document.write_text(
-            json.dumps(
-                good
-                | {
-                    "shape": [2**61],
-                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2**60]}},
-                }
+
+    def test_shapes_beyond_all_memory(self):
+        zarr.create_array(self.folder / "one/x", data=np.arange(8), chunks=(4,), compressors=None)
+        good = json.loads((self.folder / "one/x/zarr.json").read_text())
+
+        def put(name, shape, chunk, data_type="int64"):
+            grid = {"name": "regular", "configuration": {"chunk_shape": chunk}}
+            document = good | {"shape": shape, "chunk_grid": grid, "data_type": data_type}
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+            (self.folder / name / "zarr.json").write_text(json.dumps(document))
+            return self.folder / name
+
+        # A chunk that no memory holds is named; what lies in small ones is read.
+        vast = put("vast", [2**61], [2**60])
+        self.assertIn("does not fit in memory", self.text("inspect", vast))
+        for slices in ((), ("--slice", "5")):
+            self.assertIn("does not fit in memory", self.refused("cat", vast, *slices))
+        x = put("one/x", [2**61], [4])
+        self.assertEqual(self.text("cat", x).splitlines()[1].split(), "[0 1 2 ... 0 0 0]".split())
+        self.assertEqual(self.json("cat", x, "--slice", "2:6"), [2, 3, 4, 5])
+        self.assertEqual(self.json("cat", x, "--slice=-1"), 0)
+        self.assertEqual(self.json("cat", x, "--slice", f"5::{2**60}"), [5, 0])
+        self.assertTrue(self.json("verify", x)["ok"])
+
+        # As many elements, and as many bytes, as are not counted; and more than one such array.
+        most = 2**63 - 1
+        for name, shape, chunk, kind in (
+            ("many/a", [most], [4], "float64"),
+            ("many/b", [most], [4], "uint8"),
+            ("many/c", [2**40, 2**40], [1, 1], "int16"),
+        ):
+            one = put(name, shape, chunk, kind)
+            found = self.json("inspect", one)
+            self.assertEqual(found["arrays"][0]["shape"], shape)
+            self.assertEqual(found["arrays"][0]["stored_bytes"], 0)
+            self.assertNotIn("bytes", found["arrays"][0])
+            self.assertNotIn("bytes", found["totals"])
+            self.assertIn("≥8.0 EiB", self.text("inspect", one))
+            said = self.text("cat", one)
+            self.assertIn("...", said)
+            self.assertEqual(set(said.split("\n", 1)[1].replace("...", "0")) - set("[]. \n"), {"0"})
+            corner = ",".join(["-1:"] * len(shape))
+            self.assertEqual(
+                np.array(self.json("cat", one, f"--slice={corner}")).tolist(),
+                np.zeros([1] * len(shape)).tolist(),
             )
-        )
-        for command in (("inspect",), ("cat",), ("cat", "--slice", "5")):
-            run(command[0], self.folder / "x", *command[1:])
+            self.assertTrue(self.json("verify", one)["ok"])
+        many = self.json("inspect", self.folder / "many")
+        self.assertEqual(len(many["arrays"]), 3)
+        self.assertNotIn("bytes", many["totals"])
+        total = self.text("inspect", self.folder / "many").split("3 arrays")[1].split("\n")[0]
+        self.assertIn("≥8.0 EiB", total)
+        self.assertTrue(self.json("verify", self.folder / "many")["ok"])
+        # An extent of 2^63 is not a number of elements.
+        self.assertIn("shape", self.refused("cat", put("over", [2**63], [4])))
 
     def test_other_formats_are_named(self):
         for name, data, word in [

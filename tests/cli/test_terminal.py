@@ -16,8 +16,10 @@ import unicodedata
 from pathlib import Path
 
 import numpy as np
+import zarr
 from safetensors.numpy import save_file
-from support import COMMAND, FAILED, NO, OK, ROOT, Case, run
+from support import COMMAND, FAILED, NO, OK, ROOT, Case, rename_codec, run
+from zarr.codecs import ZstdCodec
 
 ESCAPE = b"\x1b["
 
@@ -85,7 +87,11 @@ class Terminal(Case):
         for columns in (300, 160, 100, 80, 60, 40, 24):
             status, said = self.on_terminal("inspect", path, columns=columns, NO_COLOR="1")
             self.assertEqual(status, OK)
-            lines = said.decode().replace("\r", "").splitlines()[1:]  # behind the path
+            title, *lines = said.decode().replace("\r", "").splitlines()
+            self.assertLessEqual(display_width(title), columns)
+            fits = columns >= len(f"{path}  Zarr v3 checkpoint of zarrpoint")
+            self.assertEqual(title.startswith(f"{path}  Zarr v3 checkpoint of zarrpoint"), fits)
+            self.assertEqual("…" in title, not fits)
             wide = [line for line in lines if display_width(line) > columns]
             self.assertEqual(wide, [], columns)
             self.assertEqual(any("…" in line for line in lines), True)
@@ -93,6 +99,23 @@ class Terminal(Case):
             if columns >= 60:
                 self.assertIn("float64", "".join(lines))
                 self.assertIn("[4,4]", "".join(lines))
+
+    def test_errors_and_long_paths_fit_the_terminal(self):
+        path = self.folder / ("日本" + "0123456789" * 12) / "a.zarr"
+        path.parent.mkdir()
+        zarr.create_array(path, data=np.arange(5), compressors=ZstdCodec())
+        rename_codec(path / "zarr.json", "zstd", "magic" * 30)
+        self.assertRegex(self.text("inspect", path), r'unsupported: .*"(magic){16}.* and \d+ more')
+        for columns in (300, 100, 60, 40, 24):
+            status, said = self.on_terminal("inspect", path, columns=columns, NO_COLOR="1")
+            self.assertEqual(status, OK)
+            lines = said.decode().replace("\r", "").splitlines()
+            wide = [line for line in lines if display_width(line) > columns]
+            self.assertEqual(wide, [], columns)
+            self.assertTrue(lines[0].startswith(str(path)[:10]), lines[0])
+            self.assertEqual("Zarr v3 array" in lines[0], columns > 24, lines[0])
+            self.assertIn('"": unsupported', lines[-1])
+            self.assertTrue(lines[-1].endswith("…"), lines[-1])
 
     def test_the_time_left_is_told(self):
         _, said = self.on_terminal("convert", self.path, self.folder / "c.zarr", "--codec", "zstd:19")

@@ -6,6 +6,7 @@ import json
 import shutil
 import struct
 
+import google_crc32c
 import numpy as np
 import zarr
 from safetensors.numpy import save_file
@@ -137,6 +138,30 @@ class Verify(Case):
         (self.folder / "z.zarr/g/y/zarr.json").write_text("{")
         found = self.faults(self.folder / "z.zarr")
         self.assertIn(str(self.folder / "z.zarr/g/y/zarr.json"), [f["file"] for f in found])
+
+    def test_chunks_of_a_rectilinear_grid(self):
+        path = self.folder / "a.zarr"
+        grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[3, 4]]}}
+        document = {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": [7],
+            "data_type": "int8",
+            "fill_value": 0,
+        }
+        document |= {"chunk_grid": grid, "chunk_key_encoding": {"name": "default"}}
+        (path / "c").mkdir(parents=True)
+        (path / "zarr.json").write_text(
+            json.dumps(document | {"codecs": [{"name": "bytes"}, {"name": "crc32c"}]})
+        )
+        for key, data in (("0", b"abc"), ("1", b"defg"), ("2", b"hij")):
+            (path / "c" / key).write_bytes(data + struct.pack("<I", google_crc32c.value(data)))
+        found = self.json("verify", path)
+        self.assertEqual((found["ok"], found["bytes"], found["notes"]), (True, 7, 1))
+        self.assertEqual([each["key"] for each in found["findings"]], ["c/2"])
+        (path / "c/1").write_bytes(b"defgXXXX")
+        found = self.json("verify", path, status=NO)
+        self.assertEqual([each["key"] for each in found["findings"]], ["c/1", "c/2"])
 
     def test_what_is_not_supported_is_not_verified(self):
         zarr.create_array(self.folder / "b.zarr", data=np.arange(5), compressors=BloscCodec())

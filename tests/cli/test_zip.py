@@ -14,7 +14,11 @@ from zarr.storage import ZipStore
 
 class Zip(Case):
     def arrays(self):
-        return {"a/w": random_array("float32", (70, 900)), "a/b": random_array("int16", (5,)), "s": np.float64(3)}
+        return {
+            "a/w": random_array("float32", (70, 900)),
+            "a/b": random_array("int16", (5,)),
+            "s": np.float64(3),
+        }
 
     def test_convert_writes_what_all_read(self):
         arrays = self.arrays()
@@ -34,7 +38,9 @@ class Zip(Case):
                 self.assertEqual(self.expect(OK, "cat", out, name, "--raw").stdout, value.tobytes())
                 self.assertEqual(theirs[name][...].tobytes(), value.tobytes())
                 kvstore = {"driver": "zip", "base": f"file://{out}", "path": f"{name}/"}
-                opened = tensorstore.open({"driver": driver, "kvstore": kvstore}, read=True, open=True).result()
+                opened = tensorstore.open(
+                    {"driver": driver, "kvstore": kvstore}, read=True, open=True
+                ).result()
                 self.assertEqual(opened.read().result().tobytes(), value.tobytes())
             store.close()
 
@@ -52,6 +58,55 @@ class Zip(Case):
                 for name, value in self.arrays().items():
                     self.assertEqual(self.expect(OK, "cat", path, name, "--raw").stdout, value.tobytes())
                 self.assertTrue(self.json("verify", path)["ok"])
+
+    def test_several_hierarchies_in_a_file(self):
+        for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            path = self.folder / f"two-{compression}.zip"
+            store = ZipStore(path, mode="w", compression=compression)
+            for name, zarr_format in (("run/a", 2), ("b", 3)):
+                group = zarr.create_group(
+                    store, path=name, zarr_format=zarr_format, attributes={"name": name}
+                )
+                for leaf, value in self.arrays().items():
+                    group.create_array(leaf, data=np.asarray(value), compressors=None)
+            store.close()
+            names = {f"{group}/{leaf}" for group in ("run/a", "b") for leaf in self.arrays()}
+            # All of them by the file; those of one by its name, or by its path.
+            self.assertEqual({a["name"] for a in self.json("inspect", path)["arrays"]}, names)
+            self.assertTrue(self.json("verify", path)["ok"])
+            one = self.json("inspect", path, "run/a")["arrays"]
+            self.assertEqual({a["name"] for a in one}, {n for n in names if n.startswith("run/")})
+            for group in ("run/a", "b"):
+                inner = self.json("inspect", f"{path}/{group}")
+                self.assertEqual({a["name"] for a in inner["arrays"]}, set(self.arrays()))
+                self.assertEqual(inner["attributes"], {"name": group})
+                self.assertTrue(self.json("verify", f"{path}/{group}/")["ok"])
+                for leaf, value in self.arrays().items():
+                    for arguments in (
+                        (path, f"{group}/{leaf}"),
+                        (f"{path}/{group}", leaf),
+                        (f"{path}/{group}/{leaf}",),
+                    ):
+                        self.assertEqual(self.expect(OK, "cat", *arguments, "--raw").stdout, value.tobytes())
+                out = self.folder / "out.safetensors"
+                self.expect(OK, "convert", f"{path}/{group}", out, "--overwrite")
+                self.expect(OK, "diff", f"{path}/{group}", out)
+            self.expect(OK, "diff", f"{path}/run/a", f"{path}/b")
+            self.assertIn('there are "b/a/b"', self.refused("inspect", path, "c"))
+            self.assertIn("holds no Zarr array", self.refused("inspect", f"{path}/c"))
+            self.assertIn("invalid_argument", self.refused("inspect", f"{path}/b/../run/a"))
+            self.assertIn("no such file", self.refused("inspect", self.folder / "none.zip/a"))
+            self.assertIn("written whole", self.refused("convert", f"{path}/b", f"{path}/c.zarr"))
+        text = self.folder / "text"
+        text.write_text("text")
+        self.assertIn("no such file", self.refused("inspect", text / "a"))
+
+    def test_npy_files_in_a_zip_file_are_not_zarr(self):
+        np.savez(self.folder / "a.npz", x=np.arange(3), **{"g/y": np.arange(4)})
+        (self.folder / "a.npz").rename(self.folder / "a.zip")
+        info = self.json("inspect", self.folder / "a.zip")
+        self.assertEqual([a["name"] for a in info["arrays"]], ["x", "g/y"])
+        self.assertIn("holds no Zarr array", self.refused("inspect", self.folder / "a.zip/x"))
 
     def test_damage_is_told(self):
         data = (GOLDEN / "zip/zarr-python-v3.zip").read_bytes()

@@ -274,6 +274,32 @@ TEST_CASE("zfp: lossy modes keep what they promise") {
   CHECK(decoded(expert, encoded(expert, bytes_of(values), spec), spec));
 }
 
+TEST_CASE("zfp: expert mode with what the other modes stand for makes the same bytes") {
+  std::vector<double> values;
+  for (int i = 0; i < 6 * 7 * 5; ++i) values.push_back(std::sin(0.1 * i) * 100);
+  const zp::tensor_spec spec{zp::dtype_kind::float64, {6, 7, 5}};
+  // 224 bits of a block of 64; 2^-10 is the power of two below 1e-3; the others are zfp's own
+  // limits: 1 bit, 16658 bits, 64 bits, 2^-1074.
+  const std::pair<const char*, const char*> same[] = {
+      {R"({"mode": "fixed_rate", "rate": 3.5})",
+       R"({"mode": "expert", "minbits": 224, "maxbits": 224, "maxprec": 64, "minexp": -1074})"},
+      {R"({"mode": "fixed_precision", "precision": 19})",
+       R"({"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 19, "minexp": -1074})"},
+      {R"({"mode": "fixed_accuracy", "tolerance": 1e-3})",
+       R"({"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 64, "minexp": -10})"}};
+  std::vector<byte_string> all;
+  for (const auto& [mode, numbers] : same) {
+    CAPTURE(mode);
+    const auto usual = codec_of<zp::zfp_codec>(json(mode));
+    const auto expert = codec_of<zp::zfp_codec>(json(numbers));
+    const byte_string stored = encoded(usual, bytes_of(values), spec);
+    CHECK(encoded(expert, bytes_of(values), spec) == stored);
+    CHECK(decoded(expert, stored, spec).value() == decoded(usual, stored, spec).value());
+    for (const byte_string& other : all) CHECK(other != stored);
+    all.push_back(stored);
+  }
+}
+
 TEST_CASE("zfp: configurations that make no sense") {
   for (const char* text :
        {"{}", R"({"mode": 5})", R"({"mode": "lossless"})", R"({"mode": "reversible", "rate": 1})",

@@ -51,6 +51,47 @@ TEST_CASE("place: a zip file, through a link too; the directory in it that holds
   CHECK(zip_place(directory.path().string(), {}).failure().code == errc::io);
 }
 
+TEST_CASE("place: what follows a zip file in a path is a key in it") {
+  const test::temp_directory directory;
+  const std::string path = directory / "x.zip";
+  test::write_file(path, test::zip_of({{"a/zarr.json", "{}"}, {"b/c/zarr.json", "{}"}}));
+  std::filesystem::create_symlink("x.zip", directory / "link");
+  for (const std::string& file : {path, directory / "link"}) {
+    CHECK(zip_place(file + "/a", {}).value().key.str() == "a");
+    CHECK(zip_place(file + "//b/c/", {}).value().key.str() == "b/c");
+    CHECK(zip_place(file + "/", {}).value().key.is_root());
+    const auto there = zip_place(file + "/b", {}).value();
+    CHECK(test::has_object(there.store, "b/c/zarr.json"));
+    for (const char* wrong : {"/..", "/a/../b", "/../x.zip", "/a//b", "/./a"})
+      CHECK(zip_place(file + wrong, {}).failure().code == errc::invalid_argument);
+    const auto into = zip_place(file + "/a", {.write = true});
+    REQUIRE_FALSE(into);
+    CHECK(into.failure().code == errc::invalid_argument);
+    CHECK(into.failure().message.find("\"a\" cannot be put into it") != std::string::npos);
+  }
+  CHECK(zip_place(directory / "none.zip/a", {}).failure().code == errc::not_found);
+}
+
+TEST_CASE("place: a path is cut at the first part that is a file") {
+  const test::temp_directory directory;
+  test::write_file(directory / "f", "x");
+  const auto cut = [](const std::string& path) {
+    const detail::path_in_file parts = detail::split_at_file(path);
+    return parts.file + '|' + parts.rest;
+  };
+  const std::string file = directory / "f";
+  const std::string folder = directory.path().string();
+  CHECK(cut(file) == file + '|');
+  CHECK(cut(file + "///") == file + '|');
+  CHECK(cut(file + "/a/b/") == file + "|a/b");
+  CHECK(cut(file + "/../f/b") == file + "|../f/b");
+  CHECK(cut(folder + "/../" + directory.path().filename().string() + "/f/b") ==
+        folder + "/../" + directory.path().filename().string() + "/f|b");
+  for (const std::string& whole : {folder, folder + "/none", folder + "/none/f", std::string(),
+                                   std::string("/"), std::string("none"), std::string("a/b")})
+    CHECK(cut(whole) == whole + '|');
+}
+
 TEST_CASE("place: a zip file to write is a store whose root is published") {
   const test::temp_directory directory;
   for (const bool sync : {true, false}) {
@@ -72,8 +113,13 @@ TEST_CASE("place: which paths mean a zip file") {
   CHECK_FALSE(detail::is_zip_path(directory / "folder.zip"));
   test::write_file(directory / "archive", test::zip_of({{"a", "x"}}));
   CHECK(detail::is_zip_path(directory / "archive"));
+  CHECK(detail::is_zip_path(directory / "archive/a/b"));
   test::write_file(directory / "text", "PK");
   CHECK_FALSE(detail::is_zip_path(directory / "text"));
+  CHECK_FALSE(detail::is_zip_path(directory / "text/a"));
+  test::write_file(directory / "cut.zip", "");
+  CHECK(detail::is_zip_path(directory / "cut.zip/a"));
+  CHECK_FALSE(detail::is_zip_path(directory / "folder.zip/a"));
 }
 
 }  // namespace place_test

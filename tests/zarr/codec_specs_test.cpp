@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 namespace codec_specs_test {
 
@@ -70,6 +71,56 @@ TEST_CASE("the codecs of zarr-python's own tests") {
       CHECK(spec->name == name);
     }
   }
+}
+
+std::string level_fault(const char* text) {
+  const auto checked = detail::check_levels(parse_codec_specs(node_of(text)).value());
+  return checked ? "" : checked.failure().message;
+}
+
+TEST_CASE("levels that a codec does not have are refused for what is new") {
+  for (const char* const name :
+       {"zstd", "numcodecs.zstd", "gzip", "numcodecs.gzip", "zlib", "numcodecs.zlib", "lz4"}) {
+    CAPTURE(name);
+    const std::string start =
+        std::string(R"([{"name":")") + name + R"(","configuration":{"level":)";
+    CHECK(level_fault((start + "9}}]").c_str()).empty());
+    const bool any_level = std::string_view(name) == "lz4";
+    CHECK(level_fault((start + "23}}]").c_str()).empty() == any_level);
+    CHECK(level_fault((start + "-131073}}]").c_str()).empty() == any_level);
+  }
+  CHECK(level_fault(R"(["zstd","gzip"])").empty());
+  CHECK(level_fault(R"([{"name":"zstd","configuration":{"level":22}}])").empty());
+  CHECK(level_fault(R"([{"name":"zstd","configuration":{"level":-131072}}])").empty());
+  CHECK(level_fault(R"([{"name":"numcodecs.zlib","configuration":{"level":-1}}])").empty());
+  CHECK(level_fault(R"([{"name":"gzip","configuration":{"level":-1}}])") ==
+        R"(codec "gzip": level -1 is not from 0 to 9)");
+  CHECK(level_fault(R"(["bytes",{"name":"zstd","configuration":{"level":99}}])") ==
+        R"(codec "zstd": level 99 is not from -131072 to 22)");
+  // In shards of shards, too.
+  CHECK(level_fault(R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[4],"codecs":[
+      {"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":["bytes",
+      {"name":"gzip","configuration":{"level":10}}]}}]}}])") ==
+        R"(codec "gzip": level 10 is not from 0 to 9)");
+  CHECK_FALSE(level_fault(R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[2],
+      "codecs":["bytes"],"index_codecs":["bytes",{"name":"zstd","configuration":{"level":23}}]}}])")
+                  .empty());
+  CHECK_FALSE(
+      level_fault(R"([{"name":"sharding_indexed","configuration":{"codecs":[]}}])").empty());
+}
+
+TEST_CASE("a level that readers take for another one becomes that one") {
+  auto specs = parse_codec_specs(node_of(R"(["bytes",
+      {"name":"gzip","configuration":{"level":-1}}, {"name":"zstd","configuration":{"level":99}},
+      {"name":"numcodecs.zlib","configuration":{"level":-1}},
+      {"name":"zstd","configuration":{"level":5,"checksum":true}}])"))
+                   .value();
+  detail::mend_levels(specs);
+  CHECK(json_input::text_of(codec_specs_to_node(specs)) ==
+        R"([{"name":"bytes"},{"name":"gzip","configuration":{"level":6}},)"
+        R"({"name":"zstd","configuration":{"level":22}},)"
+        R"({"name":"numcodecs.zlib","configuration":{"level":-1}},)"
+        R"({"name":"zstd","configuration":{"level":5,"checksum":true}}])");
 }
 
 }  // namespace codec_specs_test

@@ -35,7 +35,7 @@ _zarrpoint() {
   esac
   case $previous in
     --to) COMPREPLY=($(compgen -W "zarr3 zarr2 safetensors npz" -- "$current")); return ;;
-    --codec) COMPREPLY=($(compgen -W "zstd:1 gzip:5 none" -- "$current")); return ;;
+    --codec) COMPREPLY=($(compgen -W "blosc:1 zstd:1 gzip:5 none" -- "$current")); return ;;
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
     --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
   esac
@@ -75,7 +75,7 @@ _zarrpoint() {
     verify) _arguments '--json' '--memory:size:' '1:path:_files' ;;
     convert)
       _arguments '--to:format:(zarr3 zarr2 safetensors npz)' '*--dtype:glob=type:' \
-        '*--codec:codec:(zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
+        '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
         '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--overwrite' \
         '--memory:size:' '1:in:_files' '2:out:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '1:a:_files' '2:b:_files' ;;
@@ -99,7 +99,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements o
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 safetensors npz'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l dtype -x -d 'GLOB=T'
-complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'zstd:1 gzip:5 none'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'blosc:1 zstd:1 gzip:5 none'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l chunk -x -d 'chunk shape'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l shard -x -d 'shard shape'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l only -x -d 'arrays that match'

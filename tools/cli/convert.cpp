@@ -5,6 +5,7 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
 
 #include "commands.hpp"
 #include "conversion.hpp"
@@ -46,7 +47,7 @@ ruled split_rule(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
+zp::result<std::vector<zp::codec_spec>> codecs_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   std::optional<int> level;
@@ -66,6 +67,12 @@ zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
   }
   if (name == "blosc") return zp::blosc_codecs(level.value_or(1));
   return bad("--codec " + text + ": blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none is meant");
+}
+
+zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
+  ZARRPOINT_TRY(codecs, codecs_of(text));
+  ZARRPOINT_CHECK(zp::detail::check_levels(codecs).at("--codec " + text));
+  return std::move(codecs);
 }
 
 zp::result<zp::dims> parse_shape(const std::string& option, const std::string& text) {

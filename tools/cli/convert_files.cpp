@@ -43,7 +43,8 @@ zp::result<void> stream(const conversion& what, const converted& each, progress&
 
 std::uint64_t total_bytes(const conversion& what) {
   std::uint64_t total = 0;
-  for (const converted& each : what.arrays) total += what.from.entries()[each.index].bytes();
+  for (const converted& each : what.arrays)
+    total = entry::sum(total, what.from.entries()[each.index].bytes());
   return total;
 }
 

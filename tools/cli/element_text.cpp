@@ -133,7 +133,17 @@ void append_field(std::string& out, const std::byte* at, const zp::record_field&
   out += ']';
 }
 
+/// Whether an object of its fields could be taken for one of the marks of other elements.
+bool is_like_a_mark(const zp::dtype& record) {
+  const auto& fields = fields_of(record);
+  return std::any_of(fields.begin(), fields.end(), [](const zp::record_field& field) {
+    return field.name == "base64" || field.name == "code_points" || field.name == "record";
+  });
+}
+
 void append_record(std::string& out, const std::byte* at, const zp::dtype& type, bool json) {
+  const bool is_marked = json && is_like_a_mark(type);
+  if (is_marked) out += "{\"record\":";
   out += json ? '{' : '(';
   bool first = true;
   for (const zp::record_field& field : fields_of(type)) {
@@ -146,6 +156,7 @@ void append_record(std::string& out, const std::byte* at, const zp::dtype& type,
     append_field(out, at + field.offset, field, 0, json);
   }
   out += json ? '}' : ')';
+  if (is_marked) out += '}';
 }
 
 void append_time(std::string& out, const std::byte* at, bool json) {

@@ -32,7 +32,14 @@ std::string codec_text(const zp::codec_spec& codec) {
 }
 
 std::string ratio_text(std::uint64_t logical, std::uint64_t stored) {
-  return stored == 0 ? "" : fixed(static_cast<double>(logical) / static_cast<double>(stored), 2);
+  return stored == 0 || logical == entry::most_bytes
+             ? ""
+             : fixed(static_cast<double>(logical) / static_cast<double>(stored), 2);
+}
+
+/// Of elements, which may be more than are counted.
+std::string logical_text(std::uint64_t bytes) {
+  return bytes < entry::most_bytes ? byte_text(bytes) : "≥" + byte_text(bytes);
 }
 
 /// What one array takes, where that can be found out.
@@ -48,7 +55,7 @@ class inspection {
     for (const std::size_t i : shown) {
       sizes each{from.entries()[i].bytes(), {}};
       if (auto stored = from.stored_bytes(i)) each.stored = *stored;
-      total_.logical += each.logical;
+      total_.logical = entry::sum(total_.logical, each.logical);
       total_.stored = total_.stored.value_or(0) + each.stored.value_or(0);
       sizes_.push_back(each);
     }
@@ -63,7 +70,7 @@ class inspection {
     draw(root, "", out);
     const std::uint64_t stored = total_.stored.value_or(0);
     out.add({std::to_string(shown_.size()) + (shown_.size() == 1 ? " array" : " arrays"), "", "",
-             "", "", "", "", byte_text(stored), byte_text(total_.logical),
+             "", "", "", "", byte_text(stored), logical_text(total_.logical),
              ratio_text(total_.logical, stored)});
     // What says most stays longest: the name, the dtype and the shape.
     const std::optional<std::size_t> limit = line_limit();
@@ -71,11 +78,10 @@ class inspection {
     std::string text = out.text(true) + attributes_text(limit);
     for (const std::size_t i : shown_) {
       const entry& array = from_.entries()[i];
-      if (array.fault)
-        text +=
-            painted('"' + escaped(array.name) + "\": " + escaped(to_string(*array.fault), false),
-                    paint::yellow) +
-            '\n';
+      if (!array.fault) continue;
+      const std::string line =
+          '"' + escaped(array.name) + "\": " + escaped(to_string(*array.fault), false);
+      text += painted(limit ? cut_to(line, *limit) : line, paint::yellow) + '\n';
     }
     return text;
   }
@@ -107,9 +113,10 @@ class inspection {
     if (!from_.id().empty()) out.set("id", from_.id());
     if (!from_.attributes().is_null()) out.set("attributes", from_.attributes());
     out.set("arrays", std::move(arrays));
-    out.set("totals", zp::node::object{{"arrays", std::uint64_t{shown_.size()}},
-                                       {"bytes", total_.logical},
-                                       {"stored_bytes", total_.stored.value_or(0)}});
+    zp::node totals = zp::node::object{{"arrays", std::uint64_t{shown_.size()}}};
+    set_bytes(totals, total_.logical);
+    totals.set("stored_bytes", total_.stored.value_or(0));
+    out.set("totals", std::move(totals));
     return out;
   }
 
@@ -162,10 +169,14 @@ class inspection {
             array.shard_shape ? shape_text(*array.shard_shape) : "",
             std::move(codecs),
             size.stored ? byte_text(*size.stored) : "?",
-            array.spec && !array.spec->type.is_variable() ? byte_text(size.logical) : "",
+            array.spec && !array.spec->type.is_variable() ? logical_text(size.logical) : "",
             array.spec && !array.spec->type.is_variable() && size.stored
                 ? ratio_text(size.logical, *size.stored)
                 : ""};
+  }
+
+  static void set_bytes(zp::node& to, std::uint64_t bytes) {
+    if (bytes < entry::most_bytes) to.set("bytes", bytes);
   }
 
   zp::node json_of(std::size_t position) const {
@@ -190,7 +201,7 @@ class inspection {
     if (!array.typestr.empty()) out.set("kind", array.typestr);
     if (array.attributes.if_object() != nullptr && !array.attributes.if_object()->empty())
       out.set("attributes", array.attributes);
-    if (array.spec && !array.spec->type.is_variable()) out.set("bytes", sizes_[position].logical);
+    if (array.spec && !array.spec->type.is_variable()) set_bytes(out, sizes_[position].logical);
     if (sizes_[position].stored) out.set("stored_bytes", *sizes_[position].stored);
     if (array.fault) out.set("error", to_string(*array.fault));
     return out;
@@ -202,6 +213,25 @@ class inspection {
   sizes total_;
 };
 
+/// The path, what is there, and the commit, as far as the line goes.
+std::string title(const std::string& path, const source& from) {
+  constexpr std::size_t least = 12;
+  const std::size_t limit = line_limit().value_or(SIZE_MAX);
+  const std::size_t behind = 2 + columns(from.format());
+  const std::string place =
+      cut_to(escaped(path), std::min(limit, std::max(limit - std::min(limit, behind), least)));
+  std::size_t left = limit - columns(place);
+  std::string out = painted(place, paint::bold);
+  for (const auto& [text, style] :
+       {std::pair{from.format(), paint::plain}, std::pair{escaped(from.id()), paint::faint}}) {
+    if (text.empty() || left <= 2 || (style == paint::faint && columns(text) + 2 > left)) break;
+    const std::string shown = cut_to(text, left - 2);
+    out += "  " + painted(shown, style);
+    left -= 2 + columns(shown);
+  }
+  return out;
+}
+
 }  // namespace
 
 exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
@@ -210,12 +240,7 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
     const inspection found(*from, shown);
     if (of.json) return put_json(found.json(of.path));
-    std::string title = painted(escaped(of.path), paint::bold) + "  " + from->format();
-    const std::optional<std::size_t> limit = line_limit();
-    const std::size_t used = columns(escaped(of.path)) + 2 + columns(from->format());
-    if (!from->id().empty() && (!limit || used + 2 + columns(from->id()) <= *limit))
-      title += "  " + painted(escaped(from->id()), paint::faint);
-    return put(title + '\n' + found.tree());
+    return put(title(of.path, *from) + '\n' + found.tree());
   };
   if (const auto status = run(); !status) return fail(status.failure());
   return exit_status::ok;

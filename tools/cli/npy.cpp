@@ -205,6 +205,19 @@ zp::result<npy_header> parse_npy(zp::bytes_view file) {
   return out;
 }
 
+namespace {
+
+/// What is to be done instead.
+zp::error no_npy_dtype(const zp::dtype& type) {
+  std::string text = "npy has no dtype " + std::string(to_string(type));
+  text += !type.is_number()   ? "; --raw and --json write its elements"
+          : type.is_complex() ? "; a cast to complex64 keeps its values"
+                              : "; a cast to float32 keeps its values";
+  return {zp::errc::unsupported, std::move(text)};
+}
+
+}  // namespace
+
 zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_length) {
   std::string descr;
   if (spec.type == zp::dtype_kind::bytes) {
@@ -217,10 +230,7 @@ zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_l
     descr = "|S" + std::to_string(spec.type.size());
   } else {
     const char kind = kind_letter(spec.type);
-    if (kind == '\0')
-      return zp::error{zp::errc::unsupported, "npy has no dtype " +
-                                                  std::string(to_string(spec.type)) +
-                                                  "; a cast to float32 keeps its values"};
+    if (kind == '\0') return no_npy_dtype(spec.type);
     descr =
         std::string(spec.type.size() == 1 ? "|" : "<") + kind + std::to_string(spec.type.size());
   }

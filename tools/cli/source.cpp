@@ -3,6 +3,7 @@
 #include "source.hpp"
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/store/place.hpp>
 
 #include "files.hpp"
 #include "source_zarr.hpp"
@@ -21,7 +22,7 @@ zp::error unsupported(const std::string& path, std::string_view what) {
 
 bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
 
-/// Arrays in a directory that is not a group itself: Orbax and Megatron write such.
+/// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
 zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
   std::vector<finding> faults;
   ZARRPOINT_TRY(found, open_damaged_zarr(path, how, faults));
@@ -48,9 +49,16 @@ zp::result<source_pointer> open_directory(const std::string& path, const zp::con
   return opened;
 }
 
-/// A zip file: Zarr, if a group or an array is at its root, else npy files.
-zp::result<source_pointer> open_zip(const std::string& path, const zp::context& how) {
+/// Zarr in a zip file: a hierarchy, or several side by side.
+zp::result<source_pointer> open_zipped_zarr(const std::string& path, const zp::context& how) {
   auto zarr = open_zarr(path, how);
+  if (zarr || zarr.failure().code != zp::errc::not_found) return zarr;
+  return open_loose_arrays(path, how);
+}
+
+/// A zip file: Zarr, if there is any in it, else npy files.
+zp::result<source_pointer> open_zip(const std::string& path, const zp::context& how) {
+  auto zarr = open_zipped_zarr(path, how);
   if (zarr || zarr.failure().code != zp::errc::not_found) return zarr;
   return open_npz(path, how);
 }
@@ -79,6 +87,9 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
   switch (kind_of(path)) {
     case path_kind::nothing:
+      // It may be there all the same: in a zip file.
+      if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
+        return open_zipped_zarr(path, how);
       return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
     case path_kind::directory: return open_directory(path, how);
     case path_kind::other: return unsupported(path, "neither a file nor a directory");

@@ -15,6 +15,7 @@
 #include "element_text.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -42,8 +43,13 @@ struct entry {
   std::optional<vector_items> items{};  ///< of an array of vectors
 
   element_type elements() const { return {spec->type, items}; }
-  /// Of all elements; what does not fit is told as the most that does.
+  /// Of all elements, `most_bytes` for as many and more.
   std::uint64_t bytes() const { return spec ? byte_count(*spec).value_or(PTRDIFF_MAX) : 0; }
+  static constexpr std::uint64_t most_bytes = PTRDIFF_MAX;
+  /// Of two numbers of bytes.
+  static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
+    return std::min(a + b, most_bytes);  // neither is more, so that the sum fits
+  }
 };
 
 /// How bad a finding is.

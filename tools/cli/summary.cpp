@@ -157,7 +157,8 @@ class layout {
 }  // namespace
 
 zp::result<std::string> summary_text(const source& from, std::size_t index, const slice& part) {
-  ZARRPOINT_TRY(count, element_count(part.shape));
+  // As many as are counted, and more, are not all shown.
+  const zp::index_t count = element_count(part.shape).value_or(all_up_to + 1);
   if (count == 0) return std::string("[]");
   shown_elements shown(part.shape, from.entries()[index].elements(), count <= all_up_to);
   if (element_count(shown.kept()).value_or(most_shown + 1) > most_shown)

@@ -141,7 +141,7 @@ exit_status run_verify(const verify_arguments& of, const zp::context& how) {
     for (finding& each : faults) to.add(std::move(each));
   }
   std::uint64_t bytes = 0;
-  for (const entry& array : (*from)->entries()) bytes += array.bytes();
+  for (const entry& array : (*from)->entries()) bytes = entry::sum(bytes, array.bytes());
   to.begin(bytes);
   (*from)->verify(to);
   return to.finish((*from)->entries().size());

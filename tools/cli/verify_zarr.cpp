@@ -4,45 +4,23 @@
 // Every object of every array, chunk by chunk where something is wrong, so that each fault has a
 // name.
 
+#include <zarrpoint/array/chunk_boxes.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "row_blocks.hpp"
 #include "source_zarr.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 namespace cli {
 
 namespace {
-
-/// The coordinates that a key stands for, if the encoding makes that key of them.
-std::optional<zp::dims> coordinates_of(const zp::array_metadata& metadata, std::string_view key) {
-  const auto rank = metadata.shape.rank();
-  zp::dims out;
-  std::string_view rest = key;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t digit = rest.find_first_of("0123456789");
-    if (digit == rest.npos) return std::nullopt;
-    rest.remove_prefix(digit);
-    zp::index_t value = 0;
-    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (status != std::errc()) return std::nullopt;
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    out.push_back(value);
-  }
-  if (metadata.keys.key(out) != key) return std::nullopt;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (out[i] >= zp::ceil_div(metadata.shape[i], metadata.chunk_shape[i])) return std::nullopt;
-  }
-  return out;
-}
 
 /// What an error says behind the names of the array and the chunk, which a finding has apart.
 std::string core_message(const zp::error& failure, const std::string& key) {
@@ -61,6 +39,7 @@ class array_verifier {
       : from_(from),
         entry_(from.entries()[index]),
         array_(*from.array_at(index)),
+        chunks_(array_),
         leaf_(from.contents().leaves[index]),
         to_(to) {}
 
@@ -106,8 +85,9 @@ class array_verifier {
 
   void check_object(const stored_key& object) {
     const zp::array_metadata& metadata = array_.metadata();
-    const auto at = coordinates_of(metadata, object.key);
-    if (!at) {
+    const auto at = metadata.keys.parse(object.key, metadata.shape.rank());
+    const auto part = at ? chunks_.at(*at) : std::nullopt;
+    if (!part) {
       to_.add({file_of(object.key),
                entry_.name,
                object.key,
@@ -116,15 +96,10 @@ class array_verifier {
                severity::note});
       return;
     }
-    zp::box part{*at, *at};
-    for (std::size_t i = 0; i < part.rank(); ++i) {
-      part.offset[i] = (*at)[i] * metadata.chunk_shape[i];
-      part.shape[i] = std::min(metadata.chunk_shape[i], metadata.shape[i] - part.offset[i]);
-    }
     whole_object_failed_ = false;
     zp::tensor block;
     const auto status =
-        for_each_row_block(entry_, part, from_.blocks(),
+        for_each_row_block(entry_, *part, from_.blocks(),
                            [&](const zp::selection& rows, std::uint64_t) -> zp::result<void> {
                              if (to_.stopped() || whole_object_failed_)
                                return zp::error{zp::errc::cancelled, "no need to go on"};
@@ -188,6 +163,7 @@ class array_verifier {
   const zarr_source& from_;
   const entry& entry_;
   const zp::array& array_;
+  const zp::chunk_boxes chunks_;
   const zp::detail::stored_leaf& leaf_;
   verification& to_;
   bool whole_object_failed_ = false;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -34,6 +35,9 @@ class chunk_boxes {
   /// Chunk `i < size()`.
   box operator[](std::size_t i) const;
 
+  /// The chunk at these coordinates, as its key has them; nothing where the grid has none.
+  std::optional<box> at(const dims& coordinates) const;
+
   class iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -57,6 +61,8 @@ class chunk_boxes {
   iterator end() const { return {*this, size_}; }
 
  private:
+  box box_at(const dims& coordinates) const;
+
   dims shape_;
   dims extents_;
   dims counts_;

@@ -25,8 +25,16 @@ result<stored_place> parent_place(const std::string& path, const file_store_opti
 /// A regular file whose path is the caller's own: a link is followed, as for a directory.
 result<std::unique_ptr<blob>> open_file(const std::string& path);
 
-/// Whether a path means a zip file: its name ends with ".zip" and it is not a directory, or it is a
-/// file that begins like one.
+/// A path in two, where a part of it is a file and not a directory: `x.zip/a/b` is `a/b` in
+/// `x.zip`. All of the path and nothing, where it is a file, a directory, or not there.
+struct path_in_file {
+  std::string file;
+  std::string rest;
+};
+path_in_file split_at_file(const std::string& path);
+
+/// Whether a path means a zip file, or something in one: its name ends with ".zip" and it is not a
+/// directory, or it is a file that begins like one.
 bool is_zip_path(const std::string& path);
 
 }  // namespace detail
@@ -36,7 +44,8 @@ bool is_zip_path(const std::string& path);
 result<stored_place> directory_place(const std::string& path, const place_use& use);
 
 /// The zip file at `path`, as what it holds: to read, the directory in it where all of it lies in
-/// one. Errors: those of `zip_store::open`.
+/// one; `x.zip/a` is what lies at `a` in `x.zip`. Errors: those of `zip_store::open`;
+/// `invalid_argument` for what follows the file and is not a key, and to write into a zip file.
 result<stored_place> zip_place(const std::string& path, const place_use& use,
                                const zip_store_options& how = {});
 

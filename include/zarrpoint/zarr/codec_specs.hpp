@@ -26,6 +26,14 @@ result<node> codec_specs_to_node(std::span<const codec_spec> specs);
 
 namespace detail {
 
+/// Refuses a level of `zstd`, `gzip` or `numcodecs.zlib` that the codec does not have, in shards,
+/// too. Readers take the nearest, since some writers store what they were given; new metadata have
+/// levels that every reader takes. Errors: `invalid_argument`, naming codec, level and range.
+result<void> check_levels(std::span<const codec_spec> specs);
+
+/// Puts the level that readers take in place of one that the codec does not have.
+void mend_levels(std::span<codec_spec> specs);
+
 /// A chunk grid, chunk key encoding or data type, where `must_understand` is not allowed.
 result<codec_spec> parse_named(const node& value);
 

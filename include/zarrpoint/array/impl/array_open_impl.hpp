@@ -9,6 +9,7 @@
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
@@ -73,6 +74,8 @@ ZARRPOINT_INLINE result<array> array::open(any_store store, const store_key& key
 
 ZARRPOINT_INLINE result<array> array::create(any_store store, store_key key,
                                              array_metadata metadata, const context& how) {
+  if (auto allowed = detail::check_levels(metadata.codecs); !allowed)
+    return std::move(allowed).failure().at("create array " + store.describe(key));
   ZARRPOINT_TRY(made, from_metadata(std::move(store), std::move(key), std::move(metadata), how));
   const detail::array_state& state = *made.state_;
   for (const std::string_view name : {"zarr.json", ".zarray"}) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,18 +33,31 @@ ZARRPOINT_INLINE chunk_boxes::chunk_boxes(const array& of, chunk_level level)
 }
 
 ZARRPOINT_INLINE box chunk_boxes::operator[](std::size_t i) const {
-  box out(dims(shape_.rank(), 0), dims(shape_.rank(), 0));
+  dims coordinates(shape_.rank(), 0);
   for (std::size_t d = shape_.rank(); d-- > 0;) {
-    const auto at = static_cast<index_t>(i % static_cast<std::size_t>(counts_[d]));
+    coordinates[d] = static_cast<index_t>(i % static_cast<std::size_t>(counts_[d]));
     i /= static_cast<std::size_t>(counts_[d]);
-    index_t extent = extents_[d];
-    out.offset[d] = at * extent;
+  }
+  return box_at(coordinates);
+}
+
+ZARRPOINT_INLINE std::optional<box> chunk_boxes::at(const dims& coordinates) const {
+  if (coordinates.rank() != shape_.rank()) return std::nullopt;
+  for (std::size_t d = 0; d < shape_.rank(); ++d)
+    if (coordinates[d] < 0 || coordinates[d] >= counts_[d]) return std::nullopt;
+  return box_at(coordinates);
+}
+
+ZARRPOINT_INLINE box chunk_boxes::box_at(const dims& coordinates) const {
+  box out(coordinates, extents_);
+  for (std::size_t d = 0; d < shape_.rank(); ++d) {
+    out.offset[d] = coordinates[d] * extents_[d];
     if (!edges_.empty()) {
-      const axis_edges::chunk chunk = edges_[d].at(at);
+      const axis_edges::chunk chunk = edges_[d].at(coordinates[d]);
       out.offset[d] = chunk.start;
-      extent = chunk.extent;
+      out.shape[d] = chunk.extent;
     }
-    out.shape[d] = std::min(extent, shape_[d] - out.offset[d]);
+    out.shape[d] = std::min(out.shape[d], shape_[d] - out.offset[d]);
   }
   return out;
 }

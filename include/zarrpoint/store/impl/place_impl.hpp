@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,13 +65,31 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_file(const std::string& path
   return std::unique_ptr<blob>(std::make_unique<file_blob>(std::move(fd), size, path));
 }
 
+ZARRPOINT_INLINE path_in_file split_at_file(const std::string& path) {
+  struct ::stat info {};
+  std::string_view file = path;
+  while (::stat(std::string(file).c_str(), &info) != 0) {
+    if (errno != ENOTDIR) return {path, {}};
+    // A slash at the end alone makes a file none.
+    const bool is_ended = file.ends_with('/');
+    const std::size_t end = is_ended ? file.find_last_not_of('/') + 1 : file.rfind('/');
+    if (end == file.npos) return {path, {}};
+    file = file.substr(0, end);
+  }
+  if (!S_ISREG(info.st_mode)) return {path, {}};
+  std::string_view rest = std::string_view(path).substr(file.size());
+  while (rest.starts_with('/')) rest.remove_prefix(1);
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  return {std::string(file), std::string(rest)};
+}
+
 ZARRPOINT_INLINE bool is_zip_path(const std::string& path) {
   struct ::stat info {};
-  const bool there = ::stat(path.c_str(), &info) == 0;
-  if (there && S_ISDIR(info.st_mode)) return false;
-  if (std::string_view(path).ends_with(".zip")) return true;
-  if (!there || !S_ISREG(info.st_mode)) return false;
-  const auto file = open_file(path);
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return false;
+  const std::string name = split_at_file(path).file;
+  if (std::string_view(name).ends_with(".zip")) return true;
+  if (::stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const auto file = open_file(name);
   std::array<std::byte, 4> mark{};
   return file && (*file)->size() >= mark.size() && (*file)->read(0, mark) &&
          as_text(bytes_view(mark)) == "PK\x03\x04";
@@ -109,13 +129,22 @@ ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path,
 
 ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const place_use& use,
                                                 const zip_store_options& how) {
+  const detail::path_in_file at_file = detail::split_at_file(path);
   if (use.write) {
+    if (!at_file.rest.empty())
+      return error{errc::invalid_argument,
+                   at_file.file + " is a zip file, which is written whole: " +
+                       detail::in_quotes(at_file.rest) + " cannot be put into it"};
     ZARRPOINT_TRY(at, detail::parent_place(path, {.sync = use.sync}));
     detail::remove_abandoned_beside(path);
     return stored_place{zip_file(std::move(at.store), std::move(at.key), how), store_key::root()};
   }
-  ZARRPOINT_TRY(file, detail::open_file(path));
+  ZARRPOINT_TRY(file, detail::open_file(at_file.file));
   ZARRPOINT_TRY(archive, zip_store::open(std::move(file), how));
+  if (!at_file.rest.empty()) {
+    ZARRPOINT_TRY(inner, store_key::parse(at_file.rest).at(at_file.file));
+    return stored_place{std::move(archive), std::move(inner)};
+  }
   ZARRPOINT_TRY(root, detail::zip_root(archive));
   return stored_place{std::move(archive), std::move(root)};
 }

@@ -9,8 +9,12 @@
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +74,63 @@ ZARRPOINT_INLINE result<node> codec_specs_to_node(std::span<const codec_spec> sp
 }
 
 namespace detail {
+
+/// The levels that a codec has, by either of its names.
+struct level_range {
+  std::string_view name;
+  std::string_view alias;
+  std::int64_t low;
+  std::int64_t high;
+
+  static const level_range* of(std::string_view name) {
+    // numcodecs passes -1 to zlib, whose default it means; `gzip` of Zarr v3 has no such level.
+    static constexpr level_range ranges[] = {{"zstd", "numcodecs.zstd", -131072, 22},
+                                             {"gzip", "numcodecs.gzip", 0, 9},
+                                             {"zlib", "numcodecs.zlib", -1, 9}};
+    for (const level_range& one : ranges)
+      if (name == one.name || name == one.alias) return &one;
+    return nullptr;
+  }
+
+  /// The level of `spec`, if it has one that is outside.
+  std::optional<std::int64_t> outside(const codec_spec& spec) const {
+    const node* const given = spec.configuration.find("level");
+    const std::optional<std::int64_t> level = given ? given->to_int64() : std::nullopt;
+    return level && (*level < low || *level > high) ? level : std::nullopt;
+  }
+};
+
+ZARRPOINT_INLINE result<void> check_levels(std::span<const codec_spec> specs) {
+  for (const codec_spec& spec : specs) {
+    if (spec.name == "sharding_indexed") {
+      for (const std::string_view list : {"codecs", "index_codecs"}) {
+        const node* const inner = spec.configuration.find(list);
+        if (inner == nullptr) continue;
+        ZARRPOINT_TRY(parsed, parse_codec_specs(*inner).at(list).at(spec.name));
+        ZARRPOINT_CHECK(check_levels(parsed));
+      }
+    }
+    const level_range* const range = level_range::of(spec.name);
+    const std::optional<std::int64_t> level = range ? range->outside(spec) : std::nullopt;
+    if (level)
+      return error{errc::invalid_argument, "codec " + in_quotes(spec.name) + ": level " +
+                                               std::to_string(*level) + " is not from " +
+                                               std::to_string(range->low) + " to " +
+                                               std::to_string(range->high)};
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE void mend_levels(std::span<codec_spec> specs) {
+  for (codec_spec& spec : specs) {
+    const level_range* const range = level_range::of(spec.name);
+    const std::optional<std::int64_t> level = range ? range->outside(spec) : std::nullopt;
+    if (!level) continue;
+    // -1 of gzip is zlib's default, which is 6.
+    const bool is_default = *level == -1 && range->name == "gzip";
+    spec.configuration.set("level", is_default ? 6 : std::clamp(*level, range->low, range->high));
+  }
+}
 
 ZARRPOINT_INLINE result<codec_spec> parse_named(const node& value) {
   if (value.find("must_understand") != nullptr)

@@ -8,6 +8,7 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <string>
@@ -25,6 +26,7 @@ ZARRPOINT_INLINE result<node> to_v3_document(const stored_node& of) {
   ZARRPOINT_TRY(array, parse_array(of));
   array.zarr_format = 3;
   if (array.fill.is_null()) array.fill = fill_value::zero(array.type);
+  detail::mend_levels(array.codecs);
   ZARRPOINT_TRY(document, to_v3(array));
   // What v3 readers do not take is better found now.
   ZARRPOINT_CHECK(parse_array_v3(document));

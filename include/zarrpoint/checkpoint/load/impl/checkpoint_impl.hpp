@@ -11,19 +11,63 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
+
 struct checkpoint_state {
   any_store store;
   context how;
   detail::checkpoint_contents contents;
   std::string name;
 };
+
+/// The topmost groups and arrays of a store whose root is none: eight at most, of the first hundred
+/// directories.
+ZARRPOINT_INLINE std::vector<std::string> hierarchies_in(const any_store& store) {
+  std::vector<std::string> out;
+  std::vector<std::string> open{""};
+  for (std::size_t i = 0; i < open.size() && i < 100; ++i) {
+    const auto at = store_key::parse(open[i]);
+    const auto children = at ? store.list(*at) : result<std::vector<list_entry>>(at.failure());
+    if (!children) continue;
+    const auto is_document = [](const list_entry& child) {
+      return child.name == "zarr.json" || child.name == ".zgroup" || child.name == ".zarray";
+    };
+    if (std::any_of(children->begin(), children->end(), is_document)) {
+      out.push_back(open[i]);
+      if (out.size() == 8) break;
+      continue;
+    }
+    for (const list_entry& child : *children)
+      if (child.is_prefix)
+        open.push_back(open[i].empty() ? child.name : open[i] + '/' + child.name);
+  }
+  return out;
+}
+
+/// Says of a place that is not a hierarchy which ones lie beneath it.
+ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
+                                        const std::string& place) {
+  if (failure.code != errc::not_found) return failure;
+  const std::vector<std::string> found = hierarchies_in(store);
+  if (found.empty()) return failure;
+  failure.message += "; beneath it are";
+  for (std::size_t i = 0; i < found.size(); ++i)
+    failure.message.append(i == 0 ? " " : ", ").append(in_quotes(found[i]));
+  const std::string slash = place.ends_with('/') ? "" : "/";
+  failure.message += ": open one of them, as " + in_quotes(place + slash + found[0]);
+  return failure;
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
@@ -31,9 +75,11 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
   const auto opened = [&]() -> result<checkpoint> {
     any_store store =
         place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-    ZARRPOINT_TRY(contents, detail::read_contents(store, how));
+    auto contents = detail::read_contents(store, how);
+    if (!contents)
+      return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
     return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
-        std::move(store), with_scratch(how), std::move(contents), where.name()}));
+        std::move(store), with_scratch(how), *std::move(contents), where.name()}));
   };
   return opened().at("open " + where.name());
 }

@@ -8,6 +8,7 @@
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
 
 #include <string>
 #include <string_view>
@@ -91,6 +92,7 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(std::string_view name, const
   metadata.fill = fill_value::zero(spec.type);
   metadata.codecs =
       detail::codecs_for(spec.type, options.zarr_format, codecs_rule ? *codecs_rule : raw_codecs());
+  ZARRPOINT_CHECK(detail::check_levels(metadata.codecs));
 
   if (chunk_rule != nullptr && bytes_rule != nullptr)
     plan.warnings.emplace_back("chunk_byte_size is ignored: chunk_shape is given");

@@ -12,7 +12,11 @@
 #include <zarrpoint/store/base/any_store.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -49,6 +53,7 @@ class leaf_verifier {
   leaf_verifier(const array& from, leaf_verification& leaf, verify_report& to,
                 const verify_options& options)
       : from_(from),
+        objects_(from),
         leaf_(leaf),
         to_(to),
         options_(options),
@@ -56,19 +61,18 @@ class leaf_verifier {
 
   /// Errors: `cancelled`.
   result<void> run() {
-    const chunk_boxes objects(from_);
-    dims at(from_.metadata().shape.rank(), 0);
-    dims before;
-    for (const box& part : objects) {
-      // Objects come in row-major order: where the offset moves on, the coordinate does.
-      for (std::size_t d = 0; d < at.rank() && !before.empty(); ++d) {
-        if (part.offset[d] != before[d]) at[d] = part.offset[d] == 0 ? 0 : at[d] + 1;
-      }
-      before = part.offset;
-      key_ = from_.metadata().keys.key(at);
-      ZARRPOINT_CHECK(check_object(part));
+    const bool is_ours = from_.expected() != nullptr;
+    if (!is_ours && from_.store().can_list()) {
+      ZARRPOINT_CHECK(check_listed());
+    } else if (!is_ours && objects_.size() > most_opened) {
+      add({}, {},
+          {errc::unsupported, "its store cannot list, and may hold " + object_count() +
+                                  " objects, more than the " + std::to_string(most_opened) +
+                                  " that are asked for one by one"});
+    } else {
+      ZARRPOINT_CHECK(check_all());
     }
-    if (leaf_.chunks == 0 && !objects.empty() && leaf_.result == verdict::ok)
+    if (leaf_.chunks == 0 && !objects_.empty() && leaf_.result == verdict::ok)
       add({}, {}, {errc::unsupported, "none of its chunks is stored: there is nothing to check"});
     return {};
   }
@@ -87,13 +91,101 @@ class leaf_verifier {
   /// Reads ask too, but what is absent is not read.
   result<void> check_stop() const { return not_stopped(from_.default_context()); }
 
-  result<void> check_object(const box& object) {
-    ZARRPOINT_CHECK(check_stop());
-    if (from_.expected() == nullptr) {  // absent chunks of others are the fill value
-      const auto stored = is_stored();
-      if (!stored) add(key_, {}, stored.failure());
-      if (!stored || !*stored) return {};
+  std::string object_count() const {
+    return objects_.size() == SIZE_MAX ? "2^64" : std::to_string(objects_.size());
+  }
+
+  /// Every object that the grid has.
+  result<void> check_all() {
+    dims at(from_.metadata().shape.rank(), 0);
+    dims before;
+    for (const box& part : objects_) {
+      // Objects come in row-major order: where the offset moves on, the coordinate does.
+      for (std::size_t d = 0; d < at.rank() && !before.empty(); ++d) {
+        if (part.offset[d] != before[d]) at[d] = part.offset[d] == 0 ? 0 : at[d] + 1;
+      }
+      before = part.offset;
+      key_ = from_.metadata().keys.key(at);
+      ZARRPOINT_CHECK(check_stop());
+      if (from_.expected() == nullptr) {  // absent chunks of others are the fill value
+        const auto stored = is_stored();
+        if (!stored) add(key_, {}, stored.failure());
+        if (!stored || !*stored) continue;
+      }
+      ZARRPOINT_CHECK(check_object(part));
     }
+    return {};
+  }
+
+  /// Those that are stored: a grid may have more than anyone can count.
+  result<void> check_listed() {
+    auto keys = stored_keys();
+    if (!keys && keys.failure().code == errc::cancelled) return std::move(keys).failure();
+    if (!keys) {
+      add({}, {}, std::move(keys).failure());
+      return {};
+    }
+    for (std::string& key : *keys) {
+      const std::optional<box> part = box_of(key);
+      if (!part) continue;
+      key_ = std::move(key);
+      ZARRPOINT_CHECK(check_stop());
+      ZARRPOINT_CHECK(check_object(*part));
+    }
+    return {};
+  }
+
+  /// The part that is stored under a key; nothing for what is not a chunk.
+  std::optional<box> box_of(const std::string& key) const {
+    const auto at = from_.metadata().keys.parse(key, from_.metadata().shape.rank());
+    return at ? objects_.at(*at) : std::nullopt;
+  }
+
+  /// The keys of its chunks, in the order of their coordinates.
+  result<std::vector<std::string>> stored_keys() const {
+    std::vector<std::string> out;
+    std::vector<std::pair<std::string, std::size_t>> open{{"", 0}};  // a folder, and its depth
+    while (!open.empty()) {
+      ZARRPOINT_CHECK(check_stop());
+      const auto [folder, depth] = std::move(open.back());
+      open.pop_back();
+      ZARRPOINT_TRY(at, from_.key().child(folder));
+      ZARRPOINT_TRY(children, from_.store().list(at));
+      for (const list_entry& child : children) {
+        std::string key = folder.empty() ? child.name : folder + '/' + child.name;
+        if (child.is_prefix) {
+          // No key has more than one segment for each axis, and that of its prefix.
+          if (depth < from_.metadata().shape.rank()) open.emplace_back(std::move(key), depth + 1);
+        } else if (box_of(key)) {
+          if (out.size() == most_listed)
+            return error{errc::resource_limit,
+                         "more than " + std::to_string(most_listed) + " objects are stored"};
+          out.push_back(std::move(key));
+        }
+      }
+    }
+    std::sort(out.begin(), out.end(),
+              [](std::string_view a, std::string_view b) { return numbers_less(a, b); });
+    return out;
+  }
+
+  /// Of two keys of one array: numbers without leading zeros, between the same other characters.
+  static bool numbers_less(std::string_view a, std::string_view b) {
+    constexpr std::string_view digits = "0123456789";
+    while (!a.empty() && !b.empty()) {
+      const std::size_t first = std::min(a.find_first_not_of(digits), a.size());
+      const std::size_t second = std::min(b.find_first_not_of(digits), b.size());
+      if (first != second) return first < second;
+      const std::size_t same = std::max<std::size_t>(first, 1);
+      if (const int order = a.substr(0, same).compare(b.substr(0, same)); order != 0)
+        return order < 0;
+      a.remove_prefix(same);
+      b.remove_prefix(same);
+    }
+    return a.size() < b.size();
+  }
+
+  result<void> check_object(const box& object) {
     shard_index_cache indexes;
     indexes_ = &indexes;
     object_failed_ = false;
@@ -209,7 +301,11 @@ class leaf_verifier {
     return from_.read(part, block_.mutable_view(), how);
   }
 
+  static constexpr std::size_t most_opened = 1 << 20;
+  static constexpr std::size_t most_listed = 50'000'000;
+
   const array& from_;
+  const chunk_boxes objects_;
   leaf_verification& leaf_;
   verify_report& to_;
   const verify_options& options_;
