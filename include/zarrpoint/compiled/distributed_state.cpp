@@ -13,6 +13,7 @@
 #include <zarrpoint/distributed/shard/impl/same_bits_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/shard_geometry_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/shard_metadata_impl.hpp>
+#include <zarrpoint/distributed/shard/impl/shard_value_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/sharded_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/sharded_object_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/split_shard_impl.hpp>
