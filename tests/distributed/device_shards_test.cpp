@@ -100,10 +100,14 @@ struct device_shard {
 
   /// What is wrong with what was loaded, as `wrong_in` has it.
   std::string wrong(std::uint64_t seed) const {
+    return wrong(seed, tensor_of.metadata().global_shape, shard_padding::zeros);
+  }
+  std::string wrong(std::uint64_t seed, const dims& stored, shard_padding padding) const {
     tensor found = tensor::make(tensor_of.metadata().data_spec()).value();
     const std::vector<std::int16_t> loaded = on_device->download();
     std::copy(loaded.begin(), loaded.end(), found.data<std::int16_t>().begin());
-    return wrong_in(sharded<tensor>::make(tensor_of.metadata(), std::move(found)).value(), seed);
+    return wrong_in(sharded<tensor>::make(tensor_of.metadata(), std::move(found)).value(), seed,
+                    stored, padding);
   }
 };
 
@@ -310,6 +314,35 @@ TEST_CASE("device shards: what is narrowed is a part of the tensor on the device
           return {};
         }));
     CHECK(done == "done");
+  }
+}
+
+TEST_CASE("device shards: padding is put there part by part, zeros or the last elements") {
+  const dims stored{200, 3000};
+  for (const auto padding : {shard_padding::zeros, shard_padding::replicate}) {
+    for (const bool once : {false, true}) {
+      fake_machine machine(15, 2);
+      const memory_store store;
+      CHECK(save_by(2, store, [&](int rank) {
+              return state{{"w", with_values(rows_of(rank, 2, stored), 9)}};
+            }) == "done");
+      const std::string done =
+          outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+            const int rank = self.rank();
+            // Blocks so small that some parts have padding alone.
+            const process_group group = machine.group(self, std::size_t{4} << 20);
+            shard_metadata about = rows_of(once ? 0 : rank, once ? 1 : 2, {500, 3500});
+            about.replica = once ? rank : 0;
+            about.allow_shape_mismatch = true;
+            const device_shard room = device_shard::with_room(machine.space(rank), about);
+            ZARRPOINT_CHECK(load(location(store), state{{"w", room.tensor_of}}, group,
+                                 {.read_once = once, .padding = padding}));
+            const std::string wrong = room.wrong(9, stored, padding);
+            if (wrong.empty()) return {};
+            return error{errc::corrupt, wrong};
+          }));
+      CHECK(done == "done");
+    }
   }
 }
 
