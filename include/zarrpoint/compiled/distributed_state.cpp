@@ -8,6 +8,7 @@
 #include <zarrpoint/distributed/shard/impl/dcp_view_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/device_shards_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/narrow_impl.hpp>
+#include <zarrpoint/distributed/shard/impl/partition_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/rank_offsets_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/replica_id_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/same_bits_impl.hpp>
