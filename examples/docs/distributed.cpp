@@ -72,10 +72,13 @@ zp::result<void> describe(int rank, int ranks) {
   box.global_shape = {20};
   box.global_offset = {12};
   ZARRPOINT_TRY(odd, zp::sharded<std::vector<float>>::borrow(box, row));
+  // The first 2 rows of the 4 of each shard: of `piece` a view of what lies in them.
+  ZARRPOINT_TRY(top, zp::narrow(piece, {.axis = 0, .start = 0, .length = 2}));
 
   const bool right = scale.replica().is_main() == (rank == 0) &&
                      layer.metadata().global_shape == zp::dims{24, 8 * ranks} &&
-                     piece.metadata().global_shape == zp::dims{4, 35} && odd.has_data();
+                     piece.metadata().global_shape == zp::dims{4, 35} && odd.has_data() &&
+                     top->metadata().global_shape == zp::dims{2, 35};
   return right ? zp::result<void>() : zp::error{zp::errc::corrupt, "other shapes"};
 }
 

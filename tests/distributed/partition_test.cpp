@@ -173,7 +173,7 @@ TEST_CASE("partition: ranks and shapes that do not fit, and sizes beyond all bou
   CHECK(huge.box_of({3}, wide.size() - 1).value() == box{{3}, {0}});
 }
 
-TEST_CASE("partition: boxes that are of no partition of the mesh are refused") {
+TEST_CASE("partition: boxes that no partition of the mesh gives are refused") {
   const rank_mesh mesh = jax_mesh({{"x", 2}, {"y", 2}});
   const auto refused = [&](const dims& shape, const std::vector<box>& boxes) {
     const auto made = partition::of_boxes(mesh, shape, boxes);
@@ -184,7 +184,7 @@ TEST_CASE("partition: boxes that are of no partition of the mesh are refused") {
   const box right{{2}, {2}};
   CHECK(refused({4}, {left, right}) == "invalid_argument: 2 boxes for a mesh of 4 ranks");
   CHECK(refused({4}, {left, right, right, left}) ==
-        "invalid_argument: the boxes are of no partition of the mesh: rank 0 has [0:2], where "
+        "invalid_argument: no partition of the mesh gives the boxes: rank 0 has [0:2], where "
         "(y*x) has [0:1]");
   CHECK(refused({4}, {right, right, left, left}).starts_with("invalid_argument: "));
   CHECK(refused({4}, {left, left, left, box{{2}, {1}}}).starts_with("invalid_argument: "));
@@ -197,7 +197,7 @@ TEST_CASE("partition: boxes that are of no partition of the mesh are refused") {
   const box first{{0, 0}, {2, 2}};
   const box second{{2, 2}, {2, 2}};
   CHECK(refused({4, 4}, {first, first, second, second}) ==
-        "invalid_argument: the boxes are of no partition of the mesh: partition (x, x): axis "
+        "invalid_argument: no partition of the mesh gives the boxes: partition (x, x): axis "
         "\"x\" is named twice");
 }
 

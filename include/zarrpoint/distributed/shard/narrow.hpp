@@ -53,6 +53,7 @@ auto narrow(const sharded<T>& shard, const axis_range& to)
   }
   return out;
 }
+/// The same for a value of any type. Errors: the same.
 result<std::optional<sharded_tensor>> narrow(const sharded_tensor& shard, const axis_range& to);
 
 }}  // namespace zarrpoint::v0

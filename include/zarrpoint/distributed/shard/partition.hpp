@@ -32,7 +32,7 @@ struct partition_spec {
 /// `"(x, -, y*z)"`.
 std::string to_string(const partition_spec& spec);
 
-/// What becomes of an extent that is no multiple of the number of its parts.
+/// What becomes of an extent that is not a multiple of the number of its parts.
 enum class uneven_parts : std::uint8_t {
   refuse,  ///< an error, as in JAX
   /// Parts of `ceil(extent / count)` elements, the last ones shorter or empty, along one axis of

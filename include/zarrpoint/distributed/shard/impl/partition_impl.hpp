@@ -230,7 +230,7 @@ ZARRPOINT_INLINE result<partition> partition::of_boxes(rank_mesh mesh, const dim
   while (!spec.axes.empty() && spec.axes.back().empty()) spec.axes.pop_back();
 
   ZARRPOINT_TRY(out, make(std::move(mesh), std::move(spec), uneven_parts::ceil)
-                         .at("the boxes are of no partition of the mesh"));
+                         .at("no partition of the mesh gives the boxes"));
   ZARRPOINT_CHECK(out.check_shape(global_shape));
   bool is_even = true;
   for (std::size_t axis = 0; axis < global_shape.rank(); ++axis)
@@ -240,7 +240,7 @@ ZARRPOINT_INLINE result<partition> partition::of_boxes(rank_mesh mesh, const dim
     const box& given = by_rank[static_cast<std::size_t>(rank)];
     const box made = out.box_at(global_shape, rank);
     if (made != given)
-      return error{errc::invalid_argument, "the boxes are of no partition of the mesh: rank " +
+      return error{errc::invalid_argument, "no partition of the mesh gives the boxes: rank " +
                                                std::to_string(rank) + " has " + to_string(given) +
                                                ", where " + to_string(out.spec_) + " has " +
                                                to_string(made)};
