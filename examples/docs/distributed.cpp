@@ -73,11 +73,34 @@ zp::result<void> describe(int rank, int ranks) {
   box.global_shape = {20};
   box.global_offset = {12};
   ZARRPOINT_TRY(odd, zp::sharded<std::vector<float>>::borrow(box, row));
+  // The first 2 rows of the 4 of each shard: of `piece` a view of what lies in them.
+  ZARRPOINT_TRY(top, zp::narrow(piece, {.axis = 0, .start = 0, .length = 2}));
 
   const bool right = scale.replica().is_main() == (rank == 0) &&
                      layer.metadata().global_shape == zp::dims{24, 8 * ranks} &&
-                     piece.metadata().global_shape == zp::dims{4, 35} && odd.has_data();
+                     piece.metadata().global_shape == zp::dims{4, 35} && odd.has_data() &&
+                     top->metadata().global_shape == zp::dims{2, 35};
   return right ? zp::result<void>() : zp::error{zp::errc::corrupt, "other shapes"};
+}
+
+zp::result<void> divide(const std::string& path, const zp::process_group& group) {
+  const int rank = group.ranks.rank();
+  // JAX's Mesh of 2 x 2 devices with axes "x" and "y": neighbouring ranks differ along the last.
+  ZARRPOINT_TRY(mesh, zp::rank_mesh::make({{"x", 2}, {"y", 2}}, zp::mesh_order::last_fastest));
+  // PartitionSpec(None, "x"): columns are divided along x, and ranks along y hold copies.
+  ZARRPOINT_TRY(columns, zp::partition::make(mesh, {{{}, {"x"}}}));
+  ZARRPOINT_TRY(mine, columns.shard_of("w", {zp::dtype_kind::float32, {3, 8}}, rank));
+  std::vector<float> w(12, 1.5F);  // of shape [3, 4]
+  ZARRPOINT_TRY(part, zp::sharded<std::vector<float>>::borrow(mine, w));
+  ZARRPOINT_CHECK(zp::save(path, zp::state{{"w", part}}, group));
+
+  // And back: which axes of the mesh divide the boxes that the ranks have.
+  ZARRPOINT_TRY(boxes, columns.boxes_of({3, 8}));
+  ZARRPOINT_TRY(found, zp::partition::of_boxes(mesh, {3, 8}, boxes));
+  return found.spec() == columns.spec() && boxes[3] == zp::box{{0, 4}, {3, 4}} &&
+                 mine.replica.is_main() == (rank % 2 == 0)
+             ? zp::result<void>()
+             : zp::error{zp::errc::corrupt, "other boxes"};
 }
 
 zp::result<void> arrange(std::vector<float>& w, std::vector<float>& gate_and_up) {
@@ -241,6 +264,7 @@ int main(int count, char** arguments) {
                                          return describe(group.ranks.rank(), group.ranks.size());
                                        })) &&
          good;
+  good = passed("divide", on_threads(4, folder + "divided.zarr", divide)) && good;
   std::vector<float> w(8), gate_and_up(8);
   good = passed("arrange", bool(arrange(w, gate_and_up))) && good;
   good = passed("seeds", on_threads(3, folder + "seeds.zarr", save_seeds)) && good;

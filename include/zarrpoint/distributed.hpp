@@ -14,6 +14,7 @@
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/shard/dcp_view.hpp>
 #include <zarrpoint/distributed/shard/narrow.hpp>
+#include <zarrpoint/distributed/shard/partition.hpp>
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
+#include <zarrpoint/distributed/shard/narrow.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
@@ -99,10 +100,14 @@ struct device_shard {
 
   /// What is wrong with what was loaded, as `wrong_in` has it.
   std::string wrong(std::uint64_t seed) const {
+    return wrong(seed, tensor_of.metadata().global_shape, shard_padding::zeros);
+  }
+  std::string wrong(std::uint64_t seed, const dims& stored, shard_padding padding) const {
     tensor found = tensor::make(tensor_of.metadata().data_spec()).value();
     const std::vector<std::int16_t> loaded = on_device->download();
     std::copy(loaded.begin(), loaded.end(), found.data<std::int16_t>().begin());
-    return wrong_in(sharded<tensor>::make(tensor_of.metadata(), std::move(found)).value(), seed);
+    return wrong_in(sharded<tensor>::make(tensor_of.metadata(), std::move(found)).value(), seed,
+                    stored, padding);
   }
 };
 
@@ -276,6 +281,69 @@ TEST_CASE("device shards: fused weights are parts of one tensor on a device") {
         return error{errc::corrupt, room.wrong(9)};
       }));
   CHECK(done == "done");
+}
+
+TEST_CASE("device shards: what is narrowed is a part of the tensor on the device") {
+  // Rows 2 to 6 of 10, or columns 5 to 25 of 30, of each of 2 processes.
+  for (const axis_range to : {axis_range{0, 2, 4}, axis_range{1, 5, 20}}) {
+    fake_machine machine(14, 2);
+    const memory_store store;
+    const std::string done =
+        outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+          const int rank = self.rank();
+          const shard_metadata about = rows_of(rank, 2, {20, 30});
+          const device_shard mine = device_shard::with_values(machine.space(rank), about, 9);
+          const auto whole = sharded<numbers>::borrow(about, *mine.on_device).value();
+          ZARRPOINT_TRY(part, narrow(whole, to));
+          ZARRPOINT_CHECK(save(location(store), state{{"w", *part}}, machine.group(self)));
+          const device_shard room = device_shard::with_room(machine.space(rank), about);
+          const std::vector<std::int16_t> before(300, 7);
+          room.on_device->upload(before);
+          ZARRPOINT_TRY(target, narrow(room.tensor_of, to));
+          CHECK_FALSE(target->host_accessible());
+          ZARRPOINT_CHECK(load(location(store), state{{"w", *target}}, machine.group(self)));
+          const std::vector<std::int16_t> found = room.on_device->download();
+          for (index_t i = 0; i < 300; ++i) {
+            const index_t at = to.axis == 0 ? i / 30 : i % 30;
+            const bool inside = at >= to.start && at < to.start + to.length;
+            const auto n = static_cast<std::size_t>(i);
+            const std::int16_t wanted =
+                inside ? std::as_const(mine.values).data<std::int16_t>()[n] : std::int16_t{7};
+            if (found[n] != wanted) return error{errc::corrupt, "element " + std::to_string(i)};
+          }
+          return {};
+        }));
+    CHECK(done == "done");
+  }
+}
+
+TEST_CASE("device shards: padding is put there part by part, zeros or the last elements") {
+  const dims stored{200, 3000};
+  for (const auto padding : {shard_padding::zeros, shard_padding::replicate}) {
+    for (const bool once : {false, true}) {
+      fake_machine machine(15, 2);
+      const memory_store store;
+      CHECK(save_by(2, store, [&](int rank) {
+              return state{{"w", with_values(rows_of(rank, 2, stored), 9)}};
+            }) == "done");
+      const std::string done =
+          outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+            const int rank = self.rank();
+            // Blocks so small that some parts have padding alone.
+            const process_group group = machine.group(self, std::size_t{4} << 20);
+            shard_metadata about = rows_of(once ? 0 : rank, once ? 1 : 2, {500, 3500});
+            about.replica = once ? rank : 0;
+            about.allow_shape_mismatch = true;
+            const device_shard room = device_shard::with_room(machine.space(rank), about);
+            ZARRPOINT_CHECK(load(location(store), state{{"w", room.tensor_of}}, group,
+                                 {.read_once = once, .padding = padding}));
+            const std::string wrong = room.wrong(9, stored, padding);
+            if (wrong.empty()) return {};
+            return error{errc::corrupt, wrong};
+          }));
+      CHECK(done == "done");
+    }
+  }
 }
 
 TEST_CASE("device shards: in the layout of Megatron-Core, too") {

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/shard/same_bits.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -78,6 +80,7 @@ struct model {
   int vocabulary = 17;
   bool extra_state = false;
   bool experts = true;
+  shard_padding padding = shard_padding::zeros;  ///< of the vocabulary, when it is loaded
 };
 
 index_t padded(const model& of, int tp) {
@@ -208,6 +211,25 @@ std::string differences(const location& a, const location& b, const model& of) {
   return out;
 }
 
+/// What is wrong with the rows of the embedding that the first checkpoint does not have.
+std::string wrong_padding(const location& a, const location& b, shard_padding padding) {
+  const auto before = load_plain_tensors(a).value();
+  const auto after = load_plain_tensors(b).value();
+  const tensor& from = before.at("embedding/word");
+  const tensor& to = after.at("embedding/word");
+  const index_t rows = from.shape()[0];
+  tensor expected = tensor::make({to.type(), {1, hidden}}).value();
+  detail::fill_with_zero(expected.mutable_view());
+  if (padding == shard_padding::replicate)
+    copy_elements(expected.mutable_view(),
+                  subview(from.view(), selection(box{{rows - 1, 0}, {1, hidden}})));
+  for (index_t row = rows; row < to.shape()[0]; ++row) {
+    const host_view found = subview(to.view(), selection(box{{row, 0}, {1, hidden}}));
+    if (!same_bits(found, expected.view())) return "row " + std::to_string(row);
+  }
+  return "";
+}
+
 /// Saved under one mesh, loaded under another in place, saved from there: both hold the same.
 void check_move(const mesh& from, const mesh& to, const model& what, bool fully_parallel) {
   CAPTURE(from.tp);
@@ -231,7 +253,8 @@ void check_move(const mesh& from, const mesh& to, const model& what, bool fully_
                                    {.strict = strictness::raise_all,
                                     .validate = true,
                                     .read_once = once,
-                                    .groups = groups}));
+                                    .groups = groups,
+                                    .padding = what.padding}));
         // Factories are merged: each of the gated weights is one tensor again.
         const int first = seat(to, self.rank()).first_layer;
         if (seat(to, self.rank()).layers > 0 &&
@@ -245,6 +268,7 @@ void check_move(const mesh& from, const mesh& to, const model& what, bool fully_
       });
   CHECK(outcome(moved) == "done");
   CHECK(differences(a, b, what) == "");
+  CHECK(wrong_padding(a, b, what.padding) == "");
 }
 
 void check_meshes(const mesh& from, const mesh& to, const model& what = {}) {
@@ -340,11 +364,14 @@ TEST_CASE("MOD-3: states of different seeds have the same keys and differ in eve
 }
 
 TEST_CASE("MOD-4: a vocabulary padded to another length") {
-  for (const int vocabulary : {128, 17, 127, 1123}) {
-    const model what{.vocabulary = vocabulary, .experts = false};
-    check_move({.tp = 2, .pp = 4}, {.tp = 4, .pp = 2}, what, false);
-    check_move({}, {.tp = 1, .pp = 8}, what, false);
-    check_move({.tp = 8}, {.tp = 1}, what, true);
+  for (const auto padding : {shard_padding::zeros, shard_padding::replicate}) {
+    for (const int vocabulary : {128, 17, 127, 1123}) {
+      const model what{.vocabulary = vocabulary, .experts = false, .padding = padding};
+      check_move({.tp = 2, .pp = 4}, {.tp = 4, .pp = 2}, what, false);
+      check_move({}, {.tp = 1, .pp = 8}, what, false);
+      check_move({.tp = 8}, {.tp = 1}, what, true);
+      check_move({.tp = 1}, {.tp = 8}, what, vocabulary == 17);
+    }
   }
 }
 

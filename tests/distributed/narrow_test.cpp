@@ -3,6 +3,7 @@
 #include <zarrpoint/distributed/shard/narrow.hpp>
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 
 #include "support/random_rounds.hpp"
 
@@ -10,9 +11,11 @@
 
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace narrow_test {
 
@@ -99,6 +102,18 @@ numbers elements_of(const shard_metadata& shard, const box& part) {
   return out;
 }
 
+/// The same of a value that has the numbers of its elements.
+numbers narrowed_values(const shard_metadata& shard, const axis_range& to) {
+  const index_t first = shard.range ? shard.range->start : 0;
+  std::vector<float> values(static_cast<std::size_t>(element_count(shard.data_shape()).value()));
+  std::iota(values.begin(), values.end(), static_cast<float>(first));
+  const auto made = narrow(sharded<std::vector<float>>::borrow(shard, values).value(), to).value();
+  const host_view left = made->value().elements().value();
+  std::vector<float> found(static_cast<std::size_t>(element_count(left.shape).value()));
+  copy_elements(dense_view(reinterpret_cast<std::byte*>(found.data()), left.spec()), left);
+  return {found.begin(), found.end()};
+}
+
 }  // namespace
 
 TEST_CASE("shards are what Megatron-Core says they are, whole, flat and narrowed") {
@@ -131,6 +146,7 @@ TEST_CASE("shards are what Megatron-Core says they are, whole, flat and narrowed
     const auto range = made->shard.range;
     CHECK((range ? numbers{range->start, range->stop} : numbers{}) == theirs[16]);
     CHECK(elements_of(shard, made->part) == theirs[17]);
+    CHECK(narrowed_values(shard, to) == theirs[17]);
   }
   CHECK(read == 400);
 }

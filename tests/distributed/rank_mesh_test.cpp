@@ -52,6 +52,21 @@ TEST_CASE(
   CHECK_FALSE(same);
 }
 
+TEST_CASE("rank_mesh: a mesh whose last axis is that of neighbours is a row-major array of ranks") {
+  const rank_mesh of =
+      rank_mesh::make({{"x", 2}, {"y", 3}, {"z", 4}}, mesh_order::last_fastest).value();
+  CHECK(of.size() == 24);
+  CHECK(of.axes().front().name == "z");
+  for (int rank = 0; rank < 24; ++rank) {
+    CHECK(of.coordinate(rank, "x") == rank / 12);
+    CHECK(of.coordinate(rank, "y") == rank / 4 % 3);
+    CHECK(of.coordinate(rank, "z") == rank % 4);
+    CHECK(of.group_of(rank, "y") == rank / 12 * 4 + rank % 4);
+  }
+  CHECK(rank_mesh::make({{"x", 2}, {"x", 2}}, mesh_order::last_fastest).failure().code ==
+        errc::invalid_argument);
+}
+
 TEST_CASE("rank_mesh: axes that there are not, and what is not a mesh") {
   const rank_mesh one = rank_mesh::make({}).value();
   CHECK(one.size() == 1);

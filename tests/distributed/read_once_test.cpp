@@ -433,7 +433,8 @@ TEST_CASE("read once: a large tensor is sent on by who has it, in all groups at 
           group.how.resource = &memory;
           group.how = with_scratch(group.how);
           ZARRPOINT_TRY(opened, open_sharded(store, group));
-          detail::once_reader reader(group, *opened.shards, groups, most_in_hand);
+          detail::once_reader reader(group, *opened.shards,
+                                     {.groups = groups, .most_in_hand = most_in_hand});
           ZARRPOINT_CHECK(reader.read(tensors, none));
           std::string wrong;
           for (const sharded_tensor& one : tensors) wrong += wrong_in(one, seed);

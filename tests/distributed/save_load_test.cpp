@@ -413,13 +413,66 @@ TEST_CASE("SER-10: another global shape: refused, or cut and padded with zeros")
             "32)) "
             "and expected ((2, " +
                 std::to_string(4 * width) + ")) tensor for key A");
-      CHECK(load_by(
-                4, store, [&](int rank) { return request(rank, width, true); },
-                [](int, const group_load_report& report) {
-                  return wrong_in(*report.loaded.find("a")->if_tensor(), 10, {2, 32});
-                },
-                {.read_once = once}) == "done");
+      for (const auto padding : {shard_padding::zeros, shard_padding::replicate}) {
+        CHECK(load_by(
+                  4, store, [&](int rank) { return request(rank, width, true); },
+                  [&](int, const group_load_report& report) {
+                    return wrong_in(*report.loaded.find("a")->if_tensor(), 10, {2, 32}, padding);
+                  },
+                  {.read_once = once, .padding = padding}) == "done");
+      }
     }
+  }
+}
+
+TEST_CASE("SER-10: padding by the last elements: along two axes, for all who ask for a shard") {
+  const memory_store store;
+  CHECK(save_by(2, store, [](int rank) {
+          return state{{"a", with_values(part("A", {3, 4}, {{1, rank, 2}}), 10)}};
+        }) == "done");
+  // Each of 2 x 3 shards of 4 x 5 is asked for by two processes; some are padding altogether.
+  for (const bool once : {false, true}) {
+    CHECK(load_by(
+              12, store,
+              [](int rank) {
+                shard_metadata one = part("A", {4, 5}, {{0, rank % 2, 2}, {1, rank / 2 % 3, 3}});
+                one.replica = rank / 6;
+                one.allow_shape_mismatch = true;
+                if (rank % 3 == 1) one.range = flat_range{3, 17};
+                return state{{"a", with_room(one)}};
+              },
+              [](int, const group_load_report& report) {
+                return wrong_in(*report.loaded.find("a")->if_tensor(), 10, {3, 8},
+                                shard_padding::replicate);
+              },
+              {.validate = false, .read_once = once, .padding = shard_padding::replicate}) ==
+          "done");
+  }
+}
+
+TEST_CASE("SER-10: strings are padded by empty ones, or by the last ones") {
+  const memory_store store;
+  const auto words = [](const dims& shape, std::vector<std::string> values) {
+    const auto about =
+        from_rank_offsets("words", {dtype_kind::string, shape}, {.allow_shape_mismatch = true});
+    return sharded<std::vector<std::string>>::make(about.value(), std::move(values)).value();
+  };
+  CHECK(save_by(1, store, [&](int) {
+          return state{{"words", words({2, 2}, {"a", "b", "c", "much longer than the others"})}};
+        }) == "done");
+  const std::string longest = "much longer than the others";
+  const std::vector<std::string> zeros{"a", "b", "", "c", longest, "", "", "", ""};
+  const std::vector<std::string> last{"a", "b", "b", "c", longest, longest, "c", longest, longest};
+  for (const auto padding : {shard_padding::zeros, shard_padding::replicate}) {
+    const auto room = words({3, 3}, std::vector<std::string>(9, "before"));
+    CHECK(load_by(
+              1, store,
+              [&](int) {
+                return state{{"words", room}};
+              },
+              [](int, const group_load_report&) { return std::string(); },
+              {.padding = padding}) == "done");
+    CHECK(room.value() == (padding == shard_padding::zeros ? zeros : last));
   }
 }
 

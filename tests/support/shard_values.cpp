@@ -32,7 +32,8 @@ zp::tensor values_of(const zp::shard_metadata& of, std::uint64_t seed) {
   return out;
 }
 
-std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed, const zp::dims& stored) {
+std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed, const zp::dims& stored,
+                     zp::shard_padding padding) {
   const zp::shard_metadata& about = loaded.metadata();
   const std::string name = "\"" + about.key + "\" " + to_string(about.global_box());
   const zp::tensor* const found = loaded.get<zp::tensor>();
@@ -40,13 +41,16 @@ std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed, const
   const std::size_t size = zp::memory_size(about.type);
   const std::byte* const data = found->view().data;
   std::string wrong;
-  for_each_element(about, stored, [&](zp::index_t n, zp::index_t global) {
-    std::byte expected[16] = {};
-    if (global >= 0) put_element(expected, about.type, seed, global);
-    if (wrong.empty() &&
-        std::memcmp(expected, data + static_cast<std::size_t>(n) * size, size) != 0)
-      wrong = name + " differs at element " + std::to_string(n) + "; ";
-  });
+  for_each_element(
+      about, stored,
+      [&](zp::index_t n, zp::index_t global) {
+        std::byte expected[16] = {};
+        if (global >= 0) put_element(expected, about.type, seed, global);
+        if (wrong.empty() &&
+            std::memcmp(expected, data + static_cast<std::size_t>(n) * size, size) != 0)
+          wrong = name + " differs at element " + std::to_string(n) + "; ";
+      },
+      padding);
   return wrong;
 }
 

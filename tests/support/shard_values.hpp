@@ -32,9 +32,11 @@ constexpr std::uint64_t mixed(std::uint64_t seed, std::uint64_t number) {
 }
 
 /// Calls `f(position in the local data, index in the global tensor)` for each element of a shard.
-/// Elements beyond `stored` (as a rule the global shape) have index -1.
+/// Elements beyond `stored` (as a rule the global shape) have index -1, or with `replicate` that of
+/// the last one along each axis.
 template <class F>
-void for_each_element(const zp::shard_metadata& of, const zp::dims& stored, const F& f) {
+void for_each_element(const zp::shard_metadata& of, const zp::dims& stored, const F& f,
+                      zp::shard_padding padding = zp::shard_padding::zeros) {
   const std::size_t lead = of.prepended_axes;
   zp::index_t count = 1;
   for (const zp::index_t extent : of.local_shape) count *= extent;
@@ -49,7 +51,9 @@ void for_each_element(const zp::shard_metadata& of, const zp::dims& stored, cons
     zp::index_t global = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < stored.rank(); ++axis) {
-      const zp::index_t place = of.global_offset[axis] + at[axis];
+      zp::index_t place = of.global_offset[axis] + at[axis];
+      if (padding == zp::shard_padding::replicate && stored[axis] > 0)
+        place = std::min(place, stored[axis] - 1);
       inside = inside && place < stored[axis];
       global = global * stored[axis] + place;
     }
@@ -72,8 +76,9 @@ inline zp::sharded_tensor with_room(const zp::shard_metadata& of) {
 }
 
 /// What is wrong with a loaded shard; nothing if its bits are those of the global tensor that was
-/// stored with shape `stored`, and zero beyond it.
-std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed, const zp::dims& stored);
+/// stored with shape `stored`, and beyond it what `padding` says.
+std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed, const zp::dims& stored,
+                     zp::shard_padding padding = zp::shard_padding::zeros);
 inline std::string wrong_in(const zp::sharded_tensor& loaded, std::uint64_t seed) {
   return wrong_in(loaded, seed, loaded.metadata().global_shape);
 }

@@ -8,11 +8,13 @@
 #include <zarrpoint/distributed/shard/impl/dcp_view_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/device_shards_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/narrow_impl.hpp>
+#include <zarrpoint/distributed/shard/impl/partition_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/rank_offsets_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/replica_id_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/same_bits_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/shard_geometry_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/shard_metadata_impl.hpp>
+#include <zarrpoint/distributed/shard/impl/shard_value_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/sharded_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/sharded_object_impl.hpp>
 #include <zarrpoint/distributed/shard/impl/split_shard_impl.hpp>

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,13 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// How ranks are arranged: by axes, such as tensor, data and pipeline parallelism, the first of
-/// which is the one along which neighbouring ranks differ ("tp-dp-pp").
+/// Along which axis of a mesh neighbouring ranks differ.
+enum class mesh_order : std::uint8_t {
+  first_fastest,  ///< the first, as Megatron-Core has it: "tp-dp-pp"
+  last_fastest,   ///< the last, as in JAX and DTensor, whose meshes are row-major arrays of ranks
+};
+
+/// How ranks are arranged: by axes, such as tensor, data and pipeline parallelism.
 class rank_mesh {
  public:
   struct axis {
@@ -23,8 +29,10 @@ class rank_mesh {
 
   /// Errors: `invalid_argument` for an extent below 1 and a name that is there twice,
   /// `out_of_range` for too many ranks.
-  static result<rank_mesh> make(std::vector<axis> axes);
+  static result<rank_mesh> make(std::vector<axis> axes,
+                                mesh_order order = mesh_order::first_fastest);
 
+  /// The first is the one along which neighbouring ranks differ, whatever order `make` was given.
   std::span<const axis> axes() const noexcept { return axes_; }
   /// How many ranks there are.
   int size() const noexcept { return size_; }
@@ -36,7 +44,7 @@ class rank_mesh {
   int coordinate(int rank, std::string_view name) const;
 
   /// The number of the group of ranks that differ along `name` alone, such as those that hold
-  /// copies of one shard: groups are counted along the other axes, in the mesh's order. So in
+  /// copies of one shard: groups are counted along the other axes, the fastest first. So in
   /// tp-dp-pp that of `dp` is `pp * TP + tp`, which a smaller PP leaves as it is.
   int group_of(int rank, std::string_view name) const;
 

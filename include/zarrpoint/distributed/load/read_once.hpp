@@ -35,12 +35,17 @@ struct shared_request {
 /// Requests by what they ask for: equal on all processes.
 using shared_requests = std::map<std::string, shared_request>;
 
+/// How shared requests are read.
+struct once_options {
+  std::vector<int> groups{};  ///< by rank; empty: all are one group
+  shard_padding padding = shard_padding::zeros;
+  /// Bytes that a process has for others at a time, at most, or else one tensor and a copy of it.
+  std::uint64_t most_in_hand = std::uint64_t{64} << 20;
+};
+
 class once_reader {
  public:
-  /// `most_in_hand`: bytes that a process has for others at a time, at most, or else one tensor and
-  /// a copy of it.
-  once_reader(const process_group& group, const sharded_reader& reader, std::vector<int> groups,
-              std::uint64_t most_in_hand = std::uint64_t{64} << 20);
+  once_reader(const process_group& group, const sharded_reader& reader, once_options options);
 
   /// Fills all tensors and objects; the bytes of elements that this process read. Collective.
   result<std::uint64_t> read(std::vector<sharded_tensor>& tensors,
@@ -94,8 +99,7 @@ class once_reader {
 
   const process_group& group_;
   const sharded_reader& reader_;
-  std::vector<int> groups_;
-  std::uint64_t most_in_hand_;
+  once_options options_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

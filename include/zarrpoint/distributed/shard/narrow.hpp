@@ -4,8 +4,10 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -36,6 +38,23 @@ index_t scaled(index_t global, const axis_range& to, index_t local);
 /// axis that is not there and a part that leaves the shard; `invalid_argument` for an irregular
 /// grid, and for a flat range cut along another axis than the first, which leaves no range.
 result<std::optional<narrowed>> narrow(const shard_metadata& shard, const axis_range& to);
+
+/// The same with the value: that of the result is a view of what stays of it, to save from and to
+/// load into (read-only where the value is), or nothing where the shard has none. The result keeps
+/// the value; a borrowed one must outlive it. Errors: the same, and those of `sharded::part`.
+template <class T>
+auto narrow(const sharded<T>& shard, const axis_range& to)
+    -> result<std::optional<sharded<typename detail::sharded_functions<T>::part_type>>> {
+  ZARRPOINT_TRY(left, narrow(shard.metadata(), to));
+  std::optional<sharded<typename detail::sharded_functions<T>::part_type>> out;
+  if (left) {
+    ZARRPOINT_TRY(made, shard.part(std::move(left->shard), left->part));
+    out = std::move(made);
+  }
+  return out;
+}
+/// The same for a value of any type. Errors: the same.
+result<std::optional<sharded_tensor>> narrow(const sharded_tensor& shard, const axis_range& to);
 
 }}  // namespace zarrpoint::v0
 

@@ -10,6 +10,7 @@
 #include <zarrpoint/distributed/shard/replica_id.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,12 @@ struct flat_range {
 
 /// `"[4:9]"`.
 std::string to_string(const flat_range& range);
+
+/// What a load puts where a global tensor reaches beyond the stored one.
+enum class shard_padding : std::uint8_t {
+  zeros,      ///< zeros, or empty strings
+  replicate,  ///< the last stored element along each axis; zeros where an axis has none
+};
 
 /// What is known of one shard of a global tensor without its elements.
 ///
@@ -44,7 +51,8 @@ struct shard_metadata {
   std::optional<dims> fragmentation{};
   replica_id replica{};
   std::size_t prepended_axes = 0;
-  /// The stored global shape may be another: beyond it a load fills with zeros.
+  /// The stored global shape may be another: beyond it a load fills as
+  /// `group_load_options::padding` says.
   bool allow_shape_mismatch = false;
   std::optional<flat_range> range{};
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
+#include <zarrpoint/distributed/shard/shard_value.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
@@ -22,128 +23,6 @@
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
-
-/// A local tensor seen with the axes of the global one: those prepended have one element.
-template <class View>
-View with_prepended(View local, std::size_t axes) {
-  dims shape(axes, 1);
-  dims strides(axes, 0);
-  for (std::size_t i = 0; i < local.rank(); ++i) {
-    shape.push_back(local.shape[i]);
-    strides.push_back(local.strides[i]);
-  }
-  local.shape = shape;
-  local.strides = strides;
-  return local;
-}
-
-/// The part `of` a box, counted from its own corner.
-box relative_to(const box& of, const box& part);
-
-/// The shard's own shape for a value that has no shape, such as a span; that of the value else.
-template <class Handler, class T>
-result<tensor_spec> spec_of_local(const T& value, const shard_metadata& shard) {
-  ZARRPOINT_TRY(spec, result<tensor_spec>(Handler::spec(value)));
-  if constexpr (handler_is_flat<Handler>()) {
-    const dims shape = shard.data_shape();
-    if (element_count(shape).value_or(-1) == element_count(spec.shape).value_or(-2))
-      spec.shape = shape;
-  }
-  return spec;
-}
-
-/// How a value is filled.
-struct fill_request {
-  const fill_function& read;
-  dims unit{};         ///< of the global grid that is read from; none: any parts will do
-  const context& how;  ///< with scratch memory
-};
-
-/// Where a value on a device is read from.
-struct source_request {
-  const box* part = nullptr;  ///< of the global tensor; null: the local value as it is
-  const context& how;         ///< with scratch memory
-};
-
-/// A local tensor of some type behind one constant table of functions.
-struct sharded_table {
-  bool writable;
-  bool host_accessible;
-  result<tensor_spec> (*spec)(const void* value, const shard_metadata& shard);
-  result<staged> (*stage)(const void* value, const shard_metadata& shard, memory_resource& into);
-  result<std::unique_ptr<element_source>> (*source)(const void* value, const shard_metadata& shard,
-                                                    const source_request& request);
-  result<void> (*fill)(void* value, const shard_metadata& shard, const fill_request& request);
-  void (*mark_loaded)(void* value, bool loaded);
-};
-
-template <class T>
-struct sharded_functions {
-  using handler = handler_of<T>;
-
-  static result<tensor_spec> spec(const void* value, const shard_metadata& shard) {
-    return spec_of_local<handler>(*static_cast<const T*>(value), shard);
-  }
-
-  static auto view(const void* value, const shard_metadata& shard)
-      -> result<tensor_view<typename handler::space>> {
-    ZARRPOINT_TRY(shape, spec(value, shard));
-    tensor_view<typename handler::space> out = handler::view(*static_cast<const T*>(value));
-    if (out.shape != shape.shape) {
-      out.shape = shape.shape;
-      out.strides = row_major_strides(out.shape, memory_size(out.type));
-    }
-    return out;
-  }
-
-  static result<staged> stage(const void* value, const shard_metadata& shard,
-                              memory_resource& into) {
-    ZARRPOINT_TRY(elements, view(value, shard));
-    return stage_to_host(elements, into);
-  }
-
-  /// Null for what the host can read.
-  static result<std::unique_ptr<element_source>> source(
-      [[maybe_unused]] const void* value, [[maybe_unused]] const shard_metadata& shard,
-      [[maybe_unused]] const source_request& request) {
-    if constexpr (handler::space::host_accessible) {
-      return std::unique_ptr<element_source>();
-    } else {
-      ZARRPOINT_TRY(elements, view(value, shard));
-      tensor_view<typename handler::space> from = std::move(elements);
-      if (request.part != nullptr)
-        from = subview(with_prepended(from, shard.prepended_axes),
-                       selection(relative_to(shard.global_box(), *request.part)));
-      return device_source<typename handler::space>::make(from,
-                                                          shared_ring(from.space, request.how));
-    }
-  }
-
-  static result<void> fill([[maybe_unused]] void* value, const shard_metadata& shard,
-                           [[maybe_unused]] const fill_request& request) {
-    if constexpr (fillable<T&>) {
-      ZARRPOINT_TRY(into, (target_view<handler, T>(*static_cast<T*>(value), shard.data_spec())));
-      if constexpr (handler::space::host_accessible) {
-        ZARRPOINT_CHECK(into.space.wait(into.ready));
-        return request.read(box::whole(into.shape),
-                            {into.data, into.type, into.shape, into.strides, {}, {}});
-      } else {
-        const device_filler<typename handler::space> filler(into, request.how);
-        return filler.fill(data_box(shard), data_unit(shard, request.unit), request.read);
-      }
-    } else {
-      return bad_shard(shard, "its local value is read-only");
-    }
-  }
-
-  static void mark_loaded([[maybe_unused]] void* value, [[maybe_unused]] bool loaded) {
-    if constexpr (requires(T & target) { handler::mark_loaded(target, true); })
-      handler::mark_loaded(*static_cast<T*>(value), loaded);
-  }
-
-  static constexpr sharded_table table{
-      fillable<T&>, handler::space::host_accessible, &spec, &stage, &source, &fill, &mark_loaded};
-};
 
 template <class T>
 consteval void require_sharded() {
@@ -188,6 +67,22 @@ class sharded {
   T& value() const noexcept {
     ZARRPOINT_ASSERT(has_data());
     return *value_;
+  }
+
+  /// A view of a box of the local value, as the value of another shard; without a value a shard
+  /// without one. It keeps the value; a borrowed one must outlive it. Errors: those of `validate`
+  /// for both shards, `out_of_range` for a box that leaves the value.
+  template <class Of = T>
+  auto part(shard_metadata metadata, const box& of) const
+      -> result<sharded<typename detail::sharded_functions<Of>::part_type>> {
+    using functions = detail::sharded_functions<Of>;
+    using view = sharded<typename functions::part_type>;
+    if (!has_data()) return view::request(std::move(metadata));
+    ZARRPOINT_CHECK(validate());
+    ZARRPOINT_CHECK(selection(of).check(metadata_.data_shape()));
+    return view::make(
+        std::move(metadata),
+        functions::part_of(std::const_pointer_cast<std::remove_const_t<T>>(value_), metadata_, of));
   }
 
   /// The same shard without its value.
@@ -320,6 +215,10 @@ class sharded_tensor {
   /// The same value under another description: another key, another replica. What must hold of it
   /// is for `validate` to say.
   sharded_tensor with(shard_metadata metadata) const;
+
+  /// A view of a box of the value, as the value of another shard (see `sharded::part`). Errors: the
+  /// same.
+  result<sharded_tensor> part(shard_metadata metadata, const box& of) const;
 
   /// Errors: those of `shard_metadata::check` and `check_value`.
   result<void> validate() const;

@@ -16,49 +16,6 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Part of the elements of a sharded tensor's value, which it keeps alive.
-template <class T>
-struct split_view {
-  using space_type = space_of_t<T>;
-  using view_type = basic_tensor_view<space_type, fillable<T&>>;
-
-  std::shared_ptr<const sharded<T>> whole;
-  view_type view;
-
-  struct zarrpoint_handler {
-    static constexpr std::string_view typestr = array_kind;
-    using space = space_type;
-    static constexpr bool is_view = true;
-
-    static tensor_spec spec(const split_view& value) { return value.view.spec(); }
-    static tensor_view<space> view(const split_view& value) { return value.view; }
-    static mutable_tensor_view<space> writable(const split_view& target) requires fillable<T&> {
-      return target.view;
-    }
-    /// All of the value, of which every part is loaded.
-    static void mark_loaded(split_view& target, bool loaded) requires requires(T& value) {
-      handler_of<T>::mark_loaded(value, true);
-    }
-    { handler_of<T>::mark_loaded(target.whole->value(), loaded); }
-  };
-};
-
-/// All elements of a shard's value, in the shape of the shard.
-template <class T>
-result<typename split_view<T>::view_type> whole_view(const sharded<T>& of) {
-  const tensor_spec spec = of.metadata().data_spec();
-  if constexpr (fillable<T&>) {
-    return target_view<handler_of<T>, T>(of.value(), spec);
-  } else {
-    auto view = handler_of<T>::view(of.value());
-    if (view.shape != spec.shape) {
-      view.shape = spec.shape;
-      view.strides = row_major_strides(view.shape, memory_size(view.type));
-    }
-    return view;
-  }
-}
-
 /// What the parts are of, beside them in what a factory builds.
 template <class T>
 struct split_whole {
@@ -90,13 +47,7 @@ struct split_functions {
     state::list out(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i]) continue;
-      if (!whole->has_data()) {
-        out[i] = sharded_tensor(parts[i]->metadata);
-        continue;
-      }
-      ZARRPOINT_TRY(view, whole_view(*whole));
-      split_view<T> part{whole, subview(view, selection(parts[i]->data))};
-      ZARRPOINT_TRY(made, sharded<split_view<T>>::make(parts[i]->metadata, std::move(part)));
+      ZARRPOINT_TRY(made, whole->part(parts[i]->metadata, parts[i]->data));
       out[i] = made;
     }
     return state{{"parts", std::move(out)}, {"whole", local_only(split_whole<T>{whole})}};
@@ -119,8 +70,9 @@ struct split_functions {
       tensors[i] = part != nullptr ? part->if_tensor() : nullptr;
       if (tensors[i] == nullptr || !tensors[i]->has_data())
         return error{errc::not_found, "part " + std::to_string(i) + " was not loaded"};
-      const split_view<T>* const view = tensors[i]->template get<split_view<T>>();
-      in_place = in_place && view != nullptr && view->whole == found->held;
+      using view = typename sharded_functions<T>::part_type;
+      const view* const part_of = tensors[i]->template get<view>();
+      in_place = in_place && part_of != nullptr && part_of->is_part_of(&whole.value());
     }
     if (in_place) return state(whole);
     return concatenate(whole.metadata(), parts, tensors);

@@ -9,6 +9,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/zarr_loader.hpp>
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
@@ -138,6 +139,9 @@ struct group_load_options {
   std::optional<strategy_choice> sharded{};  ///< nothing: what the checkpoint names
   /// The same; `no_common_loader{}` where what is common is not wanted, or cannot be read.
   std::optional<strategy_choice> common{};
+  /// What stands for elements beyond the stored shape of a tensor that may have another one
+  /// (`shard_metadata::allow_shape_mismatch`, a rule's `shape`).
+  shard_padding padding = shard_padding::zeros;
 };
 
 }}  // namespace zarrpoint::v0

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -16,14 +17,20 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// `shape_mismatch`.
 result<void> check_request(const stored_tensor& stored, const shard_metadata& wanted, bool cast);
 
-/// Reads the elements of a shard, or of its flat range; beyond the stored tensor they are zero.
-result<void> read_shard(const sharded_reader& reader, const stored_tensor& stored,
-                        const shard_metadata& wanted, const mutable_host_view& into);
+/// A stored tensor, and what stands for the elements that it does not have.
+struct shard_reading {
+  const sharded_reader& reader;
+  const stored_tensor& stored;
+  shard_padding padding = shard_padding::zeros;
+};
+
+/// Reads the elements of a shard, or of its flat range.
+result<void> read_shard(const shard_reading& from, const shard_metadata& wanted,
+                        const mutable_host_view& into);
 
 /// The same for a part of the local value: a box of it, or of its flat range.
-result<void> read_part_of_shard(const sharded_reader& reader, const stored_tensor& stored,
-                                const shard_metadata& wanted, const box& part,
-                                const mutable_host_view& into);
+result<void> read_part_of_shard(const shard_reading& from, const shard_metadata& wanted,
+                                const box& part, const mutable_host_view& into);
 
 /// What of a stored tensor is worth reading at a time.
 const dims& unit_of(const stored_tensor& stored);

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/rank_mesh.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,7 +17,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-ZARRPOINT_INLINE result<rank_mesh> rank_mesh::make(std::vector<axis> axes) {
+ZARRPOINT_INLINE result<rank_mesh> rank_mesh::make(std::vector<axis> axes, mesh_order order) {
   rank_mesh out;
   std::int64_t ranks = 1;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -31,6 +32,7 @@ ZARRPOINT_INLINE result<rank_mesh> rank_mesh::make(std::vector<axis> axes) {
     if (more > INT32_MAX) return error{errc::out_of_range, "a mesh of more than 2^31 ranks"};
     ranks = more;
   }
+  if (order == mesh_order::last_fastest) std::reverse(axes.begin(), axes.end());
   out.axes_ = std::move(axes);
   out.size_ = static_cast<int>(ranks);
   return out;

@@ -243,7 +243,8 @@ class group_load_operation {
     ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
     return tensor.fill(
         [&](const box& part, const mutable_host_view& into) {
-          return read_part_of_shard(*checkpoint_.shards, there, tensor.metadata(), part, into);
+          return read_part_of_shard({*checkpoint_.shards, there, options_.padding},
+                                    tensor.metadata(), part, into);
         },
         group_.how, unit_of(there));
   }
@@ -257,7 +258,7 @@ class group_load_operation {
   }
 
   result<void> read_together() {
-    once_reader reader{group_, *checkpoint_.shards, options_.groups};
+    once_reader reader{group_, *checkpoint_.shards, {options_.groups, options_.padding}};
     ZARRPOINT_TRY(bytes, reader.read(tensors_, objects_));
     report_.bytes_read = bytes;
     return {};

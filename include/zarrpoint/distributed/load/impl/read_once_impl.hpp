@@ -25,8 +25,8 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE once_reader::once_reader(const process_group& group, const sharded_reader& reader,
-                                          std::vector<int> groups, std::uint64_t most_in_hand)
-    : group_(group), reader_(reader), groups_(std::move(groups)), most_in_hand_(most_in_hand) {}
+                                          once_options options)
+    : group_(group), reader_(reader), options_(std::move(options)) {}
 
 ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_tensor>& tensors,
                                                          std::vector<sharded_object>& objects) {
@@ -63,16 +63,16 @@ ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_ten
 
 ZARRPOINT_INLINE result<void> once_reader::share_groups() {
   wire_writer to;
-  to.number(groups_.size());
-  for (const int group : groups_) to.index(group);
+  to.number(options_.groups.size());
+  for (const int group : options_.groups) to.index(group);
   ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
   return agree(group_.ranks, guarded([&]() -> result<void> {
                  wire_reader from(of_root);
-                 groups_.clear();
+                 options_.groups.clear();
                  for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
-                   groups_.push_back(static_cast<int>(from.index()));
+                   options_.groups.push_back(static_cast<int>(from.index()));
                  ZARRPOINT_CHECK(from.finish());
-                 return check_groups(groups_, group_.ranks.size());
+                 return check_groups(options_.groups, group_.ranks.size());
                }));
 }
 
@@ -109,7 +109,7 @@ ZARRPOINT_INLINE void once_reader::add(shared_requests& to, wire_writer id, std:
                                        shared_request::holder holder) const {
   // Each group reads for itself. The group comes last, so that the groups' requests for one
   // tensor follow each other and all groups read at a time.
-  id.index(groups_.empty() ? 0 : groups_[static_cast<std::size_t>(holder.rank)]);
+  id.index(options_.groups.empty() ? 0 : options_.groups[static_cast<std::size_t>(holder.rank)]);
   const std::vector<std::byte> text = std::move(id).take();
   shared_request& one = to[std::string(as_text(text))];
   one.bytes = bytes;
@@ -118,7 +118,7 @@ ZARRPOINT_INLINE void once_reader::add(shared_requests& to, wire_writer id, std:
 
 ZARRPOINT_INLINE result<std::vector<shared_request*>> once_reader::choose_readers(
     const shard_table& shards, shared_requests& all) const {
-  ZARRPOINT_TRY(chosen, detail::distribute(shards, {groups_, true}));
+  ZARRPOINT_TRY(chosen, detail::distribute(shards, {options_.groups, true}));
   std::set<std::pair<int, std::size_t>> readers;
   for (const std::uint32_t i : chosen) readers.emplace(shards.rank(i), shards.position(i));
   std::vector<shared_request*> out;
@@ -139,7 +139,7 @@ ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_
   for (; end < order.size() && !is_large(*order[end]); ++end) {
     std::uint64_t& of_reader = sent[static_cast<std::size_t>(order[end]->reader.rank)];
     const std::uint64_t more = order[end]->bytes * (order[end]->holders.size() - 1);
-    if (of_reader != 0 && more > 0 && of_reader + more > most_in_hand_) break;
+    if (of_reader != 0 && more > 0 && of_reader + more > options_.most_in_hand) break;
     of_reader += more;
   }
   return end;
@@ -147,7 +147,7 @@ ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_
 
 ZARRPOINT_INLINE bool once_reader::is_large(const shared_request& one) const {
   const std::uint64_t copies = one.holders.size();
-  return copies > 1 && one.bytes > most_in_hand_ / copies;
+  return copies > 1 && one.bytes > options_.most_in_hand / copies;
 }
 
 ZARRPOINT_INLINE std::size_t once_reader::end_of_relay(const std::vector<shared_request*>& order,
@@ -266,7 +266,8 @@ ZARRPOINT_INLINE result<message> once_reader::read_tensor(sharded_tensor& tensor
     out.resize(size);  // parts come by several threads
   }
   const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
-    ZARRPOINT_CHECK(read_part_of_shard(reader_, *stored, tensor.metadata(), part, into));
+    ZARRPOINT_CHECK(
+        read_part_of_shard({reader_, *stored, options_.padding}, tensor.metadata(), part, into));
     if (is_shared)
       copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
     return {};

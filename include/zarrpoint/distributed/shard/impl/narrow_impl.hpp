@@ -4,6 +4,7 @@
 
 #include <zarrpoint/distributed/shard/narrow.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -65,6 +66,17 @@ ZARRPOINT_INLINE result<std::optional<narrowed>> narrow(const shard_metadata& sh
   box part{dims(out.local_shape.rank(), 0), out.local_shape};
   part.offset[to.axis] = to.start;
   return std::optional(narrowed{std::move(out), part});
+}
+
+ZARRPOINT_INLINE result<std::optional<sharded_tensor>> narrow(const sharded_tensor& shard,
+                                                              const axis_range& to) {
+  ZARRPOINT_TRY(left, narrow(shard.metadata(), to));
+  std::optional<sharded_tensor> out;
+  if (left) {
+    ZARRPOINT_TRY(made, shard.part(std::move(left->shard), left->part));
+    out = std::move(made);
+  }
+  return out;
 }
 
 }}  // namespace zarrpoint::v0

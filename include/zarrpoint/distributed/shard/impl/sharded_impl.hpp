@@ -21,16 +21,6 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-namespace detail {
-
-ZARRPOINT_INLINE box relative_to(const box& of, const box& part) {
-  box out = part;
-  for (std::size_t i = 0; i < part.rank(); ++i) out.offset[i] -= of.offset[i];
-  return out;
-}
-
-}  // namespace detail
-
 ZARRPOINT_INLINE sharded_tensor::sharded_tensor(const detail::sharded_table& table,
                                                 shard_metadata metadata,
                                                 std::shared_ptr<void> value)
@@ -39,6 +29,20 @@ ZARRPOINT_INLINE sharded_tensor::sharded_tensor(const detail::sharded_table& tab
 ZARRPOINT_INLINE sharded_tensor sharded_tensor::with(shard_metadata metadata) const {
   sharded_tensor out = *this;
   out.metadata_ = std::move(metadata);
+  return out;
+}
+
+ZARRPOINT_INLINE result<sharded_tensor> sharded_tensor::part(shard_metadata metadata,
+                                                             const box& of) const {
+  sharded_tensor out(std::move(metadata));
+  if (has_data()) {
+    ZARRPOINT_CHECK(validate());
+    ZARRPOINT_CHECK(selection(of).check(metadata_.data_shape()));
+    detail::held_value view = table_->part(value_, metadata_, of);
+    out.table_ = view.table;
+    out.value_ = std::move(view.value);
+  }
+  ZARRPOINT_CHECK(out.validate());
   return out;
 }
 

@@ -60,47 +60,76 @@ ZARRPOINT_INLINE mutable_host_view as_box(mutable_host_view flat, index_t first,
   return flat;
 }
 
-/// Reads what of `part` the stored tensor has to the leading corner of `into`.
-ZARRPOINT_INLINE result<void> read_common_part(const sharded_reader& reader,
-                                               const stored_tensor& stored, box part,
-                                               mutable_host_view into) {
-  for (std::size_t i = 0; i < part.rank(); ++i)
-    part.shape[i] = std::min(part.shape[i], stored.spec.shape[i] - part.offset[i]);
-  if (part.empty()) return {};
-  into.shape = part.shape;
-  return reader.read(stored.key, part, into);
+/// Where the leading corner of `into`, of shape `filled`, has its elements: those of its last
+/// places go to all places behind them, along one axis after another.
+ZARRPOINT_INLINE void replicate_edges(const mutable_host_view& into, const dims& filled) {
+  box done = box::whole(filled);
+  for (std::size_t axis = 0; axis < into.rank(); ++axis) {
+    const index_t missing = into.shape[axis] - filled[axis];
+    if (missing <= 0) continue;
+    box last = done;
+    last.offset[axis] = filled[axis] - 1;
+    last.shape[axis] = 1;
+    box behind = done;
+    behind.offset[axis] = filled[axis];
+    behind.shape[axis] = missing;
+    host_view from = subview(host_view(into), selection(last));
+    from.shape[axis] = missing;
+    from.strides[axis] = 0;
+    copy_elements(subview(into, selection(behind)), from);
+    done.shape[axis] = into.shape[axis];
+  }
 }
 
-ZARRPOINT_INLINE result<void> read_shard(const sharded_reader& reader, const stored_tensor& stored,
-                                         const shard_metadata& wanted,
+/// Reads what of `part` the stored tensor has to the leading corner of `into`; with `replicate` its
+/// edge, to all of it.
+ZARRPOINT_INLINE result<void> read_common_part(const shard_reading& from, box part,
+                                               mutable_host_view into) {
+  const bool replicate = from.padding == shard_padding::replicate;
+  const dims& stored = from.stored.spec.shape;
+  if (part.empty()) return {};
+  for (std::size_t i = 0; i < part.rank(); ++i) {
+    const index_t left = stored[i] - part.offset[i];
+    if (left < 1 && replicate) part.offset[i] = stored[i] - 1;
+    part.shape[i] = std::min(part.shape[i], replicate ? std::max<index_t>(left, 1) : left);
+  }
+  if (part.empty()) return {};
+  ZARRPOINT_CHECK(
+      from.reader.read(from.stored.key, part, subview(into, selection(box::whole(part.shape)))));
+  if (replicate) replicate_edges(into, part.shape);
+  return {};
+}
+
+ZARRPOINT_INLINE void fill_with_nothing(const mutable_host_view& into) {
+  if (!into.type.is_variable()) return fill_with_zero(into);
+  const std::string empty;
+  copy_elements(into, host_view{reinterpret_cast<const std::byte*>(&empty),
+                                into.type,
+                                into.shape,
+                                dims(into.rank(), 0),
+                                {},
+                                {}});
+}
+
+ZARRPOINT_INLINE result<void> read_shard(const shard_reading& from, const shard_metadata& wanted,
                                          const mutable_host_view& into) {
   // Elements of a tensor of another shape may have no stored counterpart.
-  if (stored.spec.shape != wanted.global_shape) {
-    if (into.type.is_variable()) {
-      const std::string empty;
-      copy_elements(into, host_view{reinterpret_cast<const std::byte*>(&empty),
-                                    into.type,
-                                    into.shape,
-                                    dims(into.rank(), 0),
-                                    {},
-                                    {}});
-    } else {
-      fill_with_zero(into);
-    }
-  }
+  const dims& stored = from.stored.spec.shape;
+  const bool has_none = box::whole(stored).empty();
+  if (stored != wanted.global_shape && (has_none || from.padding == shard_padding::zeros))
+    fill_with_nothing(into);
+  if (has_none) return {};
   if (!wanted.range)
-    return read_common_part(reader, stored, wanted.global_box(),
-                            with_prepended(into, wanted.prepended_axes));
+    return read_common_part(from, wanted.global_box(), with_prepended(into, wanted.prepended_axes));
   index_t at = 0;
   for (const box& part : global_boxes(wanted)) {
-    ZARRPOINT_CHECK(read_common_part(reader, stored, part, as_box(into, at, part.shape)));
+    ZARRPOINT_CHECK(read_common_part(from, part, as_box(into, at, part.shape)));
     at += element_count(part.shape).value_or(0);
   }
   return {};
 }
 
-ZARRPOINT_INLINE result<void> read_part_of_shard(const sharded_reader& reader,
-                                                 const stored_tensor& stored,
+ZARRPOINT_INLINE result<void> read_part_of_shard(const shard_reading& from,
                                                  const shard_metadata& wanted, const box& part,
                                                  const mutable_host_view& into) {
   shard_metadata some = wanted;
@@ -112,7 +141,7 @@ ZARRPOINT_INLINE result<void> read_part_of_shard(const sharded_reader& reader,
     for (std::size_t i = 0; i < part.rank(); ++i)
       some.global_offset[some.prepended_axes + i] += part.offset[i];
   }
-  return read_shard(reader, stored, some, into);
+  return read_shard(from, some, into);
 }
 
 ZARRPOINT_INLINE const dims& unit_of(const stored_tensor& stored) {
