@@ -65,8 +65,13 @@ struct source_request {
   const context& how;         ///< with scratch memory
 };
 
-/// A local tensor of some type behind one constant table of functions.
+/// Its address stands for the type.
+template <class T>
+inline constexpr char type_mark{};
+
+/// A local tensor of some type, by some handler, behind one constant table of functions.
 struct sharded_table {
+  const char* type;  ///< `type_mark`, the same for all handlers
   bool writable;
   bool host_accessible;
   result<tensor_spec> (*spec)(const void* value, const shard_metadata& shard);
@@ -77,9 +82,9 @@ struct sharded_table {
   void (*mark_loaded)(void* value, bool loaded);
 };
 
-template <class T>
+template <class T, class Handler>
 struct sharded_functions {
-  using handler = handler_of<T>;
+  using handler = Handler;
 
   static result<tensor_spec> spec(const void* value, const shard_metadata& shard) {
     return spec_of_local<handler>(*static_cast<const T*>(value), shard);
@@ -121,7 +126,7 @@ struct sharded_functions {
 
   static result<void> fill([[maybe_unused]] void* value, const shard_metadata& shard,
                            [[maybe_unused]] const fill_request& request) {
-    if constexpr (fillable<T&>) {
+    if constexpr (filling_handler<handler, T>) {
       ZARRPOINT_TRY(into, (target_view<handler, T>(*static_cast<T*>(value), shard.data_spec())));
       if constexpr (handler::space::host_accessible) {
         ZARRPOINT_CHECK(into.space.wait(into.ready));
@@ -141,15 +146,22 @@ struct sharded_functions {
       handler::mark_loaded(*static_cast<T*>(value), loaded);
   }
 
-  static constexpr sharded_table table{
-      fillable<T&>, handler::space::host_accessible, &spec, &stage, &source, &fill, &mark_loaded};
+  static constexpr sharded_table table{&type_mark<T>,
+                                       filling_handler<handler, T>,
+                                       handler::space::host_accessible,
+                                       &spec,
+                                       &stage,
+                                       &source,
+                                       &fill,
+                                       &mark_loaded};
 };
 
-template <class T>
+template <class T, class Handler>
 consteval void require_sharded() {
-  static_assert(!leaf_group<T>,
+  static_assert(!group_handler<Handler, T>,
                 "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
-  require_leaf<std::remove_const_t<T>>();
+  if constexpr (!saving_handler<Handler, std::remove_const_t<T>>)
+    require_leaf<std::remove_const_t<T>>();
 }
 
 }  // namespace detail
@@ -157,12 +169,13 @@ consteval void require_sharded() {
 /// The local part of a global tensor: where it lies, and its value, which may be missing in what a
 /// load asks for. A handle: copies share the value.
 ///
-/// `T` is any type with a handler of tensors; `const T` is never loaded into.
-template <class T>
+/// `T` is any type with a handler of tensors, its own or that of a registry; `const T` is never
+/// loaded into.
+template <class T, class Handler = handler_of<T>>
 class sharded {
-  static_assert(!leaf_group<T>,
+  static_assert(!group_handler<Handler, T>,
                 "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
-  static_assert(savable<T> || leaf_group<T>,
+  static_assert(saving_handler<Handler, std::remove_const_t<T>> || group_handler<Handler, T>,
                 "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
                 "bytes (text, JSON) is a sharded_object");
 
@@ -199,15 +212,15 @@ class sharded {
   /// Makes a value of the local shape where there is none, and hands it to `init`. Errors:
   /// `resource_limit`, and the handler's.
   template <class F>
-  result<void> init_data(F&& init, const place<space_of_t<T>>& where = {}) {
-    detail::require_loadable<T>();
+  result<void> init_data(F&& init, const place<typename Handler::space>& where = {}) {
+    if constexpr (!loading_handler<Handler, T>) detail::require_loadable<T>();
     if (has_data()) return {};
     tensor_spec spec = metadata_.data_spec();
-    if constexpr (handler_is_flat<handler_of<T>>()) {
+    if constexpr (handler_is_flat<Handler>()) {
       ZARRPOINT_TRY(count, element_count(spec.shape));
       spec.shape = {count};
     }
-    ZARRPOINT_TRY(made, handler_of<T>::make(spec, where));
+    ZARRPOINT_TRY(made, Handler::make(spec, where));
     init(made);
     value_ = std::make_shared<T>(std::move(made));
     return {};
@@ -220,7 +233,7 @@ class sharded {
   result<void> validate() const {
     ZARRPOINT_CHECK(metadata_.check());
     if (!has_data()) return {};
-    ZARRPOINT_TRY(spec, detail::spec_of_local<handler_of<T>>(value(), metadata_));
+    ZARRPOINT_TRY(spec, detail::spec_of_local<Handler>(value(), metadata_));
     return metadata_.check_value(spec);
   }
 
@@ -229,7 +242,7 @@ class sharded {
 
   sharded(shard_metadata metadata, std::shared_ptr<T> value)
       : metadata_(std::move(metadata)), value_(std::move(value)) {
-    detail::require_sharded<T>();
+    detail::require_sharded<T, Handler>();
   }
 
   static result<sharded> checked(shard_metadata metadata, std::shared_ptr<T> value) {
@@ -245,15 +258,15 @@ class sharded {
 namespace detail {
 
 /// Whether a value is a view, of which a copy is as good.
-template <class T>
-inline constexpr bool is_copied_shard =
-    handler_is_view<handler_of<std::remove_const_t<T>>>() && std::copy_constructible<T>;
+template <class T, class Handler>
+inline constexpr bool is_copied_shard = handler_is_view<Handler>() && std::copy_constructible<T>;
 
 /// An lvalue is borrowed unless it is a view, an rvalue kept.
-template <class T>
-result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, T&& value) {
-  using held = sharded<std::remove_reference_t<T>>;
-  if constexpr (is_copied_shard<std::remove_reference_t<T>>) {
+template <class Handler, class T>
+auto hold_shard(shard_metadata metadata, T&& value)
+    -> result<sharded<std::remove_reference_t<T>, Handler>> {
+  using held = sharded<std::remove_reference_t<T>, Handler>;
+  if constexpr (is_copied_shard<std::remove_reference_t<T>, Handler>) {
     return held::make(std::move(metadata), value);
   } else if constexpr (std::is_lvalue_reference_v<T>) {
     return held::borrow(std::move(metadata), value);
@@ -267,35 +280,38 @@ result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, 
 /// A local tensor as one of equal shards of a global one: `shard("w", w, {.offsets = {{0, rank,
 /// ranks}}})`. An lvalue is borrowed and must outlive the result; of a view (`std::span`, a
 /// `tensor_view`, an mdspan) that holds for what it views, since the view itself is copied. An
-/// rvalue is kept. Errors: those of `from_rank_offsets`.
-template <class T>
+/// rvalue is kept. With a registry, `shard<types>("w", w)`, it goes by the handler that this has
+/// for the type. Errors: those of `from_rank_offsets`.
+template <type_registry Registry = detail::own_handlers, class T>
 auto shard(std::string key, T&& value, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>>> {
-  detail::require_sharded<std::remove_reference_t<T>>();
-  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
+  using handler = handler_in<T, Registry>;
+  detail::require_sharded<std::remove_reference_t<T>, handler>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets(std::move(key), spec, where));
-  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+  return detail::hold_shard<handler>(std::move(metadata), std::forward<T>(value));
 }
 
 /// A local tensor of rank 1 as a range of the elements of a shard. Errors: those of
 /// `from_rank_offsets_flat`.
-template <class T>
+template <type_registry Registry = detail::own_handlers, class T>
 auto shard_flat(std::string key, T&& value, const flat_shard& of, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>>> {
-  detail::require_sharded<std::remove_reference_t<T>>();
-  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
+  using handler = handler_in<T, Registry>;
+  detail::require_sharded<std::remove_reference_t<T>, handler>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets_flat(std::move(key), spec, of, where));
-  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+  return detail::hold_shard<handler>(std::move(metadata), std::forward<T>(value));
 }
 
 /// A sharded tensor whatever the type of its value. A handle: copies share the value.
 class sharded_tensor {
  public:
-  template <class T>
-  sharded_tensor(const sharded<T>& from)  // NOLINT(google-explicit-constructor)
+  template <class T, class Handler>
+  sharded_tensor(const sharded<T, Handler>& from)  // NOLINT(google-explicit-constructor)
       : metadata_(from.metadata_) {
     if (from.value_ == nullptr) return;
-    table_ = &detail::sharded_functions<T>::table;
+    table_ = &detail::sharded_functions<T, Handler>::table;
     value_ = std::const_pointer_cast<std::remove_const_t<T>>(from.value_);
   }
   /// Without a value: a load makes a `tensor`.
@@ -312,7 +328,7 @@ class sharded_tensor {
   /// The value, if it is a `T`; null otherwise. After a load of what had no value it is a `tensor`.
   template <class T>
   T* get() const noexcept {
-    const bool is_one = has_data() && table_ == &detail::sharded_functions<T>::table;
+    const bool is_one = has_data() && table_->type == &detail::type_mark<T>;
     return is_one ? static_cast<T*>(value_.get()) : nullptr;
   }
 
