@@ -15,17 +15,14 @@ namespace zp = zarrpoint;
 
 int main() {
   // Save: a leaf is a name and a value. Attributes say what the whole is; a rule says how leaves
-  // are stored, here by a chain of codecs: little-endian elements, zstd, a checksum of what it
-  // made.
+  // are stored, here by a chain of codecs: little-endian elements, zstd of level 3, a checksum of
+  // what it made.
   const std::vector<float> w(1'000'000, 0.5F);
   const std::vector<std::int64_t> tokens(1000, 7);
   const std::int64_t step = 1200;
-  const std::vector<zp::codec_spec> chain{
-      {"bytes", zp::node::object{{"endian", "little"}}},
-      {"zstd", zp::node::object{{"level", 3}, {"checksum", false}}},
-      {"crc32c"}};
-  const zp::save_options how{.rules = {{.glob = "data/**", .codecs = chain}},
-                             .attributes = zp::node::object{{"optimizer", "adam"}}};
+  const zp::save_options how{
+      .rules = {{.glob = "data/**", .codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}}},
+      .attributes = zp::node::object{{"optimizer", "adam"}}};
   zp::save("model.zarr",
            {{"layers/0/w", w}, {"data/tokens", tokens}, {"step", step}, {"note", "warm start"}},
            how)

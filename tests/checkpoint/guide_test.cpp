@@ -70,13 +70,31 @@ TEST_CASE("the guide: options by leaf") {
   for (float& value : embedding.data<float>()) value = 0.5F;
   const std::vector<zp::leaf> leaves{{"embedding", embedding}, {"optimizer/adam/v", moments}};
 
-  const zp::leaf_rule all{.codecs = zp::zstd_codecs(3)};
+  const zp::leaf_rule all{.codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}};  // or zp::zstd_codecs(3)
   const zp::leaf_rule some{.glob = "optimizer/**", .cast = zp::dtype(zp::dtype_kind::bfloat16)};
   const zp::leaf_rule one{.glob = "**/embedding", .chunk_shape = zp::dims{1024, 512}};
   auto report = zp::save(path, leaves, {.rules = {all, some, one}, .overwrite = false}).value();
 
+  for (const std::string& warning : report.warnings) std::puts(warning.c_str());
+  for (const zp::leaf_report& one : report.leaves)
+    std::printf("%s: %.0f of %.0f bytes, %.3f s\n", one.name.c_str(),
+                static_cast<double>(one.stored_bytes), static_cast<double>(one.bytes), one.seconds);
+
   CHECK(report.leaves[1].stored.type == zp::dtype_kind::bfloat16);
+  CHECK(report.bytes == report.leaves[0].bytes + report.leaves[1].bytes);
+  CHECK(report.stored_bytes < report.bytes);
+  CHECK(report.leaves[0].stored_bytes < report.leaves[0].bytes);
+  CHECK(report.warnings.size() == 1);  // of bfloat16
+  CHECK(report.kept.empty());
+  CHECK(report.blocked_seconds <= report.seconds);
+  CHECK(report.pin_seconds == 0);
   auto ckpt = zp::open(path).value();
+  CHECK(report.id == ckpt.id());
+  auto known = ckpt.metadata("optimizer/adam/v").value();  // reads no data
+  if (known.typestr == "array" && known.spec.type == zp::dtype_kind::bfloat16)
+    std::printf("%s is %.0f bytes\n", to_string(known.spec).c_str(),
+                static_cast<double>(known.stored_bytes.value_or(0)));
+  CHECK(known.stored_bytes == report.leaves[1].stored_bytes);
   CHECK(ckpt.metadata("embedding").value().chunk_shape == zp::dims{1024, 512});
   CHECK(ckpt.metadata("optimizer/adam/v").value().codecs == zp::zstd_codecs(3));
 
@@ -129,16 +147,26 @@ TEST_CASE("the guide: verifying") {
   damaged[5] = static_cast<char>(damaged[5] ^ 1);
   test::write_file(file, damaged);
   int faults = 0;
+  std::vector<std::string> intact;
 
   auto report = zp::verify(zp::open(path).value()).value();
   for (const zp::verify_failure& each : report.failures)
     std::puts((each.file + ": " + zp::to_string(each.what)).c_str());
   if (report.result() != zp::verdict::ok) {
-    faults = static_cast<int>(report.failures.size());
+    faults = static_cast<int>(report.failure_count);
+  }
+  for (const zp::leaf_verification& one : report.leaves) {
+    if (one.result == zp::verdict::ok) intact.push_back(one.name);
   }
 
   CHECK(faults == 1);
   CHECK(report.failures[0].leaf == "w");
+  CHECK(report.failures[0].is_fault);
+  CHECK(report.failures[0].key == "c/0");
+  CHECK_FALSE(report.failures[0].chunk.has_value());  // there is no shard
+  CHECK(intact == std::vector<std::string>{"b"});
+  CHECK(report.leaves[0].chunks == 1);
+  CHECK(report.leaves[0].bytes == 12);
   CHECK(report.result() == zp::verdict::faulty);
 }
 

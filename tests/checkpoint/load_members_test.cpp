@@ -20,6 +20,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -266,6 +267,36 @@ TEST_CASE("rules and casts are for members as for all leaves") {
   CHECK(back.load<quantized>("w", {.cast = true}).value().scale == 0.5F);
 }
 
+TEST_CASE("an unordered map is the same leaves in the same order, however it was filled") {
+  using table = std::unordered_map<std::string, quantized>;
+  table up;
+  table down;
+  down.reserve(1000);
+  for (int i = 0; i < 100; ++i) {
+    const auto byte = static_cast<std::int8_t>(i);
+    up.emplace("k" + std::to_string(i), quantized{{byte}, 1});
+    const auto other = static_cast<std::int8_t>(99 - i);
+    down.emplace("k" + std::to_string(99 - i), quantized{{other}, 1});
+  }
+  REQUIRE(up == down);
+  const auto names_of = [](const table& value) {
+    std::vector<std::string> out;
+    for (const leaf& one : leaf::single({leaf("t", value)}).leaves) out.push_back(one.name());
+    return out;
+  };
+  CHECK(names_of(up) == names_of(down));
+  CHECK(names_of(up).size() == 200);
+  CHECK(names_of(up)[2] == "t/k1/q");
+  CHECK(names_of(up)[4] == "t/k10/q");
+
+  const memory_store store;
+  save(store, {{"t", up}, {"none", table()}}).value();
+  const checkpoint back = open(store).value();
+  CHECK(back.load<table>("t").value() == up);
+  CHECK(back.load<table>("none").value().empty());
+  CHECK(back.load<std::map<std::string, quantized>>("t").value().size() == 100);
+}
+
 TEST_CASE("what would be taken for absent is refused, and named") {
   const memory_store store;
   const auto refused = [&](const leaf& value, std::string_view name) {
@@ -280,6 +311,7 @@ TEST_CASE("what would be taken for absent is refused, and named") {
   refused({"x", std::vector<std::optional<float>>{1.0F, std::nullopt}}, "\"x/1\"");
   refused({"x", inner{{"a/b", {}}}}, "key of a map");
   refused({"x", inner{{"", {}}}}, "key of a map");
+  refused({"x", std::unordered_map<std::string, quantized>{{"a/b", {}}}}, "key of a map");
   refused({"x", inner{{"..", {}}}}, "..");
   const quantized w;
   CHECK(failure_of(save(store, {{"w", w}, {"w/q", 1}})).code == errc::invalid_argument);

@@ -1,8 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
 
 namespace options_test {
 
@@ -33,6 +40,51 @@ TEST_CASE("chains have a name") {
   CHECK(zstd_codecs().back().name == "crc32c");
   CHECK(*blosc_codecs(7)[1].configuration.find("clevel") == node(7));
   CHECK(blosc_codecs().back().name == "crc32c");
+}
+
+TEST_CASE("the codecs of a rule are a plain list in braces, a chain with a name, or unset") {
+  const std::vector<float> w(1000, 0.5F);
+  const std::vector<std::uint8_t> bytes(10, 7);
+  const std::vector<codec_spec> chain{{"bytes", node::object{{"endian", "big"}}}};
+  const memory_store store;
+  save(store, {{"a", w}, {"b", w}, {"c", w}, {"d", w}, {"e", bytes}, {"f", "text"}},
+       {.rules = {{.codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}},
+                  {.glob = "b", .codecs = {{"bytes"}}},
+                  {.glob = "c", .codecs = chain},
+                  {.glob = "d", .codecs = zstd_codecs(9)},
+                  {.glob = "d", .codecs = {}}}})
+      .value();
+  const checkpoint saved = checkpoint::open(store).value();
+  const auto codecs = [&](const char* name) { return saved.metadata(name).value().codecs; };
+  CHECK(codecs("a") == zstd_codecs(3));  // the byte order is that of ours where none is said
+  CHECK(codecs("b") == raw_codecs());
+  CHECK(codecs("c") == chain);
+  CHECK(codecs("d") == zstd_codecs(9));
+  CHECK(codecs("e")[0] == codec_spec{"bytes"});  // elements of one byte have none
+  CHECK(codecs("f")[0].name == "vlen-utf8");
+  for (const char* name : {"a", "b", "c", "d"})
+    CHECK(saved.load<std::vector<float>>(name).value() == w);
+}
+
+TEST_CASE("so are those of an array") {
+  const memory_store store;
+  const array_metadata metadata{
+      .shape = {4},
+      .type = dtype_kind::int32,
+      .chunk_shape = {4},
+      .codecs = {{"bytes", node::object{{"endian", "little"}}}, {"zstd", 3}, {"crc32c"}}};
+  const array made = array::create(store, store_key::root(), metadata).value();
+  CHECK(made.metadata().codecs == zstd_codecs(3));
+  const std::vector<std::int32_t> numbers{1, 2, 3, 4};
+  made.write(box::whole({4}), numbers).value();
+  CHECK(made.read(box::whole({4})).value().data<std::int32_t>()[3] == 4);
+}
+
+TEST_CASE("an empty chain is refused, not taken for unset") {
+  const auto refused =
+      save(memory_store(), {{"w", 1.0F}}, {.rules = {{.codecs = std::vector<codec_spec>()}}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::invalid_argument);
 }
 
 }  // namespace options_test

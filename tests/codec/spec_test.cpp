@@ -18,4 +18,17 @@ TEST_CASE("codec_spec: equal when name, configuration and must_understand are") 
   CHECK(zp::codec_spec{"crc32c"}.configuration.is_null());
 }
 
+TEST_CASE("codec_spec: an integer is short for the level of a compressor") {
+  CHECK(zp::codec_spec{"gzip", 5}.configuration == zp::node(zp::node::object{{"level", 5}}));
+  CHECK(zp::codec_spec{"zstd", -3}.configuration ==
+        zp::node(zp::node::object{{"level", -3}, {"checksum", false}}));
+  const zp::node blosc = zp::codec_spec{"blosc", 9}.configuration;
+  CHECK(*blosc.find("clevel") == zp::node(9));
+  CHECK(*blosc.find("cname") == zp::node("zstd"));
+  CHECK(blosc.find("level") == nullptr);
+  // Nothing else is taken for one.
+  CHECK(zp::codec_spec{"gzip", "5"}.configuration == zp::node("5"));
+  CHECK(zp::codec_spec{"gzip", 5.0}.configuration == zp::node(5.0));
+}
+
 }  // namespace spec_test

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/handler/registry.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,7 +28,62 @@ result<void> count_up(const box&, const mutable_host_view& into) {
   return {};
 }
 
+/// Rows of a buffer: only a registry has a handler for it.
+struct rows {
+  std::vector<float> numbers;
+  index_t width = 1;
+};
+struct rows_handler {
+  static constexpr std::string_view typestr = "array";
+  using space = host_space;
+  static constexpr dtype type = dtype_kind::float32;
+  static tensor_spec spec(const rows& value) {
+    return {type, {static_cast<index_t>(value.numbers.size()) / value.width, value.width}};
+  }
+  static host_view view(const rows& value) {
+    return dense_view(reinterpret_cast<const std::byte*>(value.numbers.data()), spec(value));
+  }
+  static result<rows> make(const tensor_spec& stored, const place<space>&) {
+    return rows{std::vector<float>(static_cast<std::size_t>(element_count(stored.shape).value())),
+                stored.shape[1]};
+  }
+  static mutable_host_view writable(rows& target) {
+    return dense_view(reinterpret_cast<std::byte*>(target.numbers.data()), spec(target));
+  }
+};
+using types = registry<bind<rows, rows_handler>>;
+
 }  // namespace
+
+TEST_CASE("sharded: by a registry, of a type that has no handler of its own") {
+  static_assert(!savable<rows>);
+  rows mine{std::vector<float>(6), 3};
+  const auto typed = shard<types>("w", mine, {.offsets = {{0, 1, 4}}}).value();
+  CHECK(&typed.value() == &mine);
+  CHECK(typed.metadata().global_shape == dims{8, 3});
+  const sharded_tensor any = typed;
+  CHECK(any.get<rows>() == &mine);
+  CHECK(any.get<std::vector<float>>() == nullptr);
+  CHECK(any.is_writable());
+  CHECK(any.validate());
+  REQUIRE(any.fill(count_up, with_scratch(context{})));
+  CHECK(mine.numbers == std::vector<float>{0, 1, 2, 3, 4, 5});
+  // A value of the wrong shape is refused; one that is missing is made by the handler.
+  using bound = sharded<rows, rows_handler>;
+  CHECK(bound::make(row_of(), rows{std::vector<float>(6), 2}).failure().code ==
+        errc::shape_mismatch);
+  auto asked = bound::request(row_of()).value();
+  REQUIRE(asked.init_data());
+  CHECK(asked.value().numbers.size() == 6);
+  // What the registry does not know goes by its own handler, as without one.
+  const auto plain = shard<types>("v", std::vector<float>{1, 2}).value();
+  static_assert(std::same_as<decltype(plain),
+                             const sharded<std::vector<float>, handler_of<std::vector<float>>>>);
+  CHECK(shard_flat<types>("f", std::vector<float>{1, 2}, {.local_shape = {2, 4}, .range = {3, 5}}));
+  // A type is the same by whichever handler.
+  CHECK(sharded_tensor(shard("v", std::vector<float>{1}).value()).get<std::vector<float>>() !=
+        nullptr);
+}
 
 TEST_CASE("sharded: an lvalue is borrowed, an rvalue kept, and copies share it") {
   std::vector<float> mine{1, 2, 3};

@@ -71,6 +71,21 @@ struct my_vector_handler : handler_of<std::vector<float>> {
   static constexpr std::string_view typestr = "mine";
 };
 
+/// Several leaves: handler/members.hpp, which names them, is not needed to look a type up.
+struct halves {
+  float low = 0;
+  float high = 0;
+};
+struct halves_handler {
+  static void members(halves&) {}
+};
+struct other_halves_handler {
+  static constexpr bool is_group = true;
+};
+
+template <class T>
+struct fits_nothing {};
+
 using base = registry_of<float, std::int64_t, std::string, json_text, std::vector<float>,
                          grid<float>, grid<double>>;
 
@@ -208,6 +223,30 @@ TEST_CASE("a predicate binds a family of types, in its turn") {
   static_assert(std::same_as<types::value, std::variant<std::monostate, float>>);
   using overridden = types::with<bind<color, enum_handler<color>>>;
   static_assert(overridden::contains<color> && overridden::contains<big>);
+}
+
+TEST_CASE("a value of several leaves is bound by its type, and is restored from no kind") {
+  using types = registry<bind<halves, halves_handler>, bind<float>>;
+  static_assert(types::contains<halves>);
+  static_assert(std::same_as<types::value, std::variant<std::monostate, float>>);
+  static_assert(std::same_as<handler_in<halves, types>, halves_handler>);
+  CHECK(restores_as<types, float>("scalar", {f32, {}}));
+  CHECK(restored<types>("", {f64, {}}) == 0);
+  // Another entry for the type takes its place; one for another type does not.
+  using other = types::with<bind<halves, other_halves_handler>>;
+  static_assert(std::same_as<other::handler_for<halves>, other_halves_handler>);
+  using more = types::with<bind<double>>;
+  static_assert(std::same_as<more::handler_for<halves>, halves_handler>);
+}
+
+TEST_CASE("the handler in a registry is its own, or the type's, for what it does not know") {
+  using types = registry<bind<std::vector<float>, my_vector_handler>>;
+  static_assert(std::same_as<handler_in<const std::vector<float>&, types>, my_vector_handler>);
+  static_assert(std::same_as<handler_in<std::string, types>, handler_of<std::string>>);
+  static_assert(std::same_as<handler_in<int*, types>, handler_of<int*>>);
+  // A predicate may hold of more than its handler fits.
+  using all = registry<bind_if<std::is_floating_point, fits_nothing>>;
+  static_assert(std::same_as<handler_in<float, all>, handler_of<float>>);
 }
 
 TEST_CASE("a whole tree goes into a map of variants") {

@@ -8,7 +8,9 @@ that is named in `code` exists (as it stands, or below include/zarrpoint or test
 of docs/ stands, but for white space, in the C++ file that the last link before it leads to; for each
 of the ten tasks of docs/contributing.md a row of docs/index.md leads to its page and names its
 header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, and
-all of one row of a table in one row there. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
+all of one row of a table in one row there; each public member of a report (`save_report`, `leaf_metadata`,
+`verify_failure` and their like) stands in the table of docs/guide.md or docs/distributed.md that is headed by the
+report's name, and nothing else does. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
 So does each block, of any language, that follows a link to a file of tests/consumers in its section.
 
@@ -26,6 +28,8 @@ HEADING = re.compile(r"^#{1,6} +(.+?) *#*$")
 CODE = re.compile(r"`([^`]+)`")
 FILE_NAME = re.compile(r"[\w.-]+(/[\w.-]+)+\.(hpp|cpp|py|sh|md|txt)")
 FIGURE = re.compile(r"\d[\d.,]* (?:GB/s|MB/s|ms|us|%)")
+REPORT = re.compile(r"^struct (\w+_report|leaf_metadata|leaf_verification|verify_\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+REPORT_PAGES = ("docs/guide.md", "docs/distributed.md")
 PLACES = ("", "include/zarrpoint/", "tests/")
 SOURCES = (".hpp", ".cpp")
 CONSUMERS = "tests/consumers/"
@@ -141,10 +145,39 @@ def figure_errors(root):
     return errors
 
 
+def members_of(body):
+    """The names of the members of a struct, by the text between its braces."""
+    statements = re.sub(r"//.*", "", body).split(";")
+    heads = [re.split(r"[={(]", statement)[0].split() for statement in statements]
+    return {head[-1] for head in heads if head}
+
+
+def report_errors(root):
+    """Reports whose members the tables of the pages do not name, one by one."""
+    told, errors = {}, []  # report -> the names in the first column of its table
+    for page in REPORT_PAGES:
+        report = None
+        for line in (root / page).read_text(encoding="utf-8").split("\n") if (root / page).is_file() else []:
+            cells = line.strip().strip("|").split("|")
+            if not line.startswith("|"):
+                report = None
+            elif report is None:
+                heads = CODE.findall(cells[0])
+                report = told.setdefault(heads[0], set()) if heads else set()
+            else:
+                report.update(name.removesuffix("()") for name in CODE.findall(cells[0]))
+    for header in sorted((root / "include/zarrpoint").rglob("*.hpp")):
+        for name, body in REPORT.findall(header.read_text(encoding="utf-8")):
+            has, says = members_of(body), told.get(name, set())
+            errors += [f"{header.relative_to(root)}: no table of {REPORT_PAGES[0]} names {name}::{one}" for one in sorted(has - says)]
+            errors += [f"{REPORT_PAGES[0]}: {name} has no member {one}" for one in sorted(says - has)]
+    return errors
+
+
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
-    errors += task_errors(root / "docs") + figure_errors(root)
+    errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root)
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         consumer = None  # what the last link of the section to a file of a consumer leads to
@@ -187,7 +220,9 @@ GOOD = {
     "docs/index.md": "| [d](d.md) | `core/a.hpp` |\n",
     "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.7 |\n",
     "docs/performance.md": "1.5 GB/s, and\n| a | 1.5 GB/s | 0.8 |\n",
-    "include/zarrpoint/core/a.hpp": "",
+    "docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `x` |\n| `c()` | y |\n",
+    "include/zarrpoint/core/a.hpp": "struct a_report {\n  std::map<int, int>  // of d\n      a{};\n  int b = 0;\n\n"
+    "  int c() const;\n};\nstruct report_kit {\n  int e;\n};\n",
     "tests/a.cpp": "int a;\nint b;\n  int c;\n",
 }
 BREACHES = [
@@ -205,6 +240,12 @@ BREACHES = [
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
               "docs/index.md": "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
      "docs/contributing.md:2: no row of docs/index.md"),
+    ("report", {"docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `c` |\n"},
+     "core/a.hpp: no table of docs/guide.md names a_report::c"),
+    ("report of old", {"docs/guide.md": GOOD["docs/guide.md"] + "| `d` | |\n"},
+     "docs/guide.md: a_report has no member d"),
+    ("two reports", {"docs/guide.md": GOOD["docs/guide.md"].replace("| `c()`", "\n| `b_report` | |\n| `c()`")},
+     "names a_report::c"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 

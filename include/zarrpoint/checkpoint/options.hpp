@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/codec/base/codec_list.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
@@ -37,8 +38,8 @@ struct leaf_rule {
   std::optional<dtype> cast{};        ///< stored as this type; see `convert` for the meaning
   std::optional<dims> chunk_shape{};  ///< the unit of reading: an inner chunk of a shard
   std::optional<dims> shard_shape{};  ///< the unit of writing: one object of the store
-  std::optional<std::uint64_t> chunk_byte_size{};   ///< picks `chunk_shape` by `greedy_chunk_shape`
-  std::optional<std::vector<codec_spec>> codecs{};  ///< of inner chunks; default `raw_codecs()`
+  std::optional<std::uint64_t> chunk_byte_size{};  ///< picks `chunk_shape` by `greedy_chunk_shape`
+  codec_list codecs{};  ///< of inner chunks, `{{"bytes"}, {"zstd", 3}}`; default `raw_codecs()`
 };
 
 /// How `save` writes a checkpoint.
@@ -87,10 +88,9 @@ inline result<void> check_cast(dtype from, dtype to) {
 }
 
 /// The last value set among the rules that match `name`.
-template <class Rule, class T>
-const T* last_set(const std::vector<Rule>& rules, std::string_view name,
-                  std::optional<T> Rule::*member) {
-  const T* found = nullptr;
+template <class Rule, class Optional>
+auto last_set(const std::vector<Rule>& rules, std::string_view name, Optional Rule::*member) {
+  decltype(&*(rules.front().*member)) found = nullptr;
   for (const Rule& rule : rules) {
     if ((rule.*member).has_value() && glob_match(rule.glob, name)) found = &*(rule.*member);
   }

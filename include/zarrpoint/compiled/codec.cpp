@@ -10,6 +10,7 @@
 #include <zarrpoint/codec/base/impl/configuration_impl.hpp>
 #include <zarrpoint/codec/base/impl/known_codecs_impl.hpp>
 #include <zarrpoint/codec/base/impl/scratch_tensor_impl.hpp>
+#include <zarrpoint/codec/base/impl/spec_impl.hpp>
 #include <zarrpoint/codec/base/impl/table_impl.hpp>
 #include <zarrpoint/codec/base/impl/workspace_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/blosc_encode_impl.hpp>

@@ -93,7 +93,7 @@ inline constexpr leaf_table refused_table{"refused",        host_space::name, tr
                                           &spec_of_refused, &stage_nothing,   &no_source};
 
 /// Defined in handler/members.hpp.
-template <class Handler, class T>
+template <class Handler, class Registry, class T>
 std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& name, T&& value);
 
 /// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
@@ -117,22 +117,17 @@ class leaf {
       : name_(std::move(name)) {
     using value_type = std::remove_cvref_t<T>;
     detail::require_leaf<value_type>();
-    assign<handler_of<value_type>>(std::forward<T>(value));
+    assign<handler_of<value_type>, detail::own_handlers>(std::forward<T>(value));
   }
 
-  /// The same by the handler that a registry has for the value's type, or by the type's own if the
-  /// registry has none.
-  template <class T, class Registry>
-    requires requires { typename Registry::template handler_for<std::remove_cvref_t<T>>; }
+  /// The same by the handlers that a registry has for the value's type and for those of its
+  /// members, or by a type's own if the registry has none.
+  template <class T, type_registry Registry>
   leaf(std::string name, T&& value, Registry) : name_(std::move(name)) {
     using value_type = std::remove_cvref_t<T>;
-    using handler = typename Registry::template handler_for<value_type>;
-    if constexpr (saving_handler<handler, value_type> || blob_handler<handler, value_type>) {
-      assign<handler>(std::forward<T>(value));
-    } else {
-      detail::require_leaf<value_type>();
-      assign<handler_of<value_type>>(std::forward<T>(value));
-    }
+    using handler = handler_in<value_type, Registry>;
+    if constexpr (std::same_as<handler, handler_of<value_type>>) detail::require_leaf<value_type>();
+    assign<handler, Registry>(std::forward<T>(value));
   }
 
   /// A leaf whose `spec()` gives this failure.
@@ -177,7 +172,7 @@ class leaf {
  private:
   leaf() = default;
 
-  template <class Handler, class T>
+  template <class Handler, class Registry, class T>
   void assign(T&& value) {
     using value_type = std::remove_cvref_t<T>;
     if constexpr (saving_handler<Handler, value_type>) {
@@ -193,10 +188,10 @@ class leaf {
       keep(std::make_shared<const bytes>(Handler::to_bytes(value)));
     } else if constexpr (group_handler<Handler, value_type>) {
       table_ = &detail::group_table;
-      keep(detail::leaves_of_members<Handler>(name_, std::forward<T>(value)));
+      keep(detail::leaves_of_members<Handler, Registry>(name_, std::forward<T>(value)));
     } else if constexpr (detail::text_like<value_type>) {
       const std::string_view text = value;
-      assign<handler_of<std::string>>(std::string(text));
+      assign<handler_in<std::string, Registry>, Registry>(std::string(text));
     }
   }
 
@@ -210,6 +205,15 @@ class leaf {
   const detail::leaf_table* table_ = nullptr;
   const void* value_ = nullptr;
   std::shared_ptr<const void> kept_;
+};
+
+/// A leaf by the handlers of a registry: what the braces of `save<Registry>` hold.
+template <type_registry Registry>
+class leaf_of : public leaf {
+ public:
+  template <class T>
+  leaf_of(std::string name, T&& value)  // NOLINT(google-explicit-constructor)
+      : leaf(std::move(name), std::forward<T>(value), Registry()) {}
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/handler/leaf.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -82,17 +84,18 @@ inline std::string member_name(const std::string& group, std::string_view name) 
   return group.empty() ? std::string(name) : group + "/" + std::string(name);
 }
 
-/// The leaves of one value, in the order of its members.
+/// The leaves of one value, in the order of its members, by the handlers of `Registry`.
+template <class Registry>
 class member_leaves {
  public:
   std::vector<leaf> take() { return std::move(leaves_); }
 
   template <class T>
   void add(const std::string& name, const T& value) {
-    using handler = handler_of<T>;
+    using handler = handler_in<T, Registry>;
     const std::size_t before = leaves_.size();
     if constexpr (!group_handler<handler, T>) {
-      leaves_.emplace_back(name, value);
+      leaves_.emplace_back(name, value, Registry());
     } else if constexpr (requires { handler::add(*this, name, value); }) {
       handler::add(*this, name, value);
     } else {
@@ -130,14 +133,14 @@ class member_leaves {
   std::vector<leaf> leaves_;
 };
 
-template <class Handler, class T>
+template <class Handler, class Registry, class T>
 std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& name, T&& value) {
   struct kept {
     std::conditional_t<std::is_lvalue_reference_v<T>, std::nullptr_t, std::remove_cvref_t<T>> value;
     std::vector<leaf> leaves{};
   };
   std::shared_ptr<kept> made;
-  member_leaves parts;
+  member_leaves<Registry> parts;
   if constexpr (std::is_lvalue_reference_v<T>) {
     made = std::make_shared<kept>(kept{nullptr});
     parts.add(name, value);
@@ -154,7 +157,8 @@ template <class T>
 struct builtin_handler<std::optional<T>> {
   static constexpr bool is_group = true;
   static constexpr bool may_be_absent = true;
-  static void add(member_leaves& to, const std::string& name, const std::optional<T>& value) {
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name, const std::optional<T>& value) {
     if (value) to.add_present(name, *value);
   }
 };
@@ -163,7 +167,8 @@ struct builtin_handler<std::optional<T>> {
 template <class... Ts>
 struct builtin_handler<std::variant<Ts...>> {
   static constexpr bool is_group = true;
-  static void add(member_leaves& to, const std::string& name, const std::variant<Ts...>& value) {
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name, const std::variant<Ts...>& value) {
     if (value.valueless_by_exception()) return to.refuse(name, "a variant without a value");
     to.add(member_name(name, "index"), static_cast<std::int64_t>(value.index()));
     std::visit(
@@ -188,7 +193,8 @@ struct builtin_handler<std::pair<A, B>> {
 template <class... Ts>
 struct builtin_handler<std::tuple<Ts...>> {
   static constexpr bool is_group = true;
-  static void add(member_leaves& to, const std::string& name, const std::tuple<Ts...>& value) {
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name, const std::tuple<Ts...>& value) {
     std::apply(
         [&](const auto&... each) {
           std::size_t i = 0;
@@ -203,26 +209,45 @@ template <class T, class Allocator>
   requires(!storable_element<T> && !std::same_as<T, bool>)
 struct builtin_handler<std::vector<T, Allocator>> {
   static constexpr bool is_group = true;
-  static void add(member_leaves& to, const std::string& name,
-                  const std::vector<T, Allocator>& value) {
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name, const std::vector<T, Allocator>& value) {
     for (std::size_t i = 0; i < value.size(); ++i)
       to.add_present(member_name(name, std::to_string(i)), value[i]);
   }
 };
 
-/// Values by their keys, which are text that a node may have as its name.
+/// A value of a map, by its key, which is text that a node may have as its name.
+template <class Leaves, class T>
+void add_by_key(Leaves& to, const std::string& name, const std::pair<const std::string, T>& one) {
+  if (one.first.empty() || one.first.find('/') != std::string::npos) {
+    to.refuse(name, "a key of a map that is empty or has a '/' is not a name of a member");
+  } else {
+    to.add_present(member_name(name, one.first), one.second);
+  }
+}
+
 template <class T, class Less, class Allocator>
 struct builtin_handler<std::map<std::string, T, Less, Allocator>> {
   static constexpr bool is_group = true;
-  static void add(member_leaves& to, const std::string& name,
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name,
                   const std::map<std::string, T, Less, Allocator>& value) {
-    for (const auto& [key, one] : value) {
-      if (key.empty() || key.find('/') != std::string::npos) {
-        to.refuse(name, "a key of a map that is empty or has a '/' is not a name of a member");
-      } else {
-        to.add_present(member_name(name, key), one);
-      }
-    }
+    for (const auto& one : value) add_by_key(to, name, one);
+  }
+};
+
+/// In the order of the keys, so that the same values are the same leaves.
+template <class T, class Hash, class Equal, class Allocator>
+struct builtin_handler<std::unordered_map<std::string, T, Hash, Equal, Allocator>> {
+  static constexpr bool is_group = true;
+  template <class Leaves>
+  static void add(Leaves& to, const std::string& name,
+                  const std::unordered_map<std::string, T, Hash, Equal, Allocator>& value) {
+    std::vector<const std::pair<const std::string, T>*> sorted;
+    for (const auto& one : value) sorted.push_back(&one);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto* a, const auto* b) { return a->first < b->first; });
+    for (const auto* one : sorted) add_by_key(to, name, *one);
   }
 };
 

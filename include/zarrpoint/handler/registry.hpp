@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which C++ type a stored kind becomes when the file decides at run time: loading a whole tree.
-// `save` and `load<T>` need no registry.
+// Which C++ type a stored kind becomes when the file decides at run time: loading a whole tree; and
+// by which handlers `save<Registry>` and `load<T, Registry>` go. Without one they go by each
+// type's own.
 
 #include <zarrpoint/handler/types/type_handler.hpp>
 
@@ -16,7 +17,8 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// An entry of a registry: `T`, saved and restored by `Handler`. It restores the kinds that the
-/// handler names, of the dtype and the rank that the handler fixes.
+/// handler names, of the dtype and the rank that the handler fixes; a value of several leaves has
+/// no kind, and is loaded by its type alone.
 template <class T, class Handler = handler_of<T>>
 struct bind {
   using type = T;
@@ -55,7 +57,9 @@ namespace detail {
 
 template <class H>
 constexpr auto handler_kinds() {
-  if constexpr (requires { H::aliases; }) {
+  if constexpr (!requires { H::typestr; }) {  // a group of leaves has no kind
+    return std::array<std::string_view, 0>{};
+  } else if constexpr (requires { H::aliases; }) {
     std::array<std::string_view, 1 + std::size(H::aliases)> kinds{std::string_view(H::typestr)};
     for (std::size_t i = 1; i < kinds.size(); ++i) kinds[i] = H::aliases[i - 1];
     return kinds;
@@ -70,7 +74,7 @@ struct entry_traits;
 
 template <class T, class H>
 struct entry_traits<bind<T, H>> {
-  static_assert(saving_handler<H, T> || blob_handler<H, T>,
+  static_assert(saving_handler<H, T> || blob_handler<H, T> || group_handler<H, T>,
                 "zarrpoint: an entry of a registry whose handler does not fit its type; see "
                 "handler/base/concepts.hpp for what a handler holds");
   template <class U>

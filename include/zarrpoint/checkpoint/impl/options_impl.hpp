@@ -13,17 +13,11 @@ ZARRPOINT_INLINE std::vector<codec_spec> raw_codecs() {
 }
 
 ZARRPOINT_INLINE std::vector<codec_spec> zstd_codecs(int level) {
-  return {{"bytes", node::object{{"endian", "little"}}},
-          {"zstd", node::object{{"level", level}, {"checksum", false}}},
-          {"crc32c", node()}};
+  return {{"bytes", node::object{{"endian", "little"}}}, {"zstd", level}, {"crc32c"}};
 }
 
 ZARRPOINT_INLINE std::vector<codec_spec> blosc_codecs(int level) {
-  return {{"bytes", node::object{{"endian", "little"}}},
-          {"blosc",
-           node::object{
-               {"cname", "zstd"}, {"clevel", level}, {"shuffle", "shuffle"}, {"blocksize", 0}}},
-          {"crc32c", node()}};
+  return {{"bytes", node::object{{"endian", "little"}}}, {"blosc", level}, {"crc32c"}};
 }
 
 }}  // namespace zarrpoint::v0

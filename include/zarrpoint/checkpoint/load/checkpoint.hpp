@@ -29,6 +29,7 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 struct checkpoint_access;
 struct checkpoint_state;
+template <class Registry>
 class member_loader;
 struct stored_leaf;
 enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
@@ -51,7 +52,7 @@ class checkpoint;
 
 namespace detail {
 /// Defined in checkpoint/load/load_members.hpp.
-template <class T>
+template <class T, class Registry>
 result<T> load_members(const checkpoint& from, std::string_view name, const load_options& options);
 }  // namespace detail
 
@@ -90,15 +91,14 @@ class checkpoint {
   /// `io`, naming the object and the chunk: never a silent fill value for lost data.
   template <class T>
   result<T> load(std::string_view name, const load_options& options = {}) const {
-    using handler = handler_of<T>;
-    if constexpr (blob_handler<handler, T>) {
-      return load_as<T, handler>(name, options);
-    } else if constexpr (group_handler<handler, T>) {
-      return detail::load_members<T>(*this, name, options);
-    } else {
-      detail::require_loadable<T>();
-      return load_as<T, handler>(name, options);
-    }
+    return load_in<T, detail::own_handlers>(name, options);
+  }
+
+  /// The same by the handlers that a registry has for `T` and for the types of its members, or by a
+  /// type's own if the registry has none.
+  template <class T, type_registry Registry>
+  result<T> load(std::string_view name, const load_options& options = {}) const {
+    return load_in<T, Registry>(name, options);
   }
 
   /// The same in a place that the caller names, such as `{.space = stream.space()}`: memory of a
@@ -194,16 +194,7 @@ class checkpoint {
   result<void> load_into(std::string_view name, T&& target,
                          const load_options& options = {}) const {
     detail::require_fillable<T>();
-    detail::mark_loaded<handler_of<T>>(target, false);
-    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
-      ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
-      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
-      ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
-      detail::mark_loaded<handler_of<T>>(target, true);
-      return {};
-    });
+    return load_into_by<handler_of<T>, std::remove_reference_t<T>>(name, target, options);
   }
 
   /// The elements that `part` selects into memory that the caller has: a tensor of the part's
@@ -246,6 +237,7 @@ class checkpoint {
   };
   result<viewed> view_or_copy(std::string_view name, dtype type, bool verify) const;
   friend struct detail::checkpoint_access;
+  template <class Registry>
   friend class detail::member_loader;
 
   using state = detail::checkpoint_state;
@@ -272,6 +264,32 @@ class checkpoint {
     auto out = std::forward<F>(f)(*found);
     if (out) return out;
     return failed(action, name, std::move(out).failure());
+  }
+
+  template <class T, class Registry>
+  result<T> load_in(std::string_view name, const load_options& options) const {
+    using handler = handler_in<T, Registry>;
+    if constexpr (group_handler<handler, T>) {
+      return detail::load_members<T, Registry>(*this, name, options);
+    } else {
+      if constexpr (!blob_handler<handler, T> && !loading_handler<handler, T>)
+        detail::require_loadable<T>();
+      return load_as<T, handler>(name, options);
+    }
+  }
+
+  template <class Handler, class T>
+  result<void> load_into_by(std::string_view name, T& target, const load_options& options) const {
+    detail::mark_loaded<Handler>(target, false);
+    return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
+      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      ZARRPOINT_TRY(view, (target_view<Handler, T>(target, wanted)));
+      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
+      ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
+      detail::mark_loaded<Handler>(target, true);
+      return {};
+    });
   }
 
   result<array> open_leaf(const detail::stored_leaf& leaf) const;

@@ -17,13 +17,16 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// Loads the members of one value, all together within `limits::memory`.
+/// Loads the members of one value by the handlers of `Registry`, all together within
+/// `limits::memory`.
+template <class Registry>
 class member_loader {
  public:
   member_loader(const checkpoint& from, const load_options& options)
@@ -36,10 +39,10 @@ class member_loader {
 
   template <class T>
   result<T> load(const std::string& name) {
-    using handler = handler_of<T>;
+    using handler = handler_in<T, Registry>;
     if constexpr (!group_handler<handler, T>) {
       ZARRPOINT_CHECK(count<T>(name));
-      return from_.load<T>(name, options_);
+      return from_.template load_in<T, Registry>(name, options_);
     } else {
       T made{};
       ZARRPOINT_CHECK(fill_group(name, made));
@@ -50,22 +53,23 @@ class member_loader {
  private:
   template <class T>
   result<void> load_to(const std::string& name, T& target) {
-    using handler = handler_of<T>;
+    using handler = handler_in<T, Registry>;
     if constexpr (group_handler<handler, T>) {
       return fill_group(name, target);
-    } else if constexpr (loadable<T> || blob_leaf<T>) {
+    } else if constexpr (loading_handler<handler, T> || blob_handler<handler, T>) {
       ZARRPOINT_TRY(made, load<T>(name));
       target = std::move(made);
       return {};
     } else {
       ZARRPOINT_CHECK(count<T>(name));
-      return from_.load_into(name, target, options_);
+      if constexpr (std::same_as<handler, handler_of<T>>) require_fillable<T&>();
+      return from_.template load_into_by<handler, T>(name, target, options_);
     }
   }
 
   template <class T>
   result<void> fill_group(const std::string& name, T& target) {
-    if constexpr (!requires { requires handler_of<T>::may_be_absent; })
+    if constexpr (!requires { requires handler_in<T, Registry>::may_be_absent; })
       ZARRPOINT_CHECK(from_.check_group(name));
     return fill(name, target);
   }
@@ -73,7 +77,7 @@ class member_loader {
   /// By the members that the type's own handler names.
   template <class T>
   result<void> fill(const std::string& name, T& target) {
-    const auto list = members_of<handler_of<T>>(target);
+    const auto list = members_of<handler_in<T, Registry>>(target);
     return load_each(name, list.names, list.values);
   }
 
@@ -132,9 +136,18 @@ class member_loader {
 
   template <class T, class Less, class Allocator>
   result<void> fill(const std::string& name, std::map<std::string, T, Less, Allocator>& target) {
+    return fill_map(name, target);
+  }
+  template <class T, class Hash, class Equal, class Allocator>
+  result<void> fill(const std::string& name,
+                    std::unordered_map<std::string, T, Hash, Equal, Allocator>& target) {
+    return fill_map(name, target);
+  }
+  template <class Map>
+  result<void> fill_map(const std::string& name, Map& target) {
     target.clear();
     for (std::string& key : children(name)) {
-      ZARRPOINT_TRY(made, load<T>(member_name(name, key)));
+      ZARRPOINT_TRY(made, load<typename Map::mapped_type>(member_name(name, key)));
       target.emplace(std::move(key), std::move(made));
     }
     return {};
@@ -178,7 +191,7 @@ class member_loader {
   template <class T>
   result<void> count(const std::string& name) {
     if (left_ == SIZE_MAX) return {};
-    const auto made = from_.made_spec<T, handler_of<T>>(name, options_);
+    const auto made = from_.template made_spec<T, handler_in<T, Registry>>(name, options_);
     if (!made) return {};
     ZARRPOINT_TRY(bytes, byte_count(made->shape, memory_size(made->type)));
     if (bytes > left_)
@@ -196,9 +209,9 @@ class member_loader {
   std::size_t left_;
 };
 
-template <class T>
+template <class T, class Registry>
 result<T> load_members(const checkpoint& from, std::string_view name, const load_options& options) {
-  return member_loader(from, options).load<T>(std::string(name));
+  return member_loader<Registry>(from, options).template load<T>(std::string(name));
 }
 
 }}}  // namespace zarrpoint::v0::detail

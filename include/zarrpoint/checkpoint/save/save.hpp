@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -67,6 +68,25 @@ result<save_report> save(const location& where, std::initializer_list<leaf> leav
 /// `save_options::device_copy`, on the device. Destroying the result waits for it.
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
                                 const context& how = default_context());
+
+/// The same by the handlers of a registry, which come before the types' own:
+/// `save<types>("model.zarr", {{"w", w}})`. Members of values, too, are saved by them.
+template <type_registry Registry>
+result<save_report> save(const location& where, std::span<const leaf_of<Registry>> leaves,
+                         const save_options& options = {}, const context& how = default_context()) {
+  return save(where, std::vector<leaf>(leaves.begin(), leaves.end()), options, how);
+}
+template <type_registry Registry>
+result<save_report> save(const location& where, std::initializer_list<leaf_of<Registry>> leaves,
+                         const save_options& options = {}, const context& how = default_context()) {
+  return save(where, std::vector<leaf>(leaves.begin(), leaves.end()), options, how);
+}
+template <type_registry Registry>
+pending<save_report> save_async(location where, std::vector<leaf_of<Registry>> leaves,
+                                save_options options = {}, const context& how = default_context()) {
+  return save_async(std::move(where), std::vector<leaf>(leaves.begin(), leaves.end()),
+                    std::move(options), how);
+}
 
 }}  // namespace zarrpoint::v0
 

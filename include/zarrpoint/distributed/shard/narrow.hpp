@@ -42,11 +42,11 @@ result<std::optional<narrowed>> narrow(const shard_metadata& shard, const axis_r
 /// The same with the value: that of the result is a view of what stays of it, to save from and to
 /// load into (read-only where the value is), or nothing where the shard has none. The result keeps
 /// the value; a borrowed one must outlive it. Errors: the same, and those of `sharded::part`.
-template <class T>
-auto narrow(const sharded<T>& shard, const axis_range& to)
-    -> result<std::optional<sharded<typename detail::sharded_functions<T>::part_type>>> {
+template <class T, class Handler>
+auto narrow(const sharded<T, Handler>& shard, const axis_range& to)
+    -> result<std::optional<sharded<typename detail::sharded_functions<T, Handler>::part_type>>> {
   ZARRPOINT_TRY(left, narrow(shard.metadata(), to));
-  std::optional<sharded<typename detail::sharded_functions<T>::part_type>> out;
+  std::optional<sharded<typename detail::sharded_functions<T, Handler>::part_type>> out;
   if (left) {
     ZARRPOINT_TRY(made, shard.part(std::move(left->shard), left->part));
     out = std::move(made);

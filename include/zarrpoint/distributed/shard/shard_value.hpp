@@ -73,7 +73,7 @@ struct part_functions {
   void (*mark_loaded)(void* value, bool loaded);
 };
 
-template <class T>
+template <class T, class Handler>
 struct sharded_functions;
 
 }  // namespace detail
@@ -124,7 +124,7 @@ class part_view {
   };
 
  private:
-  template <class>
+  template <class, class>
   friend struct detail::sharded_functions;
 
   part_view(std::shared_ptr<void> value, std::shared_ptr<const shard_metadata> whole, box part,
@@ -150,8 +150,13 @@ struct held_value {
   std::shared_ptr<void> value;
 };
 
-/// A local tensor of some type behind one constant table of functions.
+/// Its address stands for the type.
+template <class T>
+inline constexpr char type_mark{};
+
+/// A local tensor of some type, by some handler, behind one constant table of functions.
 struct sharded_table {
+  const char* type;  ///< `type_mark`, the same for all handlers
   bool writable;
   bool host_accessible;
   result<tensor_spec> (*spec)(const void* value, const shard_metadata& shard);
@@ -163,11 +168,11 @@ struct sharded_table {
   held_value (*part)(std::shared_ptr<void> value, const shard_metadata& shard, const box& part);
 };
 
-template <class T>
+template <class T, class Handler>
 struct sharded_functions {
-  using handler = handler_of<T>;
+  using handler = Handler;
   using space = typename handler::space;
-  using part_type = part_view<space, fillable<T&>>;
+  using part_type = part_view<space, filling_handler<handler, T>>;
 
   static result<tensor_spec> spec(const void* value, const shard_metadata& shard) {
     return spec_of_local<handler>(*static_cast<const T*>(value), shard);
@@ -184,7 +189,7 @@ struct sharded_functions {
   }
 
   static auto target(void* value, const shard_metadata& shard) -> result<mutable_tensor_view<space>>
-    requires fillable<T&> {
+    requires filling_handler<handler, T> {
       return target_view<handler, T>(*static_cast<T*>(value), shard.data_spec());
     }
 
@@ -212,7 +217,7 @@ struct sharded_functions {
 
   static result<void> fill([[maybe_unused]] void* value, const shard_metadata& shard,
                            [[maybe_unused]] const fill_request& request) {
-    if constexpr (fillable<T&>) {
+    if constexpr (filling_handler<handler, T>) {
       ZARRPOINT_TRY(into, target(value, shard));
       if constexpr (space::host_accessible) {
         ZARRPOINT_CHECK(into.space.wait(into.ready));
@@ -238,17 +243,24 @@ struct sharded_functions {
   }
   static held_value part(std::shared_ptr<void> value, const shard_metadata& shard,
                          const box& part) {
-    return {&sharded_functions<part_type>::table,
+    return {&sharded_functions<part_type, handler_of<part_type>>::table,
             std::make_shared<part_type>(part_of(std::move(value), shard, part))};
   }
 
   static constexpr part_functions<space> parts = [] {
     part_functions<space> out{&view, nullptr, &mark_loaded};
-    if constexpr (fillable<T&>) out.target = &target;
+    if constexpr (filling_handler<handler, T>) out.target = &target;
     return out;
   }();
-  static constexpr sharded_table table{fillable<T&>, space::host_accessible, &spec, &stage, &source,
-                                       &fill,        &mark_loaded,           &part};
+  static constexpr sharded_table table{&type_mark<T>,
+                                       filling_handler<handler, T>,
+                                       space::host_accessible,
+                                       &spec,
+                                       &stage,
+                                       &source,
+                                       &fill,
+                                       &mark_loaded,
+                                       &part};
 };
 
 }  // namespace detail

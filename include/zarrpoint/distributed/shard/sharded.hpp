@@ -24,11 +24,12 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-template <class T>
+template <class T, class Handler>
 consteval void require_sharded() {
-  static_assert(!leaf_group<T>,
+  static_assert(!group_handler<Handler, T>,
                 "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
-  require_leaf<std::remove_const_t<T>>();
+  if constexpr (!saving_handler<Handler, std::remove_const_t<T>>)
+    require_leaf<std::remove_const_t<T>>();
 }
 
 }  // namespace detail
@@ -36,12 +37,13 @@ consteval void require_sharded() {
 /// The local part of a global tensor: where it lies, and its value, which may be missing in what a
 /// load asks for. A handle: copies share the value.
 ///
-/// `T` is any type with a handler of tensors; `const T` is never loaded into.
-template <class T>
+/// `T` is any type with a handler of tensors, its own or that of a registry; `const T` is never
+/// loaded into.
+template <class T, class Handler = handler_of<T>>
 class sharded {
-  static_assert(!leaf_group<T>,
+  static_assert(!group_handler<Handler, T>,
                 "zarrpoint: a value of several leaves is not a tensor; shard each of its members");
-  static_assert(savable<T> || leaf_group<T>,
+  static_assert(saving_handler<Handler, std::remove_const_t<T>> || group_handler<Handler, T>,
                 "zarrpoint: the local value of a sharded tensor must be a tensor; what becomes "
                 "bytes (text, JSON) is a sharded_object");
 
@@ -74,8 +76,8 @@ class sharded {
   /// for both shards, `out_of_range` for a box that leaves the value.
   template <class Of = T>
   auto part(shard_metadata metadata, const box& of) const
-      -> result<sharded<typename detail::sharded_functions<Of>::part_type>> {
-    using functions = detail::sharded_functions<Of>;
+      -> result<sharded<typename detail::sharded_functions<Of, Handler>::part_type>> {
+    using functions = detail::sharded_functions<Of, Handler>;
     using view = sharded<typename functions::part_type>;
     if (!has_data()) return view::request(std::move(metadata));
     ZARRPOINT_CHECK(validate());
@@ -94,15 +96,15 @@ class sharded {
   /// Makes a value of the local shape where there is none, and hands it to `init`. Errors:
   /// `resource_limit`, and the handler's.
   template <class F>
-  result<void> init_data(F&& init, const place<space_of_t<T>>& where = {}) {
-    detail::require_loadable<T>();
+  result<void> init_data(F&& init, const place<typename Handler::space>& where = {}) {
+    if constexpr (!loading_handler<Handler, T>) detail::require_loadable<T>();
     if (has_data()) return {};
     tensor_spec spec = metadata_.data_spec();
-    if constexpr (handler_is_flat<handler_of<T>>()) {
+    if constexpr (handler_is_flat<Handler>()) {
       ZARRPOINT_TRY(count, element_count(spec.shape));
       spec.shape = {count};
     }
-    ZARRPOINT_TRY(made, handler_of<T>::make(spec, where));
+    ZARRPOINT_TRY(made, Handler::make(spec, where));
     init(made);
     value_ = std::make_shared<T>(std::move(made));
     return {};
@@ -115,7 +117,7 @@ class sharded {
   result<void> validate() const {
     ZARRPOINT_CHECK(metadata_.check());
     if (!has_data()) return {};
-    ZARRPOINT_TRY(spec, detail::spec_of_local<handler_of<T>>(value(), metadata_));
+    ZARRPOINT_TRY(spec, detail::spec_of_local<Handler>(value(), metadata_));
     return metadata_.check_value(spec);
   }
 
@@ -124,7 +126,7 @@ class sharded {
 
   sharded(shard_metadata metadata, std::shared_ptr<T> value)
       : metadata_(std::move(metadata)), value_(std::move(value)) {
-    detail::require_sharded<T>();
+    detail::require_sharded<T, Handler>();
   }
 
   static result<sharded> checked(shard_metadata metadata, std::shared_ptr<T> value) {
@@ -140,15 +142,15 @@ class sharded {
 namespace detail {
 
 /// Whether a value is a view, of which a copy is as good.
-template <class T>
-inline constexpr bool is_copied_shard =
-    handler_is_view<handler_of<std::remove_const_t<T>>>() && std::copy_constructible<T>;
+template <class T, class Handler>
+inline constexpr bool is_copied_shard = handler_is_view<Handler>() && std::copy_constructible<T>;
 
 /// An lvalue is borrowed unless it is a view, an rvalue kept.
-template <class T>
-result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, T&& value) {
-  using held = sharded<std::remove_reference_t<T>>;
-  if constexpr (is_copied_shard<std::remove_reference_t<T>>) {
+template <class Handler, class T>
+auto hold_shard(shard_metadata metadata, T&& value)
+    -> result<sharded<std::remove_reference_t<T>, Handler>> {
+  using held = sharded<std::remove_reference_t<T>, Handler>;
+  if constexpr (is_copied_shard<std::remove_reference_t<T>, Handler>) {
     return held::make(std::move(metadata), value);
   } else if constexpr (std::is_lvalue_reference_v<T>) {
     return held::borrow(std::move(metadata), value);
@@ -162,35 +164,38 @@ result<sharded<std::remove_reference_t<T>>> hold_shard(shard_metadata metadata, 
 /// A local tensor as one of equal shards of a global one: `shard("w", w, {.offsets = {{0, rank,
 /// ranks}}})`. An lvalue is borrowed and must outlive the result; of a view (`std::span`, a
 /// `tensor_view`, an mdspan) that holds for what it views, since the view itself is copied. An
-/// rvalue is kept. Errors: those of `from_rank_offsets`.
-template <class T>
+/// rvalue is kept. With a registry, `shard<types>("w", w)`, it goes by the handler that this has
+/// for the type. Errors: those of `from_rank_offsets`.
+template <type_registry Registry = detail::own_handlers, class T>
 auto shard(std::string key, T&& value, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>>> {
-  detail::require_sharded<std::remove_reference_t<T>>();
-  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
+  using handler = handler_in<T, Registry>;
+  detail::require_sharded<std::remove_reference_t<T>, handler>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets(std::move(key), spec, where));
-  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+  return detail::hold_shard<handler>(std::move(metadata), std::forward<T>(value));
 }
 
 /// A local tensor of rank 1 as a range of the elements of a shard. Errors: those of
 /// `from_rank_offsets_flat`.
-template <class T>
+template <type_registry Registry = detail::own_handlers, class T>
 auto shard_flat(std::string key, T&& value, const flat_shard& of, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>>> {
-  detail::require_sharded<std::remove_reference_t<T>>();
-  ZARRPOINT_TRY(spec, result<tensor_spec>(handler_of<T>::spec(value)));
+    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
+  using handler = handler_in<T, Registry>;
+  detail::require_sharded<std::remove_reference_t<T>, handler>();
+  ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets_flat(std::move(key), spec, of, where));
-  return detail::hold_shard(std::move(metadata), std::forward<T>(value));
+  return detail::hold_shard<handler>(std::move(metadata), std::forward<T>(value));
 }
 
 /// A sharded tensor whatever the type of its value. A handle: copies share the value.
 class sharded_tensor {
  public:
-  template <class T>
-  sharded_tensor(const sharded<T>& from)  // NOLINT(google-explicit-constructor)
+  template <class T, class Handler>
+  sharded_tensor(const sharded<T, Handler>& from)  // NOLINT(google-explicit-constructor)
       : metadata_(from.metadata_) {
     if (from.value_ == nullptr) return;
-    table_ = &detail::sharded_functions<T>::table;
+    table_ = &detail::sharded_functions<T, Handler>::table;
     value_ = std::const_pointer_cast<std::remove_const_t<T>>(from.value_);
   }
   /// Without a value: a load makes a `tensor`.
@@ -207,7 +212,7 @@ class sharded_tensor {
   /// The value, if it is a `T`; null otherwise. After a load of what had no value it is a `tensor`.
   template <class T>
   T* get() const noexcept {
-    const bool is_one = has_data() && table_ == &detail::sharded_functions<T>::table;
+    const bool is_one = has_data() && table_->type == &detail::type_mark<T>;
     return is_one ? static_cast<T*>(value_.get()) : nullptr;
   }
 

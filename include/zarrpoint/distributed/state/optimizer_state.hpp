@@ -97,7 +97,7 @@ result<state> optimizer_tensor(const state& parameter, std::string_view name, T&
     ZARRPOINT_TRY(spec, detail::spec_of_local<handler_of<value_type>>(value, shard));
     ZARRPOINT_CHECK(detail::check_optimizer_value(shard, spec));
     shard.type = spec.type;
-    return detail::hold_shard(std::move(shard), std::forward<T>(value));
+    return detail::hold_shard<handler_of<T>>(std::move(shard), std::forward<T>(value));
   };
   return detail::in_place_of<value_type>(parameter, name, make);
 }

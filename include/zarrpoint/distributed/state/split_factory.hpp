@@ -70,7 +70,7 @@ struct split_functions {
       tensors[i] = part != nullptr ? part->if_tensor() : nullptr;
       if (tensors[i] == nullptr || !tensors[i]->has_data())
         return error{errc::not_found, "part " + std::to_string(i) + " was not loaded"};
-      using view = typename sharded_functions<T>::part_type;
+      using view = typename sharded_functions<T, handler_of<T>>::part_type;
       const view* const part_of = tensors[i]->template get<view>();
       in_place = in_place && part_of != nullptr && part_of->is_part_of(&whole.value());
     }

@@ -109,8 +109,8 @@ class state {
   state(std::string_view text);
 
   state(sharded_tensor tensor);
-  template <class T>
-  state(const sharded<T>& tensor);  // NOLINT(google-explicit-constructor)
+  template <class T, class Handler>
+  state(const sharded<T, Handler>& tensor);  // NOLINT(google-explicit-constructor)
   state(sharded_object object);
   state(local_only value);
   /// A number or a truth value; a factory. What else there is does not compile and says why.
@@ -175,8 +175,8 @@ struct state::member {
   state value;
 };
 
-template <class T>
-state::state(const sharded<T>& tensor) : state(sharded_tensor(tensor)) {}
+template <class T, class Handler>
+state::state(const sharded<T, Handler>& tensor) : state(sharded_tensor(tensor)) {}
 
 template <class T>
 state::state(const T& from) {

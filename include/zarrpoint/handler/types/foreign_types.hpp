@@ -8,6 +8,9 @@
 
 #include <zarrpoint/handler/base/concepts.hpp>
 
+#include <concepts>
+#include <optional>
+#include <string>
 #include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -70,6 +73,17 @@ concept like_map = requires(const T& value) {
   value.begin();
 };
 
+template <class T>
+concept like_optional = std::constructible_from<T, std::nullopt_t> && requires(const T& value) {
+  value.has_value();
+};
+
+template <class T>
+concept like_variant = requires(const T& value) {
+  value.index();
+  value.valueless_by_exception();
+};
+
 /// A range whose elements are ranges that are no text, as `std::vector<std::vector<float>>` is.
 template <class T>
 concept like_nested_range = requires(const T& value) {
@@ -84,7 +98,7 @@ template <class T>
 inline constexpr bool is_explained =
     std::is_enum_v<T> || like_eigen_matrix<T> || like_eigen_tensor<T> || like_cv_mat<T> ||
     like_torch_tensor<T> || like_ort_value<T> || like_thrust_vector<T> || like_rmm_container<T> ||
-    like_map<T> || like_nested_range<T>;
+    like_map<T> || like_optional<T> || like_variant<T> || like_nested_range<T>;
 
 /// Fails to compile with what to do about `T`, which has no handler.
 template <class T>
@@ -127,12 +141,24 @@ consteval void explain_foreign() {
                   "zarrpoint: include <zarrpoint/rmm.hpp> to save and load containers of RMM, "
                   "before the first use of the type");
   } else if constexpr (like_map<T>) {
-    static_assert(
-        !like_map<T>,
-        "zarrpoint: a map is a group of leaves: include <zarrpoint/members.hpp> for a map "
-        "whose keys are strings; or save each value as a leaf of its own, named "
-        "\"group/\" + key, in one std::vector<zarrpoint::leaf>, and load them by names() "
-        "or by zarrpoint::load_all");
+    if constexpr (std::same_as<typename T::key_type, std::string>) {
+      static_assert(
+          !like_map<T>,
+          "zarrpoint: a map is a group of leaves: include <zarrpoint/members.hpp>, before the "
+          "first use of the type, for a std::map or std::unordered_map whose keys are "
+          "std::string; or save each value as a leaf of its own, named \"group/\" + key, in one "
+          "std::vector<zarrpoint::leaf>, and load them by names() or by zarrpoint::load_all");
+    } else {
+      static_assert(
+          !like_map<T>,
+          "zarrpoint: a map is a group of leaves that its keys name, and these are no std::string: "
+          "make them text, in a std::map<std::string, ...>, and include <zarrpoint/members.hpp>; "
+          "or save the keys and the values as two vectors");
+    }
+  } else if constexpr (like_optional<T> || like_variant<T>) {
+    static_assert(!like_optional<T> && !like_variant<T>,
+                  "zarrpoint: include <zarrpoint/members.hpp> to save and load optionals and "
+                  "variants, which are groups of leaves, before the first use of the type");
   } else {
     static_assert(!like_nested_range<T>,
                   "zarrpoint: a container of containers has no one shape: if all rows are equally "

@@ -71,6 +71,37 @@ consteval auto choose_handler() {
 template <class T>
 using handler_of = typename decltype(detail::choose_handler<std::remove_cvref_t<T>>())::type;
 
+namespace detail {
+
+/// Stands for a registry that has a handler of its own for nothing.
+struct own_handlers {
+  template <class T>
+  using handler_for = no_handler;
+};
+
+template <class T, class Registry>
+consteval auto choose_handler_in() {
+  using bound = typename Registry::template handler_for<T>;
+  if constexpr (saving_handler<bound, T> || blob_handler<bound, T> || group_handler<bound, T>) {
+    return std::type_identity<bound>{};
+  } else {
+    return std::type_identity<handler_of<T>>{};
+  }
+}
+
+}  // namespace detail
+
+/// The handler that `Registry` has for `T`, or the type's own if it has none.
+template <class T, class Registry>
+using handler_in =
+    typename decltype(detail::choose_handler_in<std::remove_cvref_t<T>, Registry>())::type;
+
+/// `R` is a `registry`, which has handlers of its own for some types.
+template <class R>
+concept type_registry = requires {
+  typename R::template handler_for<int>;
+};
+
 /// `T` can be saved: its handler tells its spec and lends a view of its elements.
 template <class T>
 concept savable = saving_handler<handler_of<T>, std::remove_cvref_t<T>>;

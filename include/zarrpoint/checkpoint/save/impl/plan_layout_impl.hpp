@@ -53,13 +53,16 @@ ZARRPOINT_INLINE void add_type_size(codec_spec& blosc, dtype type) {
 }
 
 /// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which
-/// elements of variable length do not have (theirs is `vlen-utf8` or `vlen-bytes`), leaves out the
-/// size of elements, and may end in `crc32c`, which Zarr v2 does not have.
+/// elements of variable length do not have (theirs is `vlen-utf8` or `vlen-bytes`), may leave out
+/// the byte order and the size of elements, and may end in `crc32c`, which Zarr v2 does not have.
 ZARRPOINT_INLINE std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
                                                     std::vector<codec_spec> chain) {
   for (codec_spec& codec : chain) {
     if (type.is_variable() && codec.name == "bytes")
       codec = {type.kind() == dtype_kind::string ? "vlen-utf8" : "vlen-bytes", node::object{}};
+    if (codec.name == "bytes" && type.scalar_size() > 1 &&
+        codec.configuration.find("endian") == nullptr)
+      codec.configuration.set("endian", "little");
     if (codec.name == "blosc") add_type_size(codec, type);
   }
   if (zarr_format == 2 && !chain.empty() && chain.back().name == "crc32c") chain.pop_back();

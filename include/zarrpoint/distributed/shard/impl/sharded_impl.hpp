@@ -88,7 +88,7 @@ ZARRPOINT_INLINE result<void> sharded_tensor::init_data(memory_resource& resourc
   ZARRPOINT_TRY(made, tensor::make(metadata_.data_spec(), resource));
   if (!metadata_.type.is_variable())
     std::fill_n(made.mutable_view().data, made.size() * memory_size(made.type()), std::byte{0});
-  *this = sharded_tensor(detail::sharded_functions<tensor>::table, metadata_,
+  *this = sharded_tensor(detail::sharded_functions<tensor, handler_of<tensor>>::table, metadata_,
                          std::make_shared<tensor>(std::move(made)));
   return {};
 }
