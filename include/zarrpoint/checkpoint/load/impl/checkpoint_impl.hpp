@@ -11,7 +11,6 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
@@ -28,17 +27,15 @@ struct checkpoint_state {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
-  return guarded([&]() -> result<checkpoint> {
-    ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
-    const auto opened = [&]() -> result<checkpoint> {
-      any_store store =
-          place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-      ZARRPOINT_TRY(contents, detail::read_contents(store, how));
-      return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
-          std::move(store), with_scratch(how), std::move(contents), where.name()}));
-    };
-    return opened().at("open " + where.name());
-  });
+  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+  const auto opened = [&]() -> result<checkpoint> {
+    any_store store =
+        place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
+    ZARRPOINT_TRY(contents, detail::read_contents(store, how));
+    return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
+        std::move(store), with_scratch(how), std::move(contents), where.name()}));
+  };
+  return opened().at("open " + where.name());
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }

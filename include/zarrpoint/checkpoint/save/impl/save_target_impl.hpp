@@ -21,14 +21,10 @@ ZARRPOINT_INLINE double seconds_since(std::chrono::steady_clock::time_point star
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Whether a root document holds a commit document of ours, even one that `open` would refuse. What
-/// could not be read for want of memory is not taken for the document of another program.
-ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, std::size_t max_bytes) {
+/// Whether a root document holds a commit document of ours, even one that `open` would refuse.
+ZARRPOINT_INLINE bool holds_commit(bytes_view document, std::size_t max_bytes) {
   const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
-  if (!parsed) {
-    if (parsed.failure().code == errc::resource_limit) return parsed.failure();
-    return false;
-  }
+  if (!parsed) return false;
   const node* attributes = parsed->find("attributes");
   const node* member = (attributes ? attributes : &*parsed)->find(commit_document::member_name);
   return member != nullptr && member->if_object() != nullptr;
@@ -44,9 +40,7 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
     ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
     if (!document) continue;
     if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    ZARRPOINT_TRY(ours,
-                  holds_commit(*document, limit.metadata_bytes).at(target.store.describe(key)));
-    if (ours) return true;
+    if (holds_commit(*document, limit.metadata_bytes)) return true;
     return there("holds " + std::string(name) +
                  ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
   }
