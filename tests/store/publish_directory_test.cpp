@@ -140,7 +140,7 @@ TEST_CASE(
     MESSAGE("skipped: seccomp is not allowed here");
     return;
   }
-  CHECK(said.starts_with("outcome_unknown: the old one is kept as .m.tmp."));
+  CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as .m.tmp."));
   CHECK(test::read_file(dir / "m/new/0") == "new");
   const auto names = names_in(dir.path());
   REQUIRE(names.size() == 2);

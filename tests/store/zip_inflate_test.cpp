@@ -8,7 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace zip_inflate_test {
 
@@ -34,7 +40,102 @@ test::zip_part deflated(std::string name, const std::string& data) {
   return {std::move(name), deflate_raw(data), 8, data.size(), detail::crc32(0, as_bytes(data)), 0};
 }
 
+std::uint64_t inflated_bytes = 0;
+
+/// zlib's, which counts what it makes, and can be copied or not.
+template <bool Copied>
+class counting_decoder final : public zip_decoder {
+ public:
+  explicit counting_decoder(std::unique_ptr<zip_decoder> inner) : inner_(std::move(inner)) {}
+  result<bool> decode(bytes_view& from, mutable_bytes& to) override {
+    const std::size_t room = to.size();
+    auto out = inner_->decode(from, to);
+    inflated_bytes += room - to.size();
+    return out;
+  }
+  result<std::unique_ptr<zip_decoder>> copy() const override {
+    if constexpr (!Copied) {
+      return zip_decoder::copy();
+    } else {
+      ZARRPOINT_TRY(inner, inner_->copy());
+      return std::unique_ptr<zip_decoder>(std::make_unique<counting_decoder>(std::move(inner)));
+    }
+  }
+
+ private:
+  std::unique_ptr<zip_decoder> inner_;
+};
+
+template <bool Copied>
+result<std::unique_ptr<zip_decoder>> counting_inflate() {
+  ZARRPOINT_TRY(inner, zip_inflate());
+  return std::unique_ptr<zip_decoder>(std::make_unique<counting_decoder<Copied>>(std::move(inner)));
+}
+
+std::unique_ptr<blob> open_member(const test::zip_part& part, zip_decoder_factory decoders) {
+  return zip_store::open(test::blob_of(test::zip_of({part})), {.inflate = decoders})
+      .value()
+      .open(test::key(part.name))
+      .value();
+}
+
 }  // namespace
+
+TEST_CASE("zip_inflate: what zlib holds when its input is used up is read, too") {
+  // 32 KiB of input make 32 MiB: the last of it is taken long before the last byte is made.
+  const std::string zeros(std::size_t{32} << 20, '\0');
+  const test::zip_part part = deflated("a", zeros);
+  const auto object = open_member(part, zip_inflate);
+  std::vector<std::byte> bytes(zeros.size());
+  object->read(0, bytes).value();
+  CHECK(as_text(bytes) == zeros);
+  object->read(zeros.size() - 5, mutable_bytes(bytes).first(5)).value();
+
+  test::zip_part cut = part;
+  cut.data.resize(cut.data.size() - 3);
+  const auto read = open_member(cut, zip_inflate)->read(0, bytes);
+  REQUIRE_FALSE(read);
+  CHECK(read.failure().message.find("cut short") != std::string::npos);
+  test::zip_part longer = part;
+  longer.size -= 1;
+  CHECK_FALSE(
+      open_member(longer, zip_inflate)->read(7, mutable_bytes(bytes).first(longer.size - 7)));
+}
+
+TEST_CASE(
+    "zip_inflate: a large member is inflated in one pass, and ranges begin near their place") {
+  std::string text(std::size_t{40} << 20, '\0');
+  const auto noise = test::random_bytes(4096);
+  for (std::size_t at = 0; at < text.size(); at += 8192)
+    std::memcpy(text.data() + at, noise.data() + at / 8192 % 4000, 96);
+  const test::zip_part part = deflated("a", text);
+  const std::size_t piece = 1'000'000;
+  const auto pass = [&](const blob& object) {
+    inflated_bytes = 0;
+    std::vector<std::byte> bytes(piece);
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+      const mutable_bytes into = mutable_bytes(bytes).first(std::min(piece, text.size() - at));
+      object.read(at, into).value();
+      REQUIRE(as_text(into) == std::string_view(text).substr(at, into.size()));
+    }
+    return inflated_bytes;
+  };
+  const auto with = open_member(part, counting_inflate<true>);
+  CHECK(pass(*with) == text.size());
+  // Backwards, by what was kept on the way: no read makes more than the distance of two points.
+  std::vector<std::byte> few(100);
+  for (std::size_t at = text.size() - 100; at > 3'000'000; at -= 2'999'999) {
+    inflated_bytes = 0;
+    with->read(at, few).value();
+    REQUIRE(as_text(few) == std::string_view(text).substr(at, 100));
+    CHECK(inflated_bytes <= (std::size_t{1} << 20) + few.size());
+  }
+  // A decoder that cannot be copied goes on where it is, and from the beginning otherwise.
+  const auto without = open_member(part, counting_inflate<false>);
+  CHECK(pass(*without) == text.size());
+  without->read(5000, few).value();
+  CHECK(as_text(few) == std::string_view(text).substr(5000, 100));
+}
 
 TEST_CASE("zip_inflate: deflated members, whole and in ranges") {
   const auto noise = test::random_bytes(300'000);

@@ -20,6 +20,7 @@
 #include <zarrpoint/core/types/impl/record_impl.hpp>
 #include <zarrpoint/exec/impl/byte_limiter_impl.hpp>
 #include <zarrpoint/exec/impl/executor_impl.hpp>
+#include <zarrpoint/exec/impl/guarded_impl.hpp>
 #include <zarrpoint/exec/impl/parallel_for_impl.hpp>
 #include <zarrpoint/exec/impl/pending_impl.hpp>
 #include <zarrpoint/exec/impl/task_impl.hpp>

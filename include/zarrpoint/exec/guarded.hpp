@@ -5,12 +5,17 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
-#include <exception>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// The error of the exception that is being handled; never throws, even when memory is exhausted.
+error caught_error() noexcept;
+
+}  // namespace detail
 
 /// Calls `f`, which returns a `result`, and turns an exception that leaves it into an error: the
 /// code and text of a `zarrpoint::exception`, `resource_limit` for `std::bad_alloc`,
@@ -23,16 +28,14 @@ auto guarded(F&& f) -> std::invoke_result_t<F> {
 #endif
     return std::forward<F>(f)();
 #if ZARRPOINT_EXCEPTIONS
-  } catch (const exception& thrown) {
-    return thrown.failure();
-  } catch (const std::bad_alloc&) {
-    return error{errc::resource_limit, "memory is exhausted"};
-  } catch (const std::exception& thrown) {
-    return error{errc::invalid_argument, std::string("exception: ") + thrown.what()};
   } catch (...) {
-    return error{errc::invalid_argument, "exception of an unknown type"};
+    return detail::caught_error();
   }
 #endif
 }
 
 }}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/exec/impl/guarded_impl.hpp>
+#endif

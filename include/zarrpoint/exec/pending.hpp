@@ -69,25 +69,29 @@ class pending {
 
   /// Holds nothing.
   pending() = default;
-  /// A result that is there already.
+  /// A result that is there already. Without the memory for it, `get` is `resource_limit`.
   explicit pending(result<T> value) {
-    auto state = std::make_shared<detail::pending_constant<T>>();
-    state->value.emplace(std::move(value));
-    state->start();
-    state_ = std::move(state);
+    adopt(guarded([&]() -> result<shared_state> {
+      auto state = std::make_shared<detail::pending_constant<T>>();
+      state->value.emplace(std::move(value));
+      state->start();
+      return shared_state(std::move(state));
+    }));
   }
-  pending(pending&&) noexcept = default;
+  pending(pending&& other) noexcept
+      : state_(std::move(other.state_)), no_memory_(std::exchange(other.no_memory_, false)) {}
   pending& operator=(pending&& other) noexcept {
     if (this != &other) {
       wait();
       state_ = std::move(other.state_);
+      no_memory_ = std::exchange(other.no_memory_, false);
     }
     return *this;
   }
   ~pending() { wait(); }
 
   /// Whether there is a result to `get`, now or later.
-  bool valid() const noexcept { return state_ != nullptr; }
+  bool valid() const noexcept { return state_ != nullptr || no_memory_; }
   /// Whether the work is done; true when it holds nothing.
   bool ready() const { return state_ == nullptr || state_->done(); }
   /// Returns when the work is done.
@@ -97,19 +101,29 @@ class pending {
   /// Waits and hands over the result, once. Errors: those of the work; `invalid_argument` when it
   /// holds nothing, as after the first call.
   result<T> get() {
+    if (std::exchange(no_memory_, false)) return error{errc::resource_limit, "no memory"};
     if (state_ == nullptr)
       return error{errc::invalid_argument, "pending: the result was already taken"};
     wait();
-    const std::shared_ptr<detail::pending_value<T>> state = std::move(state_);
+    const shared_state state = std::move(state_);
     return *std::move(state->value);
   }
 
  private:
   template <class F>
   friend auto run_async(const any_executor& executor, F f);
-  explicit pending(std::shared_ptr<detail::pending_value<T>> state) : state_(std::move(state)) {}
+  using shared_state = std::shared_ptr<detail::pending_value<T>>;
 
-  std::shared_ptr<detail::pending_value<T>> state_;
+  void adopt(result<shared_state> made) {
+    if (made) {
+      state_ = *std::move(made);
+    } else {
+      no_memory_ = true;
+    }
+  }
+
+  shared_state state_;
+  bool no_memory_ = false;  ///< for `state_`
 };
 
 /// Hands `f`, which returns a `result<T>`, to the executor; gives a `pending<T>`. With the inline
@@ -119,13 +133,17 @@ auto run_async(const any_executor& executor, F f) {
   static_assert(detail::is_result<std::invoke_result_t<F&>>,
                 "run_async calls f(), which returns a result");
   using value = typename std::invoke_result_t<F&>::value_type;
-  auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
-  // An executor that refuses is not a failure: whoever waits does the work.
-  static_cast<void>(guarded([&]() -> result<void> {
-    executor.execute([state] { state->start(); });
-    return {};
+  pending<value> out;
+  out.adopt(guarded([&]() -> result<typename pending<value>::shared_state> {
+    auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
+    // An executor that refuses is not a failure: whoever waits does the work.
+    static_cast<void>(guarded([&]() -> result<void> {
+      executor.execute([state] { state->start(); });
+      return {};
+    }));
+    return typename pending<value>::shared_state(std::move(state));
   }));
-  return pending<value>(std::move(state));
+  return out;
 }
 
 }}  // namespace zarrpoint::v0

@@ -24,6 +24,7 @@ namespace detail {
 class zlib_zip_decoder final : public zip_decoder {
  public:
   zlib_zip_decoder() : ready_(inflateInit2(&stream_, -MAX_WBITS) == Z_OK) {}
+  explicit zlib_zip_decoder(z_stream& of) : ready_(inflateCopy(&stream_, &of) == Z_OK) {}
   ~zlib_zip_decoder() override {
     if (ready_) inflateEnd(&stream_);
   }
@@ -49,8 +50,14 @@ class zlib_zip_decoder final : public zip_decoder {
                      (stream_.msg != nullptr ? std::string(": ") + stream_.msg : std::string())};
   }
 
+  result<std::unique_ptr<zip_decoder>> copy() const override {
+    auto out = std::make_unique<zlib_zip_decoder>(stream_);
+    if (!out->ready()) return error{errc::resource_limit, "zlib has no memory"};
+    return std::unique_ptr<zip_decoder>(std::move(out));
+  }
+
  private:
-  z_stream stream_{};
+  mutable z_stream stream_{};  // zlib copies from what it does not call const
   bool ready_;
 };
 

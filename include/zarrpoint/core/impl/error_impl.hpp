@@ -5,16 +5,25 @@
 #include <zarrpoint/core/error.hpp>
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE error& error::at(std::string_view context) & {
-  std::string text;
-  text.reserve(context.size() + 2 + message.size());
-  text.append(context).append(": ").append(message);
-  message = static_cast<std::string&&>(text);
+#if ZARRPOINT_EXCEPTIONS
+  try {
+#endif
+    std::string text;
+    text.reserve(context.size() + 2 + message.size());
+    text.append(context).append(": ").append(message);
+    message = static_cast<std::string&&>(text);
+#if ZARRPOINT_EXCEPTIONS
+  } catch (const std::bad_alloc&) {
+    // The error without its context is worth more than none.
+  }
+#endif
   return *this;
 }
 

@@ -39,13 +39,24 @@ ZARRPOINT_INLINE void node::make_array(array& v) noexcept {
 ZARRPOINT_INLINE void node::make_object(object& v) noexcept {
   ::new (static_cast<void*>(&value_)) storage(std::move(v));
 }
+// The copy of the variant itself is not used: where the copy of an alternative fails to get memory,
+// libstdc++ 12 destroys an alternative that it has not made, since it takes a variant of strings and
+// vectors for one that never is without a value.
 ZARRPOINT_INLINE void node::copy_from(const node& o) {
-  ::new (static_cast<void*>(&value_)) storage(o.value_);
+  std::visit(
+      [&]<class T>(const T& value) {
+        T copied = value;
+        ::new (static_cast<void*>(&value_)) storage(std::in_place_type<T>, std::move(copied));
+      },
+      o.value_);
 }
 ZARRPOINT_INLINE void node::move_from(node& o) noexcept {
   ::new (static_cast<void*>(&value_)) storage(std::move(o.value_));
 }
-ZARRPOINT_INLINE void node::assign(const node& o) { value_ = o.value_; }
+ZARRPOINT_INLINE void node::assign(const node& o) {
+  node copied = o;
+  take(copied);
+}
 ZARRPOINT_INLINE void node::take(node& o) noexcept { value_ = std::move(o.value_); }
 ZARRPOINT_INLINE void node::destroy() noexcept { value_.~storage(); }
 ZARRPOINT_INLINE bool node::equals(const node& o) const { return value_ == o.value_; }

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
@@ -90,6 +91,8 @@ bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b)
 /// done and answer with an error, so what has the name decides.
 int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
                    const char* name) noexcept;
+
+std::array<std::uint64_t, 2> random_bits() noexcept;
 
 /// 128 random bits as 32 hexadecimal digits.
 std::string random_id();

@@ -22,7 +22,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Removes a file, or a directory with all that is in it, following no symbolic link, and whatever
 /// the modes of directories forbid their owner. Best effort: what cannot be removed stays.
-void remove_tree(int parent, const std::string& name);
+/// Destructors call it, so that it takes no memory that could be missing.
+void remove_tree(int parent, const char* name) noexcept;
 
 /// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
 int check_free(int parent, const char* name) noexcept;
@@ -87,6 +88,9 @@ class directory_publication {
 
   /// Keeps what is foreign in the old tree, which has been replaced; false if it must stay.
   bool keep_late(const std::string& old);
+
+  /// Says in `late_` that the old tree stays, and why.
+  void tell_late(const std::string& old, const error& failure);
 
   /// Gives the old tree a name that nobody removes it by. Returns the one that it has then.
   std::string set_aside(const std::string& old) const;

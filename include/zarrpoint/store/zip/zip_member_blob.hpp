@@ -27,7 +27,13 @@ class zip_decoder {
 
   /// Takes from the beginning of `from` and fills the beginning of `to`, both of which move on.
   /// True once the stream has ended. Errors: `corrupt`, `resource_limit`.
+  /// `from` may be empty while the decoder still holds output. Without progress the data are cut
+  /// short.
   virtual result<bool> decode(bytes_view& from, mutable_bytes& to) = 0;
+
+  /// Another one in the same state, from which ranges of large members are read without all that
+  /// comes before. Errors: `unsupported`, `resource_limit`; reads then begin further back.
+  virtual result<std::unique_ptr<zip_decoder>> copy() const;
 };
 
 /// Makes a decoder for deflated members: `zip_inflate` of <zarrpoint/zip_inflate.hpp>. Null

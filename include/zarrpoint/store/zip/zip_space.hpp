@@ -29,7 +29,7 @@ class zip_space {
   /// whether it does.
   bool resize(zip_extent& extent, std::uint64_t end);
 
-  void give_back(const zip_extent& extent);
+  void give_back(const zip_extent& extent) noexcept;
 
   /// Where the last extent ends.
   std::uint64_t tail() const;

@@ -149,7 +149,7 @@ ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) con
   if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
     return detail::system_error("erase", describe(prefix), errno);
   const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
-  detail::remove_tree(parent.get(), aside);
+  detail::remove_tree(parent.get(), aside.c_str());
   if (code == 0) return true;
   error failure = detail::system_error("sync the directory of", describe(prefix), code);
   failure.code = errc::outcome_unknown;

@@ -128,13 +128,17 @@ ZARRPOINT_INLINE std::array<std::uint64_t, 2> unique_bits() noexcept {
           process << 32 | calls.fetch_add(1, std::memory_order_relaxed)};
 }
 
-ZARRPOINT_INLINE std::string random_id() {
+ZARRPOINT_INLINE std::array<std::uint64_t, 2> random_bits() noexcept {
   std::array<std::uint64_t, 2> bits{};
   // Names are still created exclusively: a collision is an error, never a mix-up.
   if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
     bits = unique_bits();
+  return bits;
+}
+
+ZARRPOINT_INLINE std::string random_id() {
   std::string text;
-  for (const std::uint64_t half : bits) {
+  for (const std::uint64_t half : random_bits()) {
     for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[half >> shift & 15];
   }
   return text;

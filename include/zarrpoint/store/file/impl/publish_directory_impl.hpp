@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/error.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
@@ -12,8 +15,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -49,11 +54,25 @@ ZARRPOINT_INLINE bool raise_entry(int from, const char* name, int to, const char
   return opened && ::renameat(from, name, to, raised) == 0;
 }
 
+/// Names that nothing in a tree has, without the memory of a string.
+class raised_names {
+ public:
+  const char* next() noexcept {
+    std::snprintf(text_.data(), text_.size(), "%016jx%016jx.%ju", std::uintmax_t{bits_[0]},
+                  std::uintmax_t{bits_[1]}, std::uintmax_t{counter_++});
+    return text_.data();
+  }
+
+ private:
+  std::array<std::uint64_t, 2> bits_ = random_bits();
+  std::uint64_t counter_ = 0;
+  std::array<char, 64> text_{};
+};
+
 /// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
 /// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
 /// whether anything changed.
-ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::string& prefix,
-                                              std::uint64_t& counter) {
+ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, raised_names& names) noexcept {
   bool changed = false;
   top.rewind();
   while (const dirent* entry = top.next()) {
@@ -66,9 +85,8 @@ ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::
     while (const dirent* child = inner.next()) {
       if (remove_entry(inner.fd(), child->d_name)) {
         changed = true;
-      } else {
-        const std::string raised = prefix + std::to_string(counter++);
-        if (raise_entry(inner.fd(), child->d_name, top.fd(), raised.c_str())) changed = true;
+      } else if (raise_entry(inner.fd(), child->d_name, top.fd(), names.next())) {
+        changed = true;
       }
     }
     if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
@@ -76,17 +94,16 @@ ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, const std::
   return changed;
 }
 
-ZARRPOINT_INLINE void remove_tree(int parent, const std::string& name) {
-  if (remove_entry(parent, name.c_str())) return;
+ZARRPOINT_INLINE void remove_tree(int parent, const char* name) noexcept {
+  if (remove_entry(parent, name)) return;
   {
-    directory_stream top(open_to_remove(parent, name.c_str()));
+    directory_stream top(open_to_remove(parent, name));
     if (!top) return;
-    const std::string prefix = random_id();
-    std::uint64_t counter = 0;
-    while (remove_or_raise_entries(top, prefix, counter)) {
+    raised_names names;
+    while (remove_or_raise_entries(top, names)) {
     }
   }
-  ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+  ::unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 ZARRPOINT_INLINE int check_free(int parent, const char* name) noexcept {
@@ -130,7 +147,7 @@ ZARRPOINT_INLINE void remove_abandoned(int parent, const std::string& target, st
     if (!tree || ::fstat(tree.get(), &info) != 0) continue;
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
     if (std::time(nullptr) - info.st_ctim.tv_sec < age) continue;
-    if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name);
+    if (::flock(tree.get(), LOCK_EX | LOCK_NB) == 0) remove_tree(parent, name.c_str());
   }
 }
 
@@ -144,12 +161,16 @@ ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_public
   if (code == EEXIST) return out->refuse();
   if (code != 0) return system_error("create", out->name(), code);
   remove_abandoned(parent, out->target_);
-  const std::string at = temporary_name(out->target_);
-  if (::mkdirat(parent, at.c_str(), 0777) != 0) return system_error("create", out->name(), errno);
-  out->at_ = at;
+  // Known before it is made, so that it is removed whatever fails.
+  out->at_ = temporary_name(out->target_);
+  const char* const at = out->at_.c_str();
+  if (::mkdirat(parent, at, 0777) != 0) {
+    const int failed = errno;
+    out->at_.clear();
+    return system_error("create", out->name(), failed);
+  }
   // Opened before the first write, see `file_root::sync_tree`.
-  unique_fd directory(
-      ::openat(parent, at.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  unique_fd directory(::openat(parent, at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) return system_error("create", out->name(), errno);
   // As long as this process lives; where a file system has no locks, nothing is ever abandoned.
   static_cast<void>(::flock(directory.get(), LOCK_EX | LOCK_NB));
@@ -158,7 +179,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_public
 }
 
 ZARRPOINT_INLINE directory_publication::~directory_publication() {
-  if (!at_.empty()) remove_tree(parent_.get(), at_);
+  if (!at_.empty()) remove_tree(parent_.get(), at_.c_str());
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> directory_publication::keep(
@@ -231,8 +252,10 @@ ZARRPOINT_INLINE result<void> directory_publication::replace_in_two_steps() {
 }
 
 ZARRPOINT_INLINE result<void> directory_publication::remove_old(const std::string& old) {
-  ZARRPOINT_CHECK(sync_parent().at("the old one is kept as " + old));
-  if (keep_late(old)) remove_tree(parent_.get(), old);
+  // The text is made only where it is needed: memory may be missing, and the old tree would stay.
+  if (result<void> synced = sync_parent(); !synced)
+    return std::move(synced).failure().at("the old checkpoint is kept as " + old);
+  if (keep_late(old)) remove_tree(parent_.get(), old.c_str());
   return {};
 }
 
@@ -240,15 +263,22 @@ ZARRPOINT_INLINE bool directory_publication::keep_late(const std::string& old) {
   // The tree of another publication that came in between has had what is foreign from its own
   // `keep`, and what it owns is not known here.
   if (!old_ || !same_file(id_of(old_.get()), id_of(parent_.get(), old.c_str()))) return true;
-  auto found = keep_entries({old_.get(), tree_->fd(), how_.sync}, owned_);
+  // The new tree is in its place by now: what goes wrong here is told, and is not a failure.
+  auto found = guarded([&] { return keep_entries({old_.get(), tree_->fd(), how_.sync}, owned_); });
   if (found) {
     late_.kept = *std::move(found);
     return true;
   }
+  if (!guarded([&]() -> result<void> { return tell_late(old, found.failure()), result<void>(); }))
+    late_.left = "no memory";
+  return false;
+}
+
+ZARRPOINT_INLINE void directory_publication::tell_late(const std::string& old,
+                                                       const error& failure) {
   late_.left = "not all that others wrote into " + name() +
                " during the save could be kept; what was replaced lies beside it, as " +
-               set_aside(old) + ": " + found.failure().message;
-  return false;
+               set_aside(old) + ": " + failure.message;
 }
 
 ZARRPOINT_INLINE std::string directory_publication::set_aside(const std::string& old) const {

@@ -25,6 +25,10 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+ZARRPOINT_INLINE result<std::unique_ptr<zip_decoder>> zip_decoder::copy() const {
+  return error{errc::unsupported, "this decoder cannot be copied"};
+}
+
 namespace detail {
 
 ZARRPOINT_INLINE zip_archive::zip_archive(std::unique_ptr<blob> opened,
@@ -79,9 +83,18 @@ class zip_stored_blob final : public zip_member_blob {
   }
 };
 
+/// How far the inflation of a member has come.
+struct zip_inflation {
+  std::unique_ptr<zip_decoder> decoder;
+  std::uint64_t taken = 0;  ///< compressed bytes that the decoder has had
+  std::uint64_t made = 0;   ///< bytes that came of them
+  std::uint32_t crc = 0;    ///< of those
+};
+
 /// One that is deflated. Read whole it is inflated straight to its destination. For ranges a small
-/// one is inflated once and kept; of a larger one each read inflates all that comes before, so
-/// that memory stays bounded.
+/// one is inflated once and kept. A larger one is read in one pass: a read goes on from the nearest
+/// place before its range, which is where an earlier read ended, or one of the restart points that
+/// are kept on the way. Those take 44 KiB each with zlib, and there are at most `most_points`.
 class zip_deflated_blob final : public zip_member_blob {
  public:
   using blob::read;
@@ -89,13 +102,13 @@ class zip_deflated_blob final : public zip_member_blob {
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
     ZARRPOINT_CHECK(check_range(offset, into.size()));
     if (into.empty() && member_.size != 0) return {};
-    if (into.size() == member_.size || member_.size > kept_bytes)
-      return guarded([&] { return inflate(offset, into); });
+    if (into.size() == member_.size) return guarded([&] { return read_whole(into); });
+    if (member_.size > kept_bytes) return guarded([&] { return read_range(offset, into); });
     const std::lock_guard lock(mutex_);
     if (kept_.empty()) {
       ZARRPOINT_CHECK(guarded([&]() -> result<void> {
         std::vector<std::byte> whole(static_cast<std::size_t>(member_.size));
-        ZARRPOINT_CHECK(inflate(0, whole));
+        ZARRPOINT_CHECK(read_whole(whole));
         kept_ = std::move(whole);
         return {};
       }));
@@ -107,58 +120,134 @@ class zip_deflated_blob final : public zip_member_blob {
  private:
   static constexpr std::uint64_t kept_bytes = std::uint64_t{16} << 20;
   static constexpr std::size_t piece_bytes = std::size_t{128} << 10;
+  static constexpr std::uint64_t most_points = 128;
+  static constexpr std::size_t most_ends = 4;  ///< as many threads read one member in order
 
-  /// Inflates up to the end of the range; to the very end, which the checksum covers, when the
-  /// range reaches it.
-  result<void> inflate(std::uint64_t offset, mutable_bytes into) const {
+  /// Compressed bytes as they are wanted.
+  struct input {
+    std::vector<std::byte> piece;
+    bytes_view left;
+  };
+
+  std::uint64_t point_distance() const noexcept {
+    return std::max(kept_bytes / 16, member_.size / most_points + 1);
+  }
+
+  result<void> read_whole(mutable_bytes into) const {
+    zip_inflation at;
     ZARRPOINT_TRY(decoder, archive_->inflate());
-    const bool to_the_end = offset + into.size() == member_.size;
-    std::vector<std::byte> piece(
-        static_cast<std::size_t>(std::min<std::uint64_t>(member_.stored_size, piece_bytes)));
+    at.decoder = std::move(decoder);
+    input in;
+    ZARRPOINT_CHECK(inflate(at, in, into));
+    return check_end(at, in);
+  }
+
+  result<void> read_range(std::uint64_t offset, mutable_bytes into) const {
+    ZARRPOINT_TRY(at, nearest(offset));
+    input in;
     std::vector<std::byte> skipped(
-        static_cast<std::size_t>(std::min<std::uint64_t>(offset, piece_bytes)));
-    bytes_view from;
-    std::uint64_t at = begin_;
-    std::uint64_t left = member_.stored_size;
-    std::uint32_t crc = 0;
-    std::byte beyond{};  // tells data beyond the size from the end of the stream
-    for (bool ended = false; !ended;) {
-      if (!to_the_end && into.empty()) return {};
-      if (from.empty()) {
-        if (left == 0) return wrong("its deflated data are cut short");
-        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size()));
-        ZARRPOINT_CHECK(archive_->file->read(at, mutable_bytes(piece).first(size)));
-        from = bytes_view(piece).first(size);
-        at += size;
-        left -= size;
-      }
-      const bool skips = offset != 0;
-      mutable_bytes room = into;
-      if (skips) {
-        room = mutable_bytes(skipped).first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(offset, skipped.size())));
-      } else if (into.empty()) {
-        room = mutable_bytes(&beyond, 1);
-      }
-      const mutable_bytes before = room;
-      ZARRPOINT_TRY(done, decoder->decode(from, room).at("read " + name()));
-      ended = done;
-      const bytes_view made = before.first(before.size() - room.size());
-      if (!skips && into.empty() && !made.empty())
-        return wrong("it inflates to more than its size");
-      crc = crc32(crc, made);
-      if (skips) {
-        offset -= made.size();
-      } else {
-        into = into.subspan(made.size());
-      }
+        static_cast<std::size_t>(std::min<std::uint64_t>(offset - at.made, piece_bytes)));
+    while (at.made < offset) ZARRPOINT_CHECK(inflate_part(at, in, skipped, offset - at.made));
+    while (!into.empty()) {
+      const std::uint64_t before = at.made;
+      ZARRPOINT_CHECK(inflate_part(at, in, into, into.size()));
+      into = into.subspan(static_cast<std::size_t>(at.made - before));
     }
-    if (offset != 0 || !into.empty()) return wrong("it inflates to less than its size");
+    if (at.made == member_.size) return check_end(at, in);
+    const std::lock_guard lock(mutex_);
+    if (ends_.size() == most_ends) ends_.erase(ends_.begin());
+    ends_.push_back(std::move(at));
+    return {};
+  }
+
+  /// Inflates to the beginning of `into`: up to `bytes`, and no further than to the next place of a
+  /// restart point, which is kept if it is a new one.
+  result<void> inflate_part(zip_inflation& at, input& in, mutable_bytes into,
+                            std::uint64_t bytes) const {
+    const std::uint64_t to_point = point_distance() - at.made % point_distance();
+    const std::uint64_t wanted = std::min({bytes, to_point, std::uint64_t{into.size()}});
+    ZARRPOINT_CHECK(inflate(at, in, into.first(static_cast<std::size_t>(wanted))));
+    if (at.made % point_distance() != 0) return {};
+    const std::lock_guard lock(mutex_);
+    if (!points_.empty() && points_.back().made >= at.made) return {};
+    // Where a decoder cannot be copied, or there is no memory for it, reads start further back.
+    if (auto copied = at.decoder->copy())
+      points_.push_back({std::move(*copied), at.taken, at.made, at.crc});
+    return {};
+  }
+
+  /// The place from which the least must be inflated to come to `offset`.
+  result<zip_inflation> nearest(std::uint64_t offset) const {
+    const auto before = [&](const zip_inflation& at) { return at.made <= offset; };
+    const auto less = [](const zip_inflation& a, const zip_inflation& b) {
+      return a.made < b.made;
+    };
+    const std::lock_guard lock(mutex_);
+    auto end = ends_.end();
+    for (auto at = ends_.begin(); at != ends_.end(); ++at)
+      if (before(*at) && (end == ends_.end() || less(*end, *at))) end = at;
+    const auto point = std::find_if(points_.rbegin(), points_.rend(), before);
+    if (end != ends_.end() && (point == points_.rend() || !less(*end, *point))) {
+      zip_inflation out = std::move(*end);
+      ends_.erase(end);
+      return out;
+    }
+    if (point != points_.rend()) {
+      ZARRPOINT_TRY(copied, point->decoder->copy().at("read " + name()));
+      return zip_inflation{std::move(copied), point->taken, point->made, point->crc};
+    }
+    ZARRPOINT_TRY(decoder, archive_->inflate());
+    return zip_inflation{std::move(decoder)};
+  }
+
+  /// Inflates until `into` is full. The input may be used up before the output is: a decoder still
+  /// holds what came of its last bytes.
+  result<void> inflate(zip_inflation& at, input& in, mutable_bytes into) const {
+    while (!into.empty()) {
+      ZARRPOINT_TRY(ended, step(at, in, into));
+      if (ended && !into.empty()) return wrong("it inflates to less than its size");
+      if (ended) break;
+    }
+    return {};
+  }
+
+  /// One call of the decoder; true at the end of the stream.
+  result<bool> step(zip_inflation& at, input& in, mutable_bytes& into) const {
+    if (in.left.empty() && at.taken < member_.stored_size) {
+      const std::uint64_t left = member_.stored_size - at.taken;
+      in.piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes)));
+      ZARRPOINT_CHECK(archive_->file->read(begin_ + at.taken, in.piece));
+      in.left = in.piece;
+    }
+    const std::size_t had = in.left.size();
+    const mutable_bytes room = into;
+    ZARRPOINT_TRY(ended, at.decoder->decode(in.left, into).at("read " + name()));
+    const bytes_view made = room.first(room.size() - into.size());
+    if (!ended && made.empty() && in.left.size() == had)
+      return wrong("its deflated data are cut short");
+    at.taken += had - in.left.size();
+    at.made += made.size();
+    at.crc = crc32(at.crc, made);
+    return ended;
+  }
+
+  /// After the last byte: the stream must end there, and the checksum be that of all.
+  result<void> check_end(zip_inflation& at, input& in) const {
+    const std::uint32_t crc = at.crc;
+    std::byte beyond{};
+    for (bool ended = false; !ended;) {
+      mutable_bytes room(&beyond, 1);
+      ZARRPOINT_TRY(done, step(at, in, room));
+      if (room.empty()) return wrong("it inflates to more than its size");
+      ended = done;
+    }
     return check_crc(crc);
   }
 
   mutable std::mutex mutex_;
   mutable std::vector<std::byte> kept_;
+  mutable std::vector<zip_inflation> points_;  ///< by rising `made`
+  mutable std::vector<zip_inflation> ends_;    ///< of reads, the latest last
 };
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
 
 #include <cstdint>
@@ -40,9 +41,13 @@ ZARRPOINT_INLINE bool zip_space::resize(zip_extent& extent, std::uint64_t end) {
   return true;
 }
 
-ZARRPOINT_INLINE void zip_space::give_back(const zip_extent& extent) {
-  const std::lock_guard lock(mutex_);
-  add_gap(extent.header, extent.end);
+// Called by destructors: without the memory to note it, the room stays empty.
+ZARRPOINT_INLINE void zip_space::give_back(const zip_extent& extent) noexcept {
+  static_cast<void>(guarded([&]() -> result<void> {
+    const std::lock_guard lock(mutex_);
+    add_gap(extent.header, extent.end);
+    return {};
+  }));
 }
 
 ZARRPOINT_INLINE std::uint64_t zip_space::tail() const {

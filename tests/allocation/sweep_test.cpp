@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Every allocation of every call is made to fail in turn: alone, and with all that follow.
+
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/verify.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include "failing_new.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace allocation_test {
+
+using namespace zarrpoint;
+
+namespace {
+
+/// Calls `call` until none of its allocations fails; `after` looks at what each call left behind.
+/// Where all that follow fail, too, a fifth of the places will do.
+template <class F>
+void sweep(
+    const F& call, bool lasting, const std::function<void()>& after = [] {}) {
+  for (long n = 1;; n += lasting ? 5 : 1) {
+    bool thrown = false;
+    test::fail_allocation(n, lasting);
+    result<void> out;
+    try {
+      out = call();
+    } catch (...) {
+      thrown = true;
+    }
+    const bool failed = test::allocations_work();
+    INFO("allocation " << n);
+    CHECK_FALSE(thrown);
+    if (!out) {
+      INFO(to_string(out.failure()));
+      CHECK(out.failure().code == errc::resource_limit);
+    }
+    after();
+    if (!failed) {
+      CHECK(out);
+      return;
+    }
+  }
+}
+
+/// Both ways of failing.
+template <class F>
+void sweep_both(
+    const char* name, const F& call, const std::function<void()>& after = [] {}) {
+  INFO(std::string(name));
+  sweep(call, false, after);
+  sweep(call, true, after);
+}
+
+template <class T>
+result<void> dropped(result<T> of) {
+  if (!of) return std::move(of).failure();
+  return {};
+}
+
+/// The calling thread alone, so that each run makes the same allocations.
+const context& alone() {
+  static const context how;
+  return how;
+}
+
+struct model {
+  std::vector<float> w = std::vector<float>(3000, 1.5F);
+  std::vector<std::int64_t> steps{1, 2, 3};
+  std::string note = std::string(100, 'n');
+
+  std::vector<leaf> leaves() const {
+    std::vector<leaf> out;
+    out.emplace_back("layers/of/some/depth/w", w);
+    out.emplace_back("layers/steps", steps);
+    out.emplace_back("note of a name that is not short", note);
+    return out;
+  }
+  node attributes() const {
+    node nested;
+    nested.set("of a key that is not short", std::string(50, 'v'));
+    nested.set("list", node::array{1, "two, which is not short either", node::array{nested}});
+    node out;
+    out.set("model", std::move(nested));
+    return out;
+  }
+  save_options options() const {
+    return {.rules = {{.glob = "layers/**/w", .codecs = zstd_codecs()}},
+            .sync = false,
+            .attributes = attributes()};
+  }
+};
+
+std::vector<std::string> entries(const std::filesystem::path& of) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(of))
+    out.push_back(entry.path().filename().string());
+  return out;
+}
+
+void check_model(const std::string& path, float first) {
+  const auto opened = open(path, alone());
+  REQUIRE(opened);
+  CHECK(opened->load<std::vector<float>>("layers/of/some/depth/w").value().at(0) == first);
+}
+
+}  // namespace
+
+TEST_CASE("allocation: copies of values") {
+  const node from = model().attributes();
+  sweep_both("copy", [&] {
+    return guarded([&]() -> result<void> {
+      const node copied = from;
+      node assigned = 1;
+      assigned = copied;
+      return assigned == from ? result<void>{} : error{errc::corrupt, "copy"};
+    });
+  });
+}
+
+TEST_CASE("allocation: saves") {
+  const test::temp_directory folder;
+  const std::string path = folder / "of a name that is not short.zarr";
+  const location where(path);
+  model values;
+  const std::vector<leaf> leaves = values.leaves();
+  const save_options options = values.options();
+  SUBCASE("a new one: it is there whole, or nothing is") {
+    for (const bool lasting : {false, true}) {
+      sweep([&] { return dropped(save(where, leaves, options, alone())); }, lasting,
+            [&] {
+              const auto found = entries(folder.path());
+              if (std::filesystem::exists(path)) {
+                CHECK(found.size() == 1);
+                check_model(path, 1.5F);
+                std::filesystem::remove_all(path);
+              } else if (!lasting) {
+                CHECK(found.empty());
+              }
+              for (const std::string& one : entries(folder.path()))
+                std::filesystem::remove_all(folder / one);
+            });
+    }
+  }
+  SUBCASE("over an old one, which stays until the new one is whole") {
+    save(where, leaves, options, alone()).value();
+    float before = values.w[0];
+    values.w[0] += 1;
+    for (const bool lasting : {false, true}) {
+      bool told = false;  // that something of the old one stays
+      sweep(
+          [&]() -> result<void> {
+            auto saved = save(where, leaves, options, alone());
+            told = saved && !saved->warnings.empty();
+            return dropped(std::move(saved));
+          },
+          lasting,
+          [&] {
+            const float now = open(path, alone())
+                                  .value()
+                                  .load<std::vector<float>>("layers/of/some/depth/w")
+                                  .value()[0];
+            CHECK((now == before || now == values.w[0]));
+            if (now == values.w[0]) {
+              before = now;
+              values.w[0] += 1;
+            }
+            if (!lasting && !told) CHECK(entries(folder.path()).size() == 1);
+            for (const std::string& one : entries(folder.path())) {
+              if (one.starts_with(".")) std::filesystem::remove_all(folder / one);
+            }
+          });
+    }
+  }
+  SUBCASE("in the background") {
+    for (const bool lasting : {false, true}) {
+      sweep(
+          [&]() -> result<void> {
+            // The arguments are the caller's: it copies them while all is well.
+            return guarded(
+                [&] { return dropped(save_async(where, leaves, options, alone()).get()); });
+          },
+          lasting);
+    }
+  }
+  SUBCASE("a zip file") {
+    const location file(folder / "of a name that is not short.zarr.zip");
+    for (const bool lasting : {false, true})
+      sweep([&] { return dropped(save(file, leaves, options, alone())); }, lasting);
+    check_model(file.name(), 1.5F);
+  }
+}
+
+TEST_CASE("allocation: loads") {
+  const test::temp_directory folder;
+  const model values;
+  const std::string path = folder / "of a name that is not short.zarr";
+  save(path, values.leaves(), values.options(), alone()).value();
+  const location where(path);
+  sweep_both("open", [&] { return dropped(open(where, alone())); });
+  const std::string leaf_name = "layers/of/some/depth/w";
+  const auto fresh = [&] { return open(where, alone()); };
+  // Each time from a handle of its own: what is made at a first load counts, too.
+  const auto with_handle = [&](const char* name,
+                               const std::function<result<void>(const checkpoint&)>& call) {
+    sweep_both(name, [&]() -> result<void> {
+      ZARRPOINT_TRY(opened, fresh());
+      return call(opened);
+    });
+  };
+  with_handle("metadata",
+              [&](const checkpoint& from) { return dropped(from.metadata(leaf_name)); });
+  with_handle("load", [&](const checkpoint& from) {
+    return dropped(from.load<std::vector<float>>(leaf_name));
+  });
+  with_handle("load part", [&](const checkpoint& from) {
+    return dropped(from.load<std::vector<float>>(leaf_name, box({8}, {40})));
+  });
+  std::vector<float> mine(3000);
+  with_handle("load_into", [&](const checkpoint& from) {
+    return from.load_into(leaf_name, std::span<float>(mine));
+  });
+  with_handle("load text", [&](const checkpoint& from) {
+    return dropped(from.load<std::string>("note of a name that is not short"));
+  });
+  with_handle("view", [&](const checkpoint& from) {
+    return dropped(from.view<std::int64_t>("layers/steps"));
+  });
+  with_handle("as_array",
+              [&](const checkpoint& from) { return dropped(from.as_array(leaf_name)); });
+  with_handle("load_all", [&](const checkpoint& from) { return dropped(load_all(from)); });
+  with_handle("verify", [&](const checkpoint& from) { return dropped(verify(from)); });
+  with_handle("load_async", [&](const checkpoint& from) {
+    return dropped(from.load_async<std::vector<float>>(leaf_name).get());
+  });
+}
+
+TEST_CASE("allocation: arrays and groups") {
+  const test::temp_directory folder;
+  const any_store store = file_store::open(folder.path().string()).value();
+  const store_key key = store_key::parse("of/a/name/that/is/not/short").value();
+  array_metadata metadata;
+  metadata.shape = {40, 30};
+  metadata.type = dtype_kind::float32;
+  metadata.chunk_shape = {10, 30};
+  metadata.codecs = zstd_codecs();
+  std::vector<float> values(1200, 2.5F);
+  const host_view view =
+      dense_view(std::as_bytes(std::span(values)).data(), {dtype_kind::float32, {40, 30}});
+  // What a call takes by value is copied by its caller.
+  std::optional<any_store> store_of_call;
+  std::optional<store_key> key_of_call;
+  std::optional<array_metadata> metadata_of_call;
+  const auto prepare = [&] {
+    store_of_call = store;
+    key_of_call = key;
+    metadata_of_call = metadata;
+  };
+  prepare();
+  sweep_both(
+      "create",
+      [&] {
+        return dropped(array::create(*std::move(store_of_call), *std::move(key_of_call),
+                                     *std::move(metadata_of_call), alone()));
+      },
+      [&] {
+        std::filesystem::remove_all(folder / "of");
+        prepare();
+      });
+  const array made = array::create(store, key, metadata, alone()).value();
+  sweep_both("write", [&] { return made.write(box::whole({40, 30}), view); });
+  sweep_both("read", [&] { return dropped(made.read(box({3, 4}, {20, 7}))); });
+  sweep_both(
+      "array open", [&] { return dropped(array::open(*std::move(store_of_call), key, alone())); },
+      prepare);
+  const std::vector<index_t> rows{3, 1, 30};
+  const indexed_array indexed(made);
+  sweep_both("taken", [&]() -> result<void> {
+    ZARRPOINT_TRY(taken, indexed.taken(0, rows));
+    return dropped(taken.read());
+  });
+  dims longer{50, 30};
+  sweep_both("resize", [&] { return dropped(resize(made, longer)); });
+  const group root = group::create(store, store_key::root(), {}, alone()).value();
+  key_of_call = store_key::root();
+  sweep_both(
+      "group open",
+      [&] {
+        return dropped(group::open(*std::move(store_of_call), *std::move(key_of_call), alone()));
+      },
+      [&] {
+        prepare();
+        key_of_call = store_key::root();
+      });
+  key_of_call = key;
+  sweep_both("walk", [&] { return dropped(root.walk()); });
+  sweep_both("open_array", [&] { return dropped(root.open_array(key.str())); });
+  sweep_both("find", [&] { return dropped(root.find("of/a")); });
+  sweep_both("consolidate", [&] { return root.consolidate(); });
+}
+
+}  // namespace allocation_test
