@@ -125,6 +125,27 @@ libtorch() {
       -o build/libtorch/libtorch_test -ltorch -ltorch_cpu -lc10 -lzstd -pthread &&
     build/libtorch/libtorch_test
 }
+# mdspan_of NAME COMPILER... : the test of the mdspans of real libraries, with the one that the
+# flags tell.
+mdspan_of() {
+  local program=build/mdspan_$1
+  "${@:2}" -O0 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude \
+    tests/handler/mdspan_libraries.cpp -o "$program" -lzstd -pthread && "$program"
+}
+# Kokkos', which the package of Basix has as one header. That of a CUDA toolkit is in the step cuda.
+mdspan() {
+  packages_in build/mdspan-venv tests/handler/mdspan_requirements.txt --no-deps &&
+    mdspan_of kokkos g++ -std=c++20 -D_GLIBCXX_ASSERTIONS \
+      -isystem "$(echo build/mdspan-venv/lib/python3*/site-packages/basix/include)" \
+      '-DMDSPAN_HEADER=<basix/mdspan.hpp>' -DMDSPAN_NAMESPACE=Kokkos \
+      -DMDSPAN_IMPL_STANDARD_NAMESPACE=Kokkos -DMDSPAN_SUBMDSPAN=Kokkos::submdspan
+}
+# That of the standard library: of Debian's, libc++ 19 alone has one.
+mdspan_std() {
+  need_packages clang-19 libc++-19-dev libc++abi-19-dev &&
+    mdspan_of std clang++-19 -std=c++23 -stdlib=libc++ -Wno-deprecated-declarations \
+      '-DMDSPAN_HEADER=<mdspan>' -DMDSPAN_NAMESPACE=std
+}
 # Ort::Value against ONNX Runtime: the library of PyPI's package, the headers of Debian 13's, which
 # has the same version of the API.
 onnxruntime() {
@@ -178,13 +199,13 @@ as_printed() {
     "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch onnxruntime mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch onnxruntime mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
 # Only when named: other compilers and machines, a large peer, long forms.
-rows="cxx23 clang19 aarch64 megatron reshard as_printed"
+rows="cxx23 clang19 mdspan_std aarch64 megatron reshard as_printed"
 # Those that share a folder of build/, in their order; each other step is a chain of its own.
 chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers tidy noexcept conformance interop libtorch onnxruntime parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers tidy noexcept conformance interop libtorch onnxruntime mdspan parallel single_header cost size docs format readme compile_fail layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {
