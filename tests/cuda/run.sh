@@ -59,4 +59,4 @@ if cmake -S tests/cuda/find_package -B "$work/without" -DCMAKE_PREFIX_PATH="$wor
 fi
 grep "component cuda needs a CUDA toolkit" "$work/without.log"
 
-bash tests/cuda/nvcc.sh build/cuda
+LIBRARY=build/dev/libzarrpoint_compiled.a bash tests/cuda/nvcc.sh build/cuda
