@@ -33,13 +33,13 @@ packages() {
     python_packages
 }
 
-# packages_in VENV REQUIREMENTS
+# packages_in VENV REQUIREMENTS [ARGUMENT OF pip...]
 packages_in() (
   flock 9 || exit 1
   [ -f "$1/done" ] && cmp -s "$1/done" "$2" && exit
   rm -rf "$1" &&
     "$python" -m venv "$1" &&
-    "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
+    "$1/bin/pip" install -q --disable-pip-version-check -r "$2" "${@:3}" &&
     cp "$2" "$1/done"
 ) 9>"$1.lock"
 python_packages() { packages_in "$venv" tests/interop/requirements.txt; }
@@ -125,6 +125,40 @@ libtorch() {
       -o build/libtorch/libtorch_test -ltorch -ltorch_cpu -lc10 -lzstd -pthread &&
     build/libtorch/libtorch_test
 }
+# mdspan_of NAME COMPILER... : the test of the mdspans of real libraries, with the one that the
+# flags tell.
+mdspan_of() {
+  local program=build/mdspan_$1
+  "${@:2}" -O0 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude \
+    tests/handler/mdspan_libraries.cpp -o "$program" -lzstd -pthread && "$program"
+}
+# Kokkos', which the package of Basix has as one header. That of a CUDA toolkit is in the step cuda.
+mdspan() {
+  packages_in build/mdspan-venv tests/handler/mdspan_requirements.txt --no-deps &&
+    mdspan_of kokkos g++ -std=c++20 -D_GLIBCXX_ASSERTIONS \
+      -isystem "$(echo build/mdspan-venv/lib/python3*/site-packages/basix/include)" \
+      '-DMDSPAN_HEADER=<basix/mdspan.hpp>' -DMDSPAN_NAMESPACE=Kokkos \
+      -DMDSPAN_IMPL_STANDARD_NAMESPACE=Kokkos -DMDSPAN_SUBMDSPAN=Kokkos::submdspan
+}
+# That of the standard library: of Debian's, libc++ 19 alone has one.
+mdspan_std() {
+  need_packages clang-19 libc++-19-dev libc++abi-19-dev &&
+    mdspan_of std clang++-19 -std=c++23 -stdlib=libc++ -Wno-deprecated-declarations \
+      '-DMDSPAN_HEADER=<mdspan>' -DMDSPAN_NAMESPACE=std
+}
+# Ort::Value against ONNX Runtime: the library of PyPI's package, the headers of Debian 13's, which
+# has the same version of the API.
+onnxruntime() {
+  local root=build/onnxruntime library
+  mkdir -p $root && packages_in $root/venv tests/interop/onnxruntime_requirements.txt --no-deps &&
+    { [ -d $root/headers/usr ] || package_of trixie libonnxruntime-dev $root/headers; } || return 1
+  library=$(echo $root/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*.*)
+  ln -sfn "$(basename "$library")" "$(dirname "$library")/libonnxruntime.so.1"
+  g++ -std=c++20 -O0 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror \
+    -Iinclude -isystem $root/headers/usr/include/onnxruntime tests/interop/onnxruntime_test.cpp \
+    -o $root/onnxruntime_test "$library" -Wl,-rpath,"$(realpath "$(dirname "$library")")" -lzstd -pthread &&
+    $root/onnxruntime_test
+}
 mpi() {
   need_packages libopenmpi-dev openmpi-bin &&
     cmake --preset dev -B build/mpi -DZARRPOINT_BUILD_MPI_TESTS=ON &&
@@ -165,13 +199,13 @@ as_printed() {
     "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch onnxruntime mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
 # Only when named: other compilers and machines, a large peer, long forms.
-rows="cxx23 clang19 aarch64 megatron reshard as_printed"
+rows="cxx23 clang19 mdspan_std aarch64 megatron reshard as_printed"
 # Those that share a folder of build/, in their order; each other step is a chain of its own.
 chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers tidy noexcept conformance interop libtorch parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers tidy noexcept conformance interop libtorch onnxruntime mdspan parallel single_header cost size docs format readme compile_fail layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {

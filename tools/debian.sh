@@ -51,3 +51,34 @@ apt_get() {
   echo "$said" >&2
   return 1
 }
+
+# package_of RELEASE NAME FOLDER  Unpacks a package of another release of Debian there, and installs
+# nothing: from the mirror that the machine has its own packages from, with lists of its own.
+package_of() {
+  local own mirror folder
+  own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+  # shellcheck disable=SC2016
+  mirror=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+    awk -v own="$own" '($1 == own || $1 ~ /^(old)?stable$/) && $2 == "main" { print $3; exit }')
+  if [ -z "$mirror" ]; then
+    echo "$2 of Debian $1 is needed, and no source of apt is a mirror of Debian" >&2
+    return 1
+  fi
+  rm -rf "$3" "$3.apt" && mkdir -p "$3" "$3.apt/lists/partial" && folder=$(realpath "$3.apt") || return 1
+  echo "deb $mirror $1 main" >"$folder/sources.list"
+  if ! (
+    cd "$folder" || exit 1
+    for action in update "download $2"; do
+      # shellcheck disable=SC2086
+      apt-get -qq -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- \
+        -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder" -o Acquire::Languages=none \
+        -o APT::Architectures="$(dpkg --print-architecture)" -o APT::Sandbox::User=root \
+        -o Acquire::Retries=3 $action || exit 1
+    done
+    dpkg-deb -x "$2"_*.deb .
+  ); then
+    echo "cannot fetch $2 of Debian $1 from the mirror of this machine" >&2
+    return 1
+  fi
+  mv "$folder/usr" "$3" && rm -rf "$folder"
+}

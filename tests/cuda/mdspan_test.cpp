@@ -16,7 +16,7 @@ using cuda_space = zarrpoint::cuda::device_space;
 
 namespace {
 
-/// What makes an mdspan, and no more; tests/handler/mdspan_test.cpp has that of the toolkit.
+/// What makes an mdspan, and no more; tests/handler/mdspan_libraries.cpp takes that of the toolkit.
 template <class T>
 struct matrix {
   using element_type = T;

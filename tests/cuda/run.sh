@@ -12,8 +12,9 @@ jobs=${JOBS:-$(nproc)}
 
 # Built by the preset dev already where that found the headers.
 cmake --preset dev -DZARRPOINT_TEST_UNITY=ON -DZARRPOINT_CUDA_INCLUDE="$CUDA_HOME/include"
-cmake --build --preset dev -j "$jobs" --target fake_driver cuda_tests docs_devices fake_gpu_bench
+cmake --build --preset dev -j "$jobs" --target fake_driver cuda_tests cuda_mdspan docs_devices fake_gpu_bench
 ctest --preset dev -R '^cuda$'
+build/dev/tests/cuda_mdspan
 
 # On the same runtime: the programs of docs/devices.md, and the benchmarks, which compare what they
 # moved.
@@ -58,4 +59,4 @@ if cmake -S tests/cuda/find_package -B "$work/without" -DCMAKE_PREFIX_PATH="$wor
 fi
 grep "component cuda needs a CUDA toolkit" "$work/without.log"
 
-bash tests/cuda/nvcc.sh build/cuda
+LIBRARY=build/dev/libzarrpoint_compiled.a bash tests/cuda/nvcc.sh build/cuda

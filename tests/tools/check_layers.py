@@ -57,6 +57,7 @@ CONFINED = [
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),
     (r"(ATen|c10|torch)/.*", {"interop/tensors/libtorch.hpp"}),
+    (r"(.*/)?onnxruntime_.*", {"interop/tensors/onnxruntime.hpp"}),
 ]
 STANDARD = re.compile(r"[a-z0-9_]+")  # a header of the standard library has no extension
 HEAVY_IN_CORE = {"iostream", "regex", "filesystem", "functional", "complex", "memory"}

@@ -43,22 +43,26 @@ CUDA = [f"-isystem{cuda_include()}"] if cuda_include() else []
 NEEDS_CUDA = re.compile(r"#include <(zarrpoint/cuda[./]|cuda_)")
 # PyTorch 1.13, which Debian has, is not a C++20 for clang: a vector of an incomplete type.
 NEEDS_TORCH = re.compile(r"#include <(ATen/|zarrpoint/interop/tensors/libtorch\.hpp)")
+# Those that the step onnxruntime of tests/run.sh fetches.
+ORT_FOLDER = ROOT / "build" / "onnxruntime" / "headers" / "usr" / "include" / "onnxruntime"
+ORT = [f"-isystem{ORT_FOLDER}"] if ORT_FOLDER.is_dir() else []
+NEEDS_ORT = re.compile(r"#include <(onnxruntime_|zarrpoint/interop/tensors/onnxruntime\.hpp)")
 PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
 
 
 def tidy(source, headers, *flags):
     """What clang-tidy says about `source` and the headers whose path matches `headers`."""
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
-               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI, *CUDA, *PYTHON]  # fmt: skip
+               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI, *CUDA, *ORT, *PYTHON]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or (done.stderr if done.returncode else "")
 
 
 def can_be_read(path):
-    """Whether the headers of CUDA are there, if the file needs them; those of PyTorch cannot be read."""
+    """Whether the headers that the file needs are there; those of PyTorch cannot be read."""
     text = path.read_text(encoding="utf-8")
-    if NEEDS_TORCH.search(text) or (not CUDA and NEEDS_CUDA.search(text)):
-        print(f"{path.relative_to(ROOT)} is left out: no headers of CUDA or PyTorch")
+    if NEEDS_TORCH.search(text) or (not CUDA and NEEDS_CUDA.search(text)) or (not ORT and NEEDS_ORT.search(text)):
+        print(f"{path.relative_to(ROOT)} is left out: no headers of CUDA, ONNX Runtime or PyTorch")
         return False
     return True
 

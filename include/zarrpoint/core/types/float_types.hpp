@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -240,6 +241,20 @@ inline constexpr bool is_small_float<small_float<E, M, S, B>> = true;
 
 namespace detail {
 
+/// What the text, which ends with a null character, is read as. libc++ reads floats from its
+/// version 20 on; before, strtof does, which under a locale with another decimal point takes less
+/// than the whole text.
+template <class T>
+T number_of(const char* text, [[maybe_unused]] const char* end) {
+  T out = 0;
+  if constexpr (requires { std::from_chars(text, end, out); }) {
+    std::from_chars(text, end, out);
+  } else {
+    out = std::strtof(text, nullptr);
+  }
+  return out;
+}
+
 template <class Float>
 std::string shortest_decimal(Float value) {
   const float number = value;
@@ -252,10 +267,10 @@ std::string shortest_decimal(Float value) {
   int digits = 0;
   while (true) {
     const auto written =
-        std::to_chars(text, text + sizeof text, number, std::chars_format::general, ++digits);
-    float back = 0;
-    std::from_chars(text, written.ptr, back);
-    if (Float(back) == value || digits == std::numeric_limits<float>::max_digits10)
+        std::to_chars(text, text + sizeof text - 1, number, std::chars_format::general, ++digits);
+    *written.ptr = '\0';
+    if (Float(number_of<float>(text, written.ptr)) == value ||
+        digits == std::numeric_limits<float>::max_digits10)
       return {text, written.ptr};
   }
 }

@@ -129,9 +129,8 @@ consteval void explain_foreign() {
                   "before the first use of the type");
   } else if constexpr (like_ort_value<T>) {
     static_assert(!like_ort_value<T>,
-                  "zarrpoint: an Ort::Value is saved by a view of its elements: "
-                  "zarrpoint::dense_view(static_cast<const std::byte*>(value.GetTensorRawData()), "
-                  "{dtype, shape}), and loaded into by one of GetTensorMutableRawData()");
+                  "zarrpoint: include <zarrpoint/onnxruntime.hpp> to save and load an Ort::Value, "
+                  "before the first use of the type");
   } else if constexpr (like_thrust_vector<T>) {
     static_assert(!like_thrust_vector<T>,
                   "zarrpoint: include <zarrpoint/thrust.hpp> to save and load vectors of Thrust, "

@@ -8,6 +8,20 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
+template <class M>
+concept tells_strides = requires(const M& mapping, std::size_t i) {
+  { mapping.stride(i) } -> std::convertible_to<index_t>;
+};
+
+/// Whether `stride(i)` can be called, which an mdspan declares even where its mapping has none.
+template <class M>
+concept strided_mdspan = tells_strides<M> &&
+    (!requires { typename M::mapping_type; } || tells_strides<typename M::mapping_type>);
+
+}  // namespace detail
+
 /// A multidimensional span by its members, `std::`, Kokkos' or `cuda::std::mdspan`: `rank()`,
 /// `extent(i)`, `stride(i)`, `is_strided()` and a `data_handle()` that is a plain pointer. One
 /// whose accessor computes its elements is not.
@@ -17,10 +31,9 @@ concept mdspan_like = detail::storable_element<std::remove_cv_t<typename M::elem
     requires(const M& span, std::size_t i) {
   { M::rank() } -> std::convertible_to<std::size_t>;
   { span.extent(i) } -> std::convertible_to<index_t>;
-  { span.stride(i) } -> std::convertible_to<index_t>;
   { span.is_strided() } -> std::convertible_to<bool>;
   { span.data_handle() } -> std::convertible_to<typename M::element_type*>;
-} &&(M::rank() <= max_rank);
+} &&(M::rank() <= max_rank) && (M::rank() == 0 || detail::strided_mdspan<M>);
 
 namespace detail {
 
@@ -64,8 +77,10 @@ struct mdspan_handler {
   }
   static dims strides(const M& span) {
     dims out(rank, 0);
-    for (std::size_t i = 0; i < rank; ++i)
-      out[i] = static_cast<index_t>(span.stride(i)) * static_cast<index_t>(sizeof(element_type));
+    if constexpr (rank > 0) {
+      for (std::size_t i = 0; i < rank; ++i)
+        out[i] = static_cast<index_t>(span.stride(i)) * static_cast<index_t>(sizeof(element_type));
+    }
     return out;
   }
 };

@@ -157,6 +157,7 @@ result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
     view.shape = stored.shape;
     view.strides = row_major_strides(view.shape, memory_size(view.type));
   }
+  if (element_count(view.shape).value_or(-1) == 0) return view;
   for (std::size_t i = 0; i < view.rank(); ++i) {
     if (view.shape[i] > 1 && view.strides[i] == 0)
       return error{errc::invalid_argument, "the target's elements overlap in dimension " +
