@@ -31,9 +31,13 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
   const auto opened = [&]() -> result<checkpoint> {
     any_store store =
         place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-    ZARRPOINT_TRY(contents, detail::read_contents(store, how));
+    auto contents = detail::read_contents(store, how);
+    if (!contents && contents.failure().code == errc::not_found &&
+        !detail::may_exist(place.store, place.key))
+      return error{errc::not_found, where.name() + " does not exist"};
+    if (!contents) return std::move(contents).failure();
     return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
-        std::move(store), with_scratch(how), std::move(contents), where.name()}));
+        std::move(store), with_scratch(how), *std::move(contents), where.name()}));
   };
   return opened().at("open " + where.name());
 }
