@@ -94,6 +94,23 @@ bool own_types() {
   return row[0] == 40 && cast[0][0] == 46 && cast[1][2] == 20;
 }
 
+bool in_background() {
+  const auto a = zp::array::create(zp::memory_store(), zp::store_key::root(), small()).value();
+  a.write(zp::box::whole({6, 8}), counting(48)).value();
+
+  std::vector<std::int32_t> top(24), sevens(12, 7);
+  zp::pending<void> filling = a.read_async(zp::box({0, 0}, {3, 8}), top);  // borrows `top`
+  zp::pending<zp::tensor> rest = a.read_async(zp::box({3, 0}, {3, 4}));    // a tensor
+  zp::pending<void> storing = a.write_async(zp::box({3, 4}, {3, 4}), sevens);
+  filling.get().value();  // waits, and gives the errors that `read` gives
+  const zp::tensor below = rest.get().value();
+  storing.get().value();
+
+  std::vector<std::int32_t> stored(12);
+  a.read(zp::box({3, 4}, {3, 4}), stored).value();
+  return top == counting(24) && values_of(below)[11] == 43 && stored == sevens;
+}
+
 bool select() {
   const std::vector<std::int32_t> values = counting(48);
   const auto a = zp::array::create(zp::memory_store(), zp::store_key::root(), small()).value();
@@ -229,8 +246,9 @@ bool degenerate() {
 
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
-  const bool ok = make_both(folder) && own_types() && select() && grow() && one_by_one() &&
-                  shards(folder) && nested() && uneven() && missing() && degenerate();
+  const bool ok = make_both(folder) && own_types() && in_background() && select() && grow() &&
+                  one_by_one() && shards(folder) && nested() && uneven() && missing() &&
+                  degenerate();
   std::puts(ok ? "as docs/arrays.md says" : "not what docs/arrays.md says");
   return ok ? 0 : 1;
 }

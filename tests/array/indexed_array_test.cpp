@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/host_values.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
@@ -9,8 +10,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -183,6 +186,34 @@ TEST_CASE("points and masks of the whole array") {
   CHECK(read_masked(made, read.view()).failure().code == errc::dtype_mismatch);
   const tensor flat = tensor::make({dtype_kind::bool_, {7}}).value();
   CHECK(read_masked(made, flat.view()).failure().code == errc::shape_mismatch);
+}
+
+TEST_CASE("selections and points go to values of one's own, and selections come from them") {
+  const auto data = counting({7, 9, 5});
+  const array made = make_array(0, any_executor(), data);
+  const indexed_array two =
+      indexed_array(made).at(0, 0).value().at(0, 0).value().taken(0, {4, 1}).value();
+  std::vector<std::int32_t> flat(2);
+  two.read(flat).value();
+  CHECK(flat == std::vector<std::int32_t>{5, 2});
+  std::array<double, 2> wide{};
+  CHECK(two.read(std::span(wide)).failure().code == errc::dtype_mismatch);
+  two.read(std::span(wide), {.cast = true}).value();
+  CHECK(wide[0] == 5);
+  two.write(std::vector<std::int32_t>{-5, -2}).value();
+  two.read(flat).value();
+  CHECK(flat == std::vector<std::int32_t>{-5, -2});
+  std::vector<std::int32_t> three(3);
+  CHECK(two.read(three).failure().code == errc::shape_mismatch);
+  CHECK(two.write(three).failure().code == errc::shape_mismatch);
+  // Options are options, and views views.
+  read_options options;
+  CHECK(two.read(options).value().data<std::int32_t>()[0] == -5);
+
+  const std::vector<dims> points{{0, 0, 4}, {6, 8, 4}, {0, 0, 0}};
+  read_points(made, points, three).value();
+  CHECK(three == std::vector<std::int32_t>{-5, 7 * 9 * 5, 1});
+  CHECK(read_points(made, points, flat).failure().code == errc::shape_mismatch);
 }
 
 TEST_CASE("strings, casts and mistakes") {

@@ -115,6 +115,28 @@ TEST_CASE("the rest of a chunk that an interrupted shrinking cut does not come b
   CHECK(all.data<std::int32_t>()[7] == 0);
 }
 
+TEST_CASE("values of one's own are appended: flat ones as long as they fill") {
+  const memory_store store;
+  const array first =
+      array::create(store, key_of("a"), raw_metadata(dtype_kind::int32, {0, 3}, {2, 2})).value();
+  const array two = append(first, 0, std::vector<std::int32_t>{1, 2, 3, 4, 5, 6}).value();
+  CHECK(two.spec().shape == dims{2, 3});
+  const std::int32_t row[1][3] = {{7, 8, 9}};
+  const array three = append(two, 0, row).value();
+  CHECK(three.spec().shape == dims{3, 3});
+  const std::vector<double> column{10, 11, 12};
+  CHECK(append(three, 1, column).failure().code == errc::dtype_mismatch);
+  const array wide = append(three, 1, column, {.cast = true}).value();
+  CHECK(wide.spec().shape == dims{3, 4});
+  const tensor all = wide.read(box::whole({3, 4})).value();
+  CHECK(at(all, 1, 2) == 6);
+  CHECK(at(all, 2, 0) == 7);
+  CHECK(at(all, 2, 3) == 12);
+  CHECK(append(wide, 0, std::vector<std::int32_t>(5)).failure().code == errc::invalid_argument);
+  CHECK(append(wide, 2, std::vector<std::int32_t>(4)).failure().code == errc::invalid_argument);
+  CHECK(append(wide, 0, tensor()).failure().code == errc::invalid_argument);
+}
+
 TEST_CASE("a rectilinear axis of length 0 grows by chunks of its last extent") {
   memory_store store;
   auto metadata = raw_metadata(dtype_kind::int32, {0}, {3});

@@ -4,10 +4,13 @@
 // Every error of docs/errors.md, made to happen; its text is the page's.
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/group.hpp>
+#include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/members.hpp>
 #include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/child_process.hpp"
@@ -21,8 +24,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <regex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,6 +110,13 @@ TEST_CASE("errors: not_found") {
   fs::create_directory("runs");
   for (const char* run : {"runs/a", "runs/b"}) save(run, {{"step", 1}}).value();
   check_documented(open("runs"));
+  const any_store store = file_store::open(".").value();
+  const auto key = [](std::string_view text) { return store_key::parse(text).value(); };
+  check_documented(open({store, key("gone")}));
+  check_documented(array::open(store, key("gone")));
+  check_documented(array::open(store, key("empty")));
+  check_documented(group::open(store, key("gone")));
+  check_documented(group::open(store, key("empty")));
   check_documented(open("model.zarr").value().load<int>("stepp"));
   const array theirs =
       array::create(memory_store{}, store_key::parse("a").value(), one_chunk({{"bytes"}})).value();
@@ -229,6 +241,20 @@ TEST_CASE("errors: resource_limit") {
   check_documented(open("model.zarr", how).value().load<tensor>("layers/0/w"));
   how.limit.metadata_bytes = 1000;
   check_documented(open("model.zarr", how));
+  // How much a context takes is another number in each version of zstd.
+  const std::vector<std::uint8_t> data{1, 2, 3, 4};
+  std::string said;
+  for (how.limit.memory = 250; said.find("for a context") == said.npos; how.limit.memory += 250) {
+    const array small = array::create(memory_store{}, store_key::parse("a").value(),
+                                      one_chunk({{"bytes"}, {"zstd"}}), how)
+                            .value();
+    const auto refused = small.write(box::whole({4}), data);
+    REQUIRE_FALSE(refused);
+    said = to_string(refused.failure());
+  }
+  const std::regex numbers("[0-9]+ bytes for a context: [0-9]+ of the [0-9]+ bytes");
+  check_documented(
+      std::regex_replace(said, numbers, "5272 bytes for a context: 704 of the 2000 bytes"));
 }
 
 TEST_CASE("errors: cancelled") {

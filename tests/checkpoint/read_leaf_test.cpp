@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
@@ -56,6 +57,32 @@ TEST_CASE("elements of any size are padded with zeros") {
   std::fill_n(into.mutable_view().data, 80, std::byte{1});
   detail::fill_with_zero(into.mutable_view());
   CHECK(std::count(into.view().data, into.view().data + 80, std::byte{}) == 80);
+}
+
+TEST_CASE("a part of a leaf goes to a target on a device") {
+  zarrpoint_test::fake_device device(1);  // outlives what the checkpoint keeps of it
+  const zarrpoint_test::fake_space space{&device};
+  const memory_store store;
+  tensor values = tensor::make({dtype_kind::float32, {3, 4}}).value();
+  std::iota(values.data<float>().begin(), values.data<float>().end(), 1.0F);
+  save(store, {{"w", values}}).value();
+  const checkpoint opened = open(store).value();
+  zarrpoint_test::device_tensor<float> there(space, {2, 2});
+  opened.load_into("w", box({1, 1}, {2, 2}), there).value();
+  CHECK(there.loaded());
+  CHECK(there.download() == std::vector<float>{6, 7, 10, 11});
+  opened.load_into("w", selection({0, 0}, {2, 2}, {2, 3}), there).value();
+  CHECK(there.download() == std::vector<float>{1, 4, 9, 12});
+  zarrpoint_test::device_tensor<double> wide(space, {1, 3});
+  const box last({2, 1}, {1, 3});
+  CHECK(opened.load_into("w", last, wide).failure().code == errc::dtype_mismatch);
+  CHECK_FALSE(wide.loaded());
+  opened.load_into("w", last, wide, {.cast = true}).value();
+  CHECK(wide.loaded());
+  CHECK(wide.download() == std::vector<double>{10, 11, 12});
+  CHECK(opened.load_into("w", box({0, 0}, {2, 3}), there).failure().code == errc::shape_mismatch);
+  CHECK_FALSE(there.loaded());
+  CHECK(opened.load_into("w", box({2, 0}, {2, 2}), there).failure().code == errc::out_of_range);
 }
 
 TEST_CASE("a leaf of another shape goes to a device, cut or padded") {

@@ -3,6 +3,7 @@
 #include <zarrpoint/codec/bz2.hpp>
 
 #include "support/codec_bytes.hpp"
+#include "support/refused_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -69,6 +70,10 @@ TEST_CASE("bz2: options") {
   CHECK_FALSE(zp::bz2_codec::from_configuration(zp::node::object{{"level", 0}}));
   CHECK_FALSE(zp::bz2_codec::from_configuration(zp::node::object{{"level", 10}}));
   CHECK(zp::bz2_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
+}
+
+TEST_CASE("bz2: memory that the budget refuses is told in bytes") {
+  check_refusals(zp::bz2_codec{});
 }
 
 }  // namespace bz2_test

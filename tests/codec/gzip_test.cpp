@@ -3,6 +3,7 @@
 #include <zarrpoint/codec/gzip.hpp>
 
 #include "support/codec_conformance.hpp"
+#include "support/refused_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -139,6 +140,11 @@ TEST_CASE("gzip and zlib: registered under the names that metadata uses") {
     REQUIRE(made);
     CHECK(made->if_bytes_to_bytes()->configuration().find("level")->to_int64() == 6);
   }
+}
+
+TEST_CASE("gzip: memory that the budget refuses is told in bytes") {
+  check_refusals(zp::gzip_codec{});
+  check_refusals(zp::zlib_codec{});
 }
 
 }  // namespace gzip_test

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace library_memory_test {
 
@@ -13,15 +14,26 @@ namespace zp = zarrpoint;
 
 TEST_CASE("what a library takes is counted by the resource, and given back whole") {
   zp::limited_resource budget(1000);
-  void* const memory = zp::detail::library_memory::allocate(&budget, 500);
+  using library = zp::detail::library_memory;
+  library own(budget);
+  void* const memory = library::allocate(&own, 500);
   REQUIRE(memory != nullptr);
-  CHECK(budget.in_use() == 564);
+  CHECK(budget.in_use() == 500 + library::header);
   std::memset(memory, 1, 500);
-  CHECK(zp::detail::library_memory::allocate(&budget, 500) == nullptr);
-  CHECK(zp::detail::library_memory::allocate(&budget, SIZE_MAX) == nullptr);
-  zp::detail::library_memory::deallocate(&budget, nullptr);
-  zp::detail::library_memory::deallocate(&budget, memory);
+  CHECK(library::allocate(&own, 501) == nullptr);
+  CHECK(own.no_memory("a context").message ==
+        "cannot allocate 501 bytes for a context: 564 of the 1000 bytes of the budget are in use");
+  CHECK(library::allocate(&own, SIZE_MAX) == nullptr);
+  CHECK(own.no_memory("x").code == zp::errc::resource_limit);
+  CHECK(own.no_memory("x").message.starts_with("cannot allocate " + std::to_string(SIZE_MAX)));
+  library::deallocate(&own, nullptr);
+  library::deallocate(&own, memory);
   CHECK(budget.in_use() == 0);
+
+  library unlimited(zp::default_resource());
+  CHECK(library::allocate(&unlimited, SIZE_MAX - 4096) == nullptr);
+  CHECK(unlimited.no_memory("a context").message ==
+        "cannot allocate " + std::to_string(SIZE_MAX - 4096) + " bytes for a context");
 }
 
 }  // namespace library_memory_test

@@ -3,6 +3,7 @@
 #include <zarrpoint/codec/lzma.hpp>
 
 #include "support/codec_bytes.hpp"
+#include "support/refused_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -144,6 +145,10 @@ TEST_CASE("lzma: options") {
   const node extreme = node::object{{"preset", std::int64_t{0x80000009}}};
   CHECK(zp::lzma_codec::from_configuration(extreme));
   CHECK(zp::lzma_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
+}
+
+TEST_CASE("lzma: memory that the budget refuses is told in bytes") {
+  check_refusals(zp::lzma_codec{});
 }
 
 }  // namespace lzma_test

@@ -10,19 +10,6 @@ namespace stream_library_test {
 
 namespace zp = zarrpoint;
 
-TEST_CASE("library_memory: counted, given back, and refused without a crash") {
-  zp::limited_resource budget(1000);
-  using memory = zp::detail::library_memory;
-  void* const first = memory::allocate(&budget, 500);
-  REQUIRE(first != nullptr);
-  CHECK(budget.in_use() == 500 + memory::header);
-  CHECK(memory::allocate(&budget, 500) == nullptr);
-  CHECK(memory::allocate(&budget, SIZE_MAX) == nullptr);
-  memory::deallocate(&budget, nullptr);
-  memory::deallocate(&budget, first);
-  CHECK(budget.in_use() == 0);
-}
-
 namespace {
 
 /// As the libraries' own, with counts so small that pieces show.

@@ -5,6 +5,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/codec_bytes.hpp"
+#include "support/refused_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -496,6 +497,29 @@ TEST_CASE("zfp: reading takes memory by what is stored, not by what its paramete
   };
   check(zp::zfp_codec{});
   check(zp::zfpy_codec{});
+}
+
+TEST_CASE("zfp: memory that the budget refuses is told in bytes") {
+  const zp::tensor_spec spec{zp::dtype_kind::float64, {64, 64}};
+  byte_string values(64 * 64 * 8);
+  const auto check = [&](const auto& codec) {
+    byte_string stored = encoded(codec, values, spec);
+    zp::limited_resource budget(100);
+    zp::codec_workspace scratch(budget);
+    const auto read = codec.decode(stored, zp::dense_view(values.data(), spec), scratch);
+    REQUIRE_FALSE(read);
+    check_refusal(read.failure(), 100);
+    stored.resize(std::size_t{1} << 20);
+    const auto written = codec.encode(
+        zp::dense_view(static_cast<const std::byte*>(values.data()), spec), stored, scratch);
+    REQUIRE_FALSE(written);
+    check_refusal(written.failure(), 100);
+  };
+  check(zp::zfp_codec{});
+  check(zp::zfpy_codec{});
+  const zp::error small = zp::detail::no_zfp_memory();
+  CHECK(small.message.starts_with("cannot allocate "));
+  CHECK(small.message.ends_with(" bytes for a stream"));
 }
 
 TEST_CASE("zfp: chunks that zfp cannot count") {

@@ -303,6 +303,42 @@ TEST_CASE("save: an error of a tensor's layout names the tensor") {
   CHECK(shards.find("save \"layer/w\": a rule asks for shards of shape [4, 3], but") !=
         shards.npos);
   CHECK(with({.glob = "layer/w", .shard_shape = dims{2, 3}}) == "done");
+  // A grid of objects is an array, too.
+  const std::string grid = save_by(2, store,
+                                   [](int rank) {
+                                     return state{{"rng", object_on("rng", rank, 2)}};
+                                   },
+                                   {.storage = {.zarr_format = 2}});
+  CAPTURE(grid);
+  CHECK(grid.starts_with("invalid_argument: "));
+  CHECK(grid.find("save object \"rng\": ") != grid.npos);
+}
+
+TEST_CASE("save: data types that hide tensors from zarr-python are warnings on all ranks") {
+  const auto warned = [](const save_options& storage) {
+    const memory_store store;
+    const auto reports = thread_world::run(2, [&](const thread_communicator& self) {
+      const int rank = self.rank();
+      const state all{{"h", with_values(row("h", rank, 2, dtype_kind::bfloat16), seed)},
+                      {"w", with_values(row("w", rank, 2), seed)},
+                      {"v", with_values(row("v", rank, 2), seed)},
+                      {"rng", object_on("rng", rank, 2)}};
+      return save(store, all, group_of(self), {.storage = storage});
+    });
+    for (const auto& one : reports) REQUIRE(one);
+    CHECK(reports[0]->warnings == reports[1]->warnings);
+    return reports[0]->warnings;
+  };
+  // Grids of objects are byte strings, which zarr-python knows.
+  CHECK(warned({}) == std::vector<std::string>{
+                          "bfloat16: zarr-python cannot open \"h\", nor list the groups that "
+                          "hold such leaves; it opens other leaves by name"});
+  CHECK(warned({.rules = {{.glob = "h", .cast = dtype(dtype_kind::float32)}}}).empty());
+  const dtype half = dtype_kind::bfloat16;
+  CHECK(warned({.rules = {{.glob = "w", .cast = half}, {.glob = "v", .cast = half}}}) ==
+        std::vector<std::string>{"bfloat16: zarr-python cannot open 3 leaves, such as \"h\", nor "
+                                 "list the groups that hold such leaves; it opens other leaves by "
+                                 "name"});
 }
 
 TEST_CASE("save: keys are names, whatever is in them; those that leave the tree are refused") {

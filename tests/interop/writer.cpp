@@ -83,11 +83,13 @@ class writer {
     save_hierarchy("v2-hierarchy.zarr", 2);
     save_hierarchy("migrated.zarr", 2, true);
     save_safetensors("ours.safetensors", core);
+    save_each_type();
 
     const zp::node index(zp::node::object{{"arrays", std::move(arrays_)},
                                           {"groups", std::move(groups_)},
                                           {"zips", std::move(zips_)},
                                           {"hierarchies", std::move(hierarchies_)},
+                                          {"types", std::move(types_)},
                                           {"safetensors", std::move(files_)}});
     exchange::write_file(folder_ + "/index.json", zp::dump_json(index, zp::json_style::pretty));
   }
@@ -279,6 +281,41 @@ class writer {
                                        {"consolidated", options.zarr_format == 3}});
   }
 
+  static zp::dtype any_type_of(zp::dtype_kind kind) {
+    switch (kind) {
+      case zp::dtype_kind::raw: return zp::dtype::raw_bytes(4);
+      case zp::dtype_kind::null_terminated_bytes: return zp::dtype::null_terminated(4);
+      case zp::dtype_kind::fixed_length_utf32: return zp::dtype::utf32(3);
+      case zp::dtype_kind::datetime64: return zp::dtype::datetime(zp::time_unit::ns);
+      case zp::dtype_kind::timedelta64: return zp::dtype::timedelta(zp::time_unit::ns);
+      case zp::dtype_kind::record:
+        return zp::make_record({{"x", zp::dtype_kind::int32}, {"y", zp::dtype_kind::float64}})
+            .value();
+      default: return kind;
+    }
+  }
+
+  /// A leaf of every data type, and whether the report said that zarr-python cannot open it.
+  void save_each_type() {
+    for (const int format : {2, 3}) {
+      for (int kind = 1; kind <= static_cast<int>(zp::dtype_kind::record); ++kind) {
+        const zp::dtype type = any_type_of(static_cast<zp::dtype_kind>(kind));
+        zp::tensor value = zp::tensor::make({type, {3}}).value();
+        if (!type.is_variable())
+          std::memset(value.mutable_view().data, 0, 3 * zp::memory_size(type));
+        const std::string path =
+            "types-v" + std::to_string(format) + "-" + std::to_string(kind) + ".zarr";
+        const auto saved =
+            zp::save(folder_ + "/" + path, {{"x", value.view()}}, {.zarr_format = format});
+        if (!saved && saved.failure().code == zp::errc::unsupported) continue;  // by Zarr v2
+        types_.push_back(zp::node::object{{"path", path + "/x"},
+                                          {"dtype", std::string(to_string(type))},
+                                          {"zarr_format", format},
+                                          {"warned", !saved.value().warnings.empty()}});
+      }
+    }
+  }
+
   void save_safetensors(const std::string& path, const std::vector<named_tensor>& tensors) {
     std::vector<zp::safetensors::named_view> views;
     zp::node::array entries;
@@ -298,6 +335,7 @@ class writer {
   zp::node::array groups_;
   zp::node::array zips_;
   zp::node::array hierarchies_;
+  zp::node::array types_;
   zp::node::array files_;
 };
 

@@ -41,7 +41,8 @@ TEST_CASE("buffer: the resource's refusal is an error that says how much was ask
   const auto refused = zp::buffer::allocate(101, resource);
   REQUIRE(!refused);
   CHECK(refused.failure().code == zp::errc::resource_limit);
-  CHECK(refused.failure().message == "cannot allocate 101 bytes");
+  CHECK(refused.failure().message ==
+        "cannot allocate 101 bytes: 0 of the 100 bytes of the budget are in use");
 }
 
 TEST_CASE("buffer: moves hand over the memory, and it is given back exactly once") {

@@ -65,7 +65,9 @@ TEST_CASE("tensor: what cannot be made is an error that names it") {
   const auto refused = zp::tensor::make({zp::dtype_kind::float32, {26}}, resource);
   REQUIRE(!refused);
   CHECK(refused.failure().code == zp::errc::resource_limit);
-  CHECK(refused.failure().message == "tensor float32[26]: cannot allocate 104 bytes");
+  CHECK(
+      refused.failure().message ==
+      "tensor float32[26]: cannot allocate 104 bytes: 0 of the 100 bytes of the budget are in use");
 
   const zp::index_t many = zp::index_t{1} << 40;
   const auto overflow = zp::tensor::make({zp::dtype_kind::uint8, {many, many}});

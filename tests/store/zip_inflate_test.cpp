@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -182,6 +183,48 @@ TEST_CASE("zip_inflate: damaged streams are errors, or the damage changes nothin
     }
   }
   CHECK(refused + 10 > tried);
+}
+
+TEST_CASE("zip_inflate: memory that the system refuses is told in bytes") {
+  const std::string text(100'000, 'x');
+  const std::string stored = deflate_raw(text);
+  static std::size_t left = 0;
+  const auto allocate = [](std::size_t bytes) -> void* {
+    if (bytes > left) return nullptr;
+    left -= bytes;
+    return std::malloc(bytes);
+  };
+  const auto decode = [&](std::size_t room) -> result<void> {
+    left = room;
+    detail::zlib_zip_decoder decoder(allocate);
+    ZARRPOINT_CHECK(decoder.ready());
+    std::vector<std::byte> out(text.size());
+    bytes_view from = as_bytes(stored);
+    mutable_bytes to(out);
+    // In pieces, so that zlib has to keep what it wrote.
+    while (!to.empty()) {
+      mutable_bytes piece = to.first(std::min<std::size_t>(to.size(), 1000));
+      const std::size_t before = piece.size();
+      ZARRPOINT_CHECK(decoder.decode(from, piece));
+      to = to.subspan(before - piece.size());
+    }
+    CHECK(out.back() == std::byte{'x'});
+    return {};
+  };
+  std::size_t refused = 0;
+  for (std::size_t room = 0;; room += 1000) {
+    REQUIRE(room < 1'000'000);
+    const auto done = decode(room);
+    if (done) break;
+    ++refused;
+    CHECK(done.failure().code == errc::resource_limit);
+    const std::string& said = done.failure().message;
+    CAPTURE(said);
+    REQUIRE(said.starts_with("cannot allocate "));
+    CHECK(std::stoul(said.substr(16)) > 0);
+    CHECK(said.ends_with(" bytes for a decompressor"));
+  }
+  CHECK(refused > 1);
 }
 
 }  // namespace zip_inflate_test

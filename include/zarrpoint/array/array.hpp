@@ -4,7 +4,8 @@
 
 // A Zarr array: the class, and what its members do.
 
-#include <zarrpoint/array/array_class.hpp>  // IWYU pragma: export
+#include <zarrpoint/array/array_class.hpp>      // IWYU pragma: export
+#include <zarrpoint/array/base/background.hpp>  // IWYU pragma: export
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>  // IWYU pragma: export
 

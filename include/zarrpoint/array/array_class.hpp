@@ -28,12 +28,18 @@ class array_layout;
 class chunk_digests;
 class element_source;
 struct array_metadata;
+template <class T>
+class pending;
 namespace detail {
 struct array_state;
 
 /// A type that is neither a view nor what other overloads take there.
 template <class T, class View, class Other>
 concept own_type = !std::convertible_to<T, const View&> && !std::convertible_to<T&, const Other&>;
+
+/// What is not taken for `Other`.
+template <class T, class Other>
+concept other_than = !std::convertible_to<T&, const Other&>;
 }  // namespace detail
 
 /// An array's elements where they lie in its store, without a copy.
@@ -148,6 +154,30 @@ class array {
     requires detail::own_type<T, host_view, element_source> result<void> write(
         const selection& part, const T& from, const write_options& options = {})
   const;
+
+  /// `read` in the background, by the executor of the context that it reads with. The context is
+  /// copied; whatever else `options` point to must stay until the result is there. The result waits
+  /// for the work when it is destroyed. Errors: as `read`.
+  pending<tensor> read_async(const selection& part, const read_options& options = {}) const;
+
+  /// The same to a value of any type that `read` fills. An lvalue is borrowed and must stay, and be
+  /// left alone, until the result is there; a view is copied, and what it views is borrowed; an
+  /// rvalue is kept until the work is done.
+  template <class T>
+    requires detail::other_than<T, read_options> pending<void> read_async(
+        const selection& part, T&& into, const read_options& options = {})
+  const;
+
+  /// `write` in the background, of a value of any type that `write` takes: borrowed, copied or kept
+  /// as `read_async` says; numbers and text are copied, too. Errors: as `write`.
+  template <class T>
+    requires detail::other_than<T, element_source> pending<void> write_async(
+        const selection& part, T&& from, const write_options& options = {})
+  const;
+
+  /// The same of elements that come part by part; the source is borrowed.
+  pending<void> write_async(const selection& part, element_source& from,
+                            const write_options& options = {}) const;
 
   /// The whole array as it lies in the store, or nothing where the layout does not allow it: it
   /// must be uncompressed, in this machine's byte order, in one object, row-major without a gap,

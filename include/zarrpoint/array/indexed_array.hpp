@@ -5,6 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/gather.hpp>
 #include <zarrpoint/array/grid/axis_index.hpp>
+#include <zarrpoint/array/host_values.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
@@ -50,12 +51,28 @@ class indexed_array {
   /// Reads to memory of any strides, of `spec()`. Each chunk that holds a selected element is
   /// decoded once. Errors: those of `array::read`.
   result<void> read(const mutable_host_view& into, const read_options& options = {}) const;
+  /// Reads to a value of any type on the host that `array::read` fills.
+  template <class T>
+    requires detail::own_type<T, mutable_host_view, read_options> result<void> read(
+        T&& into, const read_options& options = {})
+  const {
+    return detail::fill_on_host(into, spec(),
+                                [&](const mutable_host_view& view) { return read(view, options); });
+  }
   /// Reads to a new tensor, whose memory counts against the budget `limits::memory`.
   result<tensor> read(const read_options& options = {}) const;
 
   /// Writes memory of `spec()` to the selected elements. Of an element that is selected more than
   /// once one of the values is kept. Errors: those of `array::write`.
   result<void> write(const host_view& from, const write_options& options = {}) const;
+  /// The same of a value of any type on the host that `array::write` takes.
+  template <class T>
+    requires detail::own_type<T, host_view, element_source> result<void> write(
+        const T& from, const write_options& options = {})
+  const {
+    ZARRPOINT_TRY(view, detail::view_on_host(from, shape()));
+    return write(view, options);
+  }
 
  private:
   result<void> check_axis(std::size_t axis) const;
@@ -108,6 +125,16 @@ class indexed_array {
 /// holds some is decoded once. Errors: `out_of_range`, and those of `array::read`.
 result<void> read_points(const array& of, std::span<const dims> points,
                          const mutable_host_view& into, const read_options& options = {});
+
+/// The same to a value of any type on the host that `array::read` fills.
+template <class T>
+  requires detail::own_type<T, mutable_host_view, read_options> result<void> read_points(
+      const array& of, std::span<const dims> points, T&& into, const read_options& options = {}) {
+    const tensor_spec picked{of.spec().type, {static_cast<index_t>(points.size())}};
+    return detail::fill_on_host(into, picked, [&](const mutable_host_view& view) {
+      return read_points(of, points, view, options);
+    });
+  }
 
 /// The elements of `of` where `mask`, a bool of the array's shape, is true, in row-major order, as
 /// a tensor of one axis. Errors: `shape_mismatch`, `dtype_mismatch`, and those of `read_points`.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/host_values.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
@@ -28,6 +29,20 @@ result<array> resize(const array& of, const dims& shape);
 /// `shape_mismatch`, and those of `array::write`.
 result<array> append(const array& of, std::size_t axis, const host_view& more,
                      const write_options& options = {});
+
+/// The same of a value of any type on the host that `array::write` takes; a flat one, such as a
+/// `std::vector`, is as long along `axis` as its elements fill.
+template <class T>
+  requires detail::own_type<T, host_view, element_source> result<array> append(
+      const array& of, std::size_t axis, const T& more, const write_options& options = {}) {
+    detail::require_savable<T>();
+    ZARRPOINT_TRY(own, result<tensor_spec>(handler_of<T>::spec(more)));
+    dims shape = own.shape;
+    if constexpr (handler_is_flat<handler_of<T>>())
+      shape = detail::shape_behind(of.spec().shape, axis, element_count(shape).value_or(0));
+    ZARRPOINT_TRY(view, detail::view_on_host(more, shape));
+    return append(of, axis, view, options);
+  }
 
 }}  // namespace zarrpoint::v0
 

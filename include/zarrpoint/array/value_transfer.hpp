@@ -5,6 +5,7 @@
 // Reading and writing parts of an array with values of any type that has a handler.
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/base/background.hpp>
 #include <zarrpoint/handler/base/staged.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
@@ -65,6 +66,17 @@ result<tensor_view<typename Handler::space>> source_view(const T& value, const d
   return view;
 }
 
+/// A caller's value as work in the background has it: a reference to an lvalue, unless lvalues of
+/// its type are copied; else a value.
+template <class T, bool Copied>
+struct background_value {
+  std::conditional_t<std::is_lvalue_reference_v<T> && !Copied, T, std::remove_cvref_t<T>> value;
+};
+
+template <class T>
+inline constexpr bool is_copied_target =
+    handler_is_view<handler_of<T>>() && std::copy_constructible<std::remove_cvref_t<T>>;
+
 }  // namespace detail
 
 template <class T>
@@ -94,6 +106,33 @@ const {
   } else {
     return detail::write_part_from_device<space>(*this, part, *view, options);
   }
+}
+
+template <class T>
+  requires detail::other_than<T, read_options> pending<void> array::read_async(
+      const selection& part, T&& into, const read_options& options)
+const {
+  detail::require_fillable<T>();
+  using target = detail::background_value<T, detail::is_copied_target<T>>;
+  return detail::in_background(
+      default_context(), options,
+      [self = *this, part, to = target{std::forward<T>(into)}](const read_options& by) mutable {
+        return self.read(part, to.value, by);
+      });
+}
+
+template <class T>
+  requires detail::other_than<T, element_source> pending<void> array::write_async(
+      const selection& part, T&& from, const write_options& options)
+const {
+  using type = std::remove_cvref_t<T>;
+  detail::require_savable<type>();
+  using source = detail::background_value<T, detail::is_copied_leaf<type, handler_of<type>>>;
+  return detail::in_background(
+      default_context(), options,
+      [self = *this, part, of = source{std::forward<T>(from)}](const write_options& by) {
+        return self.write(part, of.value, by);
+      });
 }
 
 }}  // namespace zarrpoint::v0

@@ -21,13 +21,13 @@ namespace detail {
 /// A stream of bzip2, from begin to end of one use: it has no way to start anew.
 class bz2_stream {
  public:
-  explicit bz2_stream(memory_resource& from) {
-    stream_.bzalloc = [](void* resource, int items, int size) {
+  explicit bz2_stream(memory_resource& from) : memory_(from) {
+    stream_.bzalloc = [](void* memory, int items, int size) {
       return library_memory::allocate(
-          resource, static_cast<std::size_t>(items) * static_cast<std::size_t>(size));
+          memory, static_cast<std::size_t>(items) * static_cast<std::size_t>(size));
     };
     stream_.bzfree = library_memory::deallocate;
-    stream_.opaque = &from;
+    stream_.opaque = &memory_;
   }
   bz2_stream(const bz2_stream&) = delete;
   bz2_stream& operator=(const bz2_stream&) = delete;
@@ -46,8 +46,10 @@ class bz2_stream {
     return ready;
   }
   bz_stream& get() { return stream_; }
+  error no_memory(std::string_view what) const { return memory_.no_memory(what); }
 
  private:
+  library_memory memory_;
   bz_stream stream_{};
   int (*end_)(bz_stream*) = nullptr;
 };
@@ -56,7 +58,7 @@ class bz2_stream {
 template <class = void>
 result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory_resource& memory) {
   bz2_stream held(memory);
-  if (!held.begin_decoder()) return error{errc::resource_limit, "cannot allocate a decompressor"};
+  if (!held.begin_decoder()) return held.no_memory("a decompressor");
   bz_stream& stream = held.get();
   stream_cursor<bz_stream> cursor(from, to);
   int status = BZ_OK;
@@ -68,7 +70,7 @@ result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory_resour
   }
   from = from.last(cursor.input_left(stream));
   if (status == BZ_STREAM_END) return to.size() - cursor.output_left(stream);
-  if (status == BZ_MEM_ERROR) return error{errc::resource_limit, "cannot allocate a decompressor"};
+  if (status == BZ_MEM_ERROR) return held.no_memory("a decompressor");
   if (status != BZ_OK) return error{errc::corrupt, "bad stream"};
   // No progress: input or output has run out. One more byte of room tells which.
   char one_more = 0;
@@ -107,8 +109,7 @@ struct bz2_codec {
 
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     detail::bz2_stream held(scratch.resource());
-    if (!held.begin_encoder(level))
-      return error{errc::resource_limit, "cannot allocate a compressor"};
+    if (!held.begin_encoder(level)) return held.no_memory("a compressor");
     bz_stream& stream = held.get();
     detail::stream_cursor<bz_stream> cursor(from, to);
     int status = BZ_RUN_OK;

@@ -23,74 +23,86 @@ namespace detail {
 /// The two framings of a deflate stream; the numbers are what zlib adds to its window bits.
 enum class deflate_framing : int { zlib = 0, gzip = 16 };
 
-/// zlib's memory comes from a memory resource, which counts it.
-struct zlib_memory {
-  static void connect(z_stream& stream, memory_resource& from) {
-    stream.zalloc = [](void* resource, uInt items, uInt size) {
-      return library_memory::allocate(resource, std::size_t{items} * size);
+/// A stream of zlib, whose memory comes from a resource, which counts it.
+class zlib_stream {
+ public:
+  explicit zlib_stream(memory_resource& from) : memory_(from) {
+    stream_.zalloc = [](void* memory, uInt items, uInt size) {
+      return library_memory::allocate(memory, std::size_t{items} * size);
     };
-    stream.zfree = library_memory::deallocate;
-    stream.opaque = &from;
+    stream_.zfree = library_memory::deallocate;
+    stream_.opaque = &memory_;
   }
+  z_stream& get() { return stream_; }
+  error no_memory(std::string_view what) const { return memory_.no_memory(what); }
+
+ private:
+  library_memory memory_;
+  z_stream stream_{};
 };
 
 /// The inflater of one worker, kept from chunk to chunk.
 class inflate_state {
  public:
-  explicit inflate_state(memory_resource& from) { zlib_memory::connect(stream_, from); }
+  explicit inflate_state(memory_resource& from) : stream_(from) {}
   inflate_state(const inflate_state&) = delete;
   inflate_state& operator=(const inflate_state&) = delete;
   ~inflate_state() {
-    if (ready_) inflateEnd(&stream_);
+    if (ready_) inflateEnd(&stream_.get());
   }
 
-  /// Ready for a new stream, or null when there is no memory for it.
-  z_stream* begin(deflate_framing framing) {
+  /// Makes it ready for a new stream.
+  result<void> begin(deflate_framing framing) {
     const int bits = MAX_WBITS + static_cast<int>(framing);
-    if (ready_) return inflateReset2(&stream_, bits) == Z_OK ? &stream_ : nullptr;
-    ready_ = inflateInit2(&stream_, bits) == Z_OK;
-    return ready_ ? &stream_ : nullptr;
+    z_stream* const stream = &stream_.get();
+    if ((ready_ ? inflateReset2(stream, bits) : inflateInit2(stream, bits)) != Z_OK)
+      return no_memory();
+    ready_ = true;
+    return {};
   }
+  z_stream& get() { return stream_.get(); }
+  error no_memory() const { return stream_.no_memory("a decompressor"); }
 
  private:
-  z_stream stream_{};
+  zlib_stream stream_;
   bool ready_ = false;
 };
 
 /// The deflater of one worker, kept while framing and level stay the same.
 class deflate_state {
  public:
-  explicit deflate_state(memory_resource& from) { zlib_memory::connect(stream_, from); }
+  explicit deflate_state(memory_resource& from) : stream_(from) {}
   deflate_state(const deflate_state&) = delete;
   deflate_state& operator=(const deflate_state&) = delete;
   ~deflate_state() { end(); }
 
-  /// Ready for a new stream, or null when there is no memory for it.
-  z_stream* begin(deflate_framing framing, int level) {
-    if (ready_ && framing == framing_ && level == level_)
-      return deflateReset(&stream_) == Z_OK ? &stream_ : nullptr;
+  /// Ready for a new stream. Errors: `resource_limit`.
+  result<z_stream*> begin(deflate_framing framing, int level) {
+    z_stream* const stream = &stream_.get();
+    if (ready_ && framing == framing_ && level == level_ && deflateReset(stream) == Z_OK)
+      return stream;
     end();
     const int bits = MAX_WBITS + static_cast<int>(framing);
-    ready_ = deflateInit2(&stream_, level, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    ready_ = deflateInit2(stream, level, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) == Z_OK;
     framing_ = framing;
     level_ = level;
-    return ready_ ? &stream_ : nullptr;
+    if (!ready_) return stream_.no_memory("a compressor");
+    return stream;
   }
 
  private:
   void end() {
-    if (ready_) deflateEnd(&stream_);
+    if (ready_) deflateEnd(&stream_.get());
     ready_ = false;
   }
 
-  z_stream stream_{};
+  zlib_stream stream_;
   bool ready_ = false;
   deflate_framing framing_{};
   int level_ = 0;
 };
 
 inline result<std::size_t> deflate_bytes(bytes_view from, mutable_bytes to, z_stream* stream) {
-  if (stream == nullptr) return error{errc::resource_limit, "cannot allocate a compressor"};
   stream->avail_in = 0;
   stream->avail_out = 0;
   stream_cursor<z_stream> cursor(from, to);
@@ -105,27 +117,27 @@ inline result<std::size_t> deflate_bytes(bytes_view from, mutable_bytes to, z_st
 }
 
 /// One stream from the start of `from`, which moves on past it; returns the bytes written.
-inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, z_stream* stream) {
-  if (stream == nullptr) return error{errc::resource_limit, "cannot allocate a decompressor"};
-  stream->avail_in = 0;
-  stream->avail_out = 0;
+inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, inflate_state& state) {
+  z_stream& stream = state.get();
+  stream.avail_in = 0;
+  stream.avail_out = 0;
   stream_cursor<z_stream> cursor(from, to);
   int status = Z_OK;
   while (status == Z_OK) {
-    cursor.refill(*stream);
-    status = inflate(stream, Z_NO_FLUSH);
+    cursor.refill(stream);
+    status = inflate(&stream, Z_NO_FLUSH);
   }
-  from = from.last(cursor.input_left(*stream));
-  if (status == Z_STREAM_END) return to.size() - cursor.output_left(*stream);
-  if (status == Z_MEM_ERROR) return error{errc::resource_limit, "cannot allocate a decompressor"};
+  from = from.last(cursor.input_left(stream));
+  if (status == Z_STREAM_END) return to.size() - cursor.output_left(stream);
+  if (status == Z_MEM_ERROR) return state.no_memory();
   if (status == Z_NEED_DICT) return error{errc::unsupported, "the stream needs a dictionary"};
   if (status != Z_BUF_ERROR)
-    return error{errc::corrupt, stream->msg != nullptr ? stream->msg : "bad stream"};
+    return error{errc::corrupt, stream.msg != nullptr ? stream.msg : "bad stream"};
   // No progress: input or output has run out. One more byte of room tells which.
   Bytef one_more = 0;
-  stream->next_out = &one_more;
-  stream->avail_out = 1;
-  if (cursor.output_left(*stream) == 1 && (inflate(stream, Z_NO_FLUSH), stream->avail_out == 0))
+  stream.next_out = &one_more;
+  stream.avail_out = 1;
+  if (cursor.output_left(stream) == 1 && (inflate(&stream, Z_NO_FLUSH), stream.avail_out == 0))
     return error{errc::out_of_range,
                  "more than the " + std::to_string(to.size()) + " bytes expected"};
   return error{errc::corrupt, "stream truncated"};
@@ -155,12 +167,15 @@ struct deflate_codec {
   }
 
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    return deflate_bytes(from, to, scratch.state<deflate_state>().begin(Framing, level));
+    ZARRPOINT_TRY(stream, scratch.state<deflate_state>().begin(Framing, level));
+    return deflate_bytes(from, to, stream);
   }
 
  protected:
   static result<std::size_t> inflate(bytes_view& from, mutable_bytes to, codec_workspace& scratch) {
-    return inflate_bytes(from, to, scratch.state<inflate_state>().begin(Framing));
+    auto& state = scratch.state<inflate_state>();
+    ZARRPOINT_CHECK(state.begin(Framing));
+    return inflate_bytes(from, to, state);
   }
 };
 

@@ -24,14 +24,14 @@ namespace detail {
 /// A coder of liblzma whose memory is counted.
 class lzma_stream_state {
  public:
-  explicit lzma_stream_state(memory_resource& from) {
-    allocator_.alloc = [](void* resource, std::size_t items, std::size_t size) -> void* {
+  explicit lzma_stream_state(memory_resource& from) : memory_(from) {
+    allocator_.alloc = [](void* memory, std::size_t items, std::size_t size) -> void* {
       std::size_t bytes = 0;
       if (__builtin_mul_overflow(items, size, &bytes)) return nullptr;
-      return library_memory::allocate(resource, bytes);
+      return library_memory::allocate(memory, bytes);
     };
     allocator_.free = library_memory::deallocate;
-    allocator_.opaque = &from;
+    allocator_.opaque = &memory_;
     stream_.allocator = &allocator_;
   }
   lzma_stream_state(const lzma_stream_state&) = delete;
@@ -47,24 +47,26 @@ class lzma_stream_state {
     stream_.avail_out = to.size();
   }
 
+  /// Why liblzma gave up; `otherwise` where it found no sense in what it was given.
+  error failure(lzma_ret status, errc otherwise) const {
+    switch (status) {
+      case LZMA_MEM_ERROR: return memory_.no_memory("a coder");
+      case LZMA_MEMLIMIT_ERROR:
+        return {errc::resource_limit, "a dictionary larger than the content can need"};
+      case LZMA_OPTIONS_ERROR: return {errc::unsupported, "options that liblzma does not support"};
+      case LZMA_UNSUPPORTED_CHECK:
+        return {errc::unsupported, "a check that liblzma does not support"};
+      case LZMA_FORMAT_ERROR: return {otherwise, "no stream of the format"};
+      default: return {otherwise, "bad stream"};
+    }
+  }
+
  private:
+  library_memory memory_;
   lzma_allocator allocator_{};
   lzma_stream stream_ = LZMA_STREAM_INIT;
   std::uint8_t spare_ = 0;
 };
-
-inline error lzma_failure(lzma_ret status, errc otherwise) {
-  switch (status) {
-    case LZMA_MEM_ERROR: return {errc::resource_limit, "cannot allocate a coder"};
-    case LZMA_MEMLIMIT_ERROR:
-      return {errc::resource_limit, "a dictionary larger than the content can need"};
-    case LZMA_OPTIONS_ERROR: return {errc::unsupported, "options that liblzma does not support"};
-    case LZMA_UNSUPPORTED_CHECK:
-      return {errc::unsupported, "a check that liblzma does not support"};
-    case LZMA_FORMAT_ERROR: return {otherwise, "no stream of the format"};
-    default: return {otherwise, "bad stream"};
-  }
-}
 
 }  // namespace detail
 
@@ -130,13 +132,13 @@ struct lzma_codec {
       case container::alone: status = lzma_alone_encoder(&stream, &chosen.options()); break;
       case container::raw: status = lzma_raw_encoder(&stream, chosen.filters()); break;
     }
-    if (status != LZMA_OK) return detail::lzma_failure(status, errc::invalid_argument);
+    if (status != LZMA_OK) return state.failure(status, errc::invalid_argument);
     state.connect(from, to);
     status = lzma_code(&stream, LZMA_FINISH);
     while (status == LZMA_OK && stream.avail_out != 0) status = lzma_code(&stream, LZMA_FINISH);
     if (status == LZMA_STREAM_END) return to.size() - stream.avail_out;
     if (stream.avail_out == 0) return error{errc::out_of_range, "the output does not fit"};
-    return detail::lzma_failure(status, errc::invalid_argument);
+    return state.failure(status, errc::invalid_argument);
   }
 
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
@@ -183,19 +185,19 @@ struct lzma_codec {
       case container::raw: {
         ZARRPOINT_TRY(chosen, chain());
         if (lzma_raw_decoder_memusage(chosen.filters()) > memory_limit(to.size()))
-          return detail::lzma_failure(LZMA_MEMLIMIT_ERROR, errc::corrupt);
+          return state.failure(LZMA_MEMLIMIT_ERROR, errc::corrupt);
         status = lzma_raw_decoder(&stream, chosen.filters());
         break;
       }
     }
-    if (status != LZMA_OK) return detail::lzma_failure(status, errc::corrupt);
+    if (status != LZMA_OK) return state.failure(status, errc::corrupt);
     state.connect(from, to);
     while (status == LZMA_OK) status = lzma_code(&stream, LZMA_FINISH);
     from = from.last(stream.avail_in);
     const std::size_t written = to.size() - stream.avail_out;
     // A raw LZMA2 or LZMA1 stream may know its end only when asked for more.
     if (status == LZMA_STREAM_END) return written;
-    if (status != LZMA_BUF_ERROR) return detail::lzma_failure(status, errc::corrupt);
+    if (status != LZMA_BUF_ERROR) return state.failure(status, errc::corrupt);
     // No progress: input or output has run out. One more byte of room tells which.
     if (stream.avail_out != 0) return error{errc::corrupt, "stream truncated"};
     std::uint8_t one_more = 0;

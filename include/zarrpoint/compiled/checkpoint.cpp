@@ -15,6 +15,7 @@
 #include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/hidden_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/old_paths_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/plan_layout_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_impl.hpp>

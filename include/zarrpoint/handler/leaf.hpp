@@ -96,12 +96,6 @@ inline constexpr leaf_table refused_table{"refused",        host_space::name, tr
 template <class Handler, class Registry, class T>
 std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& name, T&& value);
 
-/// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
-/// caller's own loop, and views, which are as good as what they borrow from.
-template <class T, class Handler>
-inline constexpr bool is_copied_leaf = element<T> || std::same_as<T, std::string> ||
-                                       (handler_is_view<Handler>() && std::copy_constructible<T>);
-
 }  // namespace detail
 
 /// A name and a value to save under it: `save("m.zarr", {{"layers/0/w", w}, {"step", 1200}})`.

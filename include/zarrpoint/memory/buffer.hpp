@@ -8,8 +8,17 @@
 #include <zarrpoint/memory/resource.hpp>
 
 #include <cstddef>
+#include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// That a resource refused so many bytes, "for " `what` where that is given: `resource_limit`, with
+/// what is in use of a budget.
+error cannot_allocate(std::size_t bytes, const memory_resource& from, std::string_view what = {});
+
+}  // namespace detail
 
 /// Owned bytes from a memory resource, which must outlive them. Empty by default; move-only.
 class buffer {

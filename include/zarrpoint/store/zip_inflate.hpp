@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,12 +24,37 @@ namespace detail {
 
 class zlib_zip_decoder final : public zip_decoder {
  public:
-  zlib_zip_decoder() : ready_(inflateInit2(&stream_, -MAX_WBITS) == Z_OK) {}
-  explicit zlib_zip_decoder(z_stream& of) : ready_(inflateCopy(&stream_, &of) == Z_OK) {}
+  using allocator = void* (*)(std::size_t bytes);
+
+  /// What `allocate` gives goes back by `std::free`.
+  explicit zlib_zip_decoder(allocator allocate = std::malloc) : allocate_(allocate) {
+    stream_.zalloc = [](void* self, uInt items, uInt size) {
+      auto& own = *static_cast<zlib_zip_decoder*>(self);
+      const std::size_t bytes = std::size_t{items} * size;
+      void* const memory = own.allocate_(bytes);
+      if (memory == nullptr) own.refused_ = bytes;
+      return memory;
+    };
+    stream_.zfree = [](void*, void* memory) { std::free(memory); };
+    stream_.opaque = this;
+    ready_ = inflateInit2(&stream_, -MAX_WBITS) == Z_OK;
+  }
+  /// In the state of `of`, which gets the memory.
+  explicit zlib_zip_decoder(const zlib_zip_decoder* of)
+      : allocate_(of->allocate_), ready_(inflateCopy(&stream_, &of->stream_) == Z_OK) {
+    stream_.opaque = this;
+    refused_ = of->refused_;
+  }
+  zlib_zip_decoder(const zlib_zip_decoder&) = delete;
+  zlib_zip_decoder& operator=(const zlib_zip_decoder&) = delete;
   ~zlib_zip_decoder() override {
     if (ready_) inflateEnd(&stream_);
   }
-  bool ready() const noexcept { return ready_; }
+  /// Errors: `resource_limit`.
+  result<void> ready() const {
+    if (!ready_) return no_memory();
+    return {};
+  }
 
   result<bool> decode(bytes_view& from, mutable_bytes& to) override {
     // zlib counts in 32 bits, and does not write to its input: its interface is older than const.
@@ -44,21 +70,28 @@ class zlib_zip_decoder final : public zip_decoder {
     to = to.subspan(had_out - stream_.avail_out);
     if (status == Z_STREAM_END) return true;
     if (status == Z_OK || status == Z_BUF_ERROR) return false;
-    if (status == Z_MEM_ERROR) return error{errc::resource_limit, "zlib has no memory"};
+    if (status == Z_MEM_ERROR) return no_memory();
     return error{errc::corrupt,
                  std::string("its deflated data are damaged") +
                      (stream_.msg != nullptr ? std::string(": ") + stream_.msg : std::string())};
   }
 
   result<std::unique_ptr<zip_decoder>> copy() const override {
-    auto out = std::make_unique<zlib_zip_decoder>(stream_);
-    if (!out->ready()) return error{errc::resource_limit, "zlib has no memory"};
+    auto out = std::make_unique<zlib_zip_decoder>(this);
+    ZARRPOINT_CHECK(out->ready());
     return std::unique_ptr<zip_decoder>(std::move(out));
   }
 
  private:
+  error no_memory() const {
+    return {errc::resource_limit,
+            "cannot allocate " + std::to_string(refused_) + " bytes for a decompressor"};
+  }
+
+  allocator allocate_;
+  std::size_t refused_ = 0;    ///< the size of the last allocation that was
   mutable z_stream stream_{};  // zlib copies from what it does not call const
-  bool ready_;
+  bool ready_ = false;
 };
 
 }  // namespace detail
@@ -66,7 +99,7 @@ class zlib_zip_decoder final : public zip_decoder {
 /// The decoder for deflated members: `zip_store::open(store, key, {.inflate = zip_inflate})`.
 inline result<std::unique_ptr<zip_decoder>> zip_inflate() {
   auto out = std::make_unique<detail::zlib_zip_decoder>();
-  if (!out->ready()) return error{errc::resource_limit, "zlib has no memory"};
+  ZARRPOINT_CHECK(out->ready());
   return std::unique_ptr<zip_decoder>(std::move(out));
 }
 

@@ -8,6 +8,7 @@ read_ours.py FOLDER
 
 import json
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -124,6 +125,25 @@ def check_hierarchies(folder, index):
     return failures
 
 
+def check_types(folder, index):
+    """zarr-python refuses a data type exactly where the report of the save warned of it."""
+    failures, refused = [], 0
+    for entry in index["types"]:
+        where = f"{entry['path']}: {entry['dtype']}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of data types without a specification
+            try:
+                zarr.open_array(str(folder / entry["path"]), mode="r", zarr_format=entry["zarr_format"])[...]
+                opened = True
+            except Exception:  # noqa: BLE001
+                opened = False
+        refused += not opened
+        if opened == entry["warned"]:
+            failures.append(f"zarr-python: {where}: {'opened' if opened else 'refused without a warning'}")
+    print(f"zarr-python refused {refused} of {len(index['types'])} data types")
+    return failures
+
+
 def check_members(folder):
     """A struct is a group with an array for each member."""
     group = zarr.open_group(str(folder / "v3-members.zarr"), mode="r")
@@ -152,7 +172,7 @@ def main(folder):
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     failures = check_arrays(folder, index) + check_groups(folder, index)
     failures += check_zips(folder, index) + check_hierarchies(folder, index)
-    failures += check_members(folder) + check_safetensors(folder, index)
+    failures += check_types(folder, index) + check_members(folder) + check_safetensors(folder, index)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/hierarchy/node_walk.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -33,7 +33,7 @@ result<node> to_v3_document(const stored_node& of);
 /// node and what v3 cannot say, `corrupt`, `io`.
 result<std::vector<std::string>> migrate_to_v3(const any_store& store, const store_key& key,
                                                const migrate_options& options = {},
-                                               const context& how = {});
+                                               const context& how = default_context());
 
 }}  // namespace zarrpoint::v0
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -63,7 +63,7 @@ struct tree_place {
 /// at the top come last, so that nothing is taken for whole before it is. Errors: `not_found`,
 /// `already_exists`, `unsupported` for stores that cannot list or write, `cancelled`, `io`.
 result<void> copy_tree(const detail::tree_place& from, const detail::tree_place& to,
-                       const context& how = {});
+                       const context& how = default_context());
 
 /// Erases all objects beneath `key`: in one step where the store can, else the documents at the top
 /// first, so that what is half gone is not a node. False when there were none. Errors:
@@ -73,7 +73,7 @@ result<bool> erase_tree(const any_store& store, const store_key& key);
 /// Moves all objects beneath `from` to `to`: in one step where the store can rename, else by a copy
 /// and an `erase_tree`. Errors: those of both.
 result<void> rename_tree(const any_store& store, const store_key& from, const store_key& to,
-                         const context& how = {});
+                         const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -34,7 +34,7 @@ ZARRPOINT_INLINE result<array_metadata> read_array_metadata(const any_store& sto
   ZARRPOINT_TRY(v3, read_document(store, key, "zarr.json", limit));
   if (v3) return parse_array_v3(*v3).at(where + "/zarr.json");
   ZARRPOINT_TRY(v2, read_document(store, key, ".zarray", limit));
-  if (!v2) return error{errc::not_found, "no array at " + where};
+  if (!v2) return nothing_at(store, key, " is not an array: it has no zarr.json or .zarray");
   ZARRPOINT_TRY(attributes, read_document(store, key, ".zattrs", limit));
   return parse_array_v2(*v2, attributes ? &*attributes : nullptr).at(where + "/.zarray");
 }

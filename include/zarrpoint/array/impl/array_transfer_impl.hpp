@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/base/background.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
@@ -98,6 +99,20 @@ ZARRPOINT_INLINE result<void> array::write(const selection& part, const host_vie
 ZARRPOINT_INLINE result<void> array::write(const selection& part, element_source& from,
                                            const write_options& options) const {
   return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+}
+
+ZARRPOINT_INLINE pending<tensor> array::read_async(const selection& part,
+                                                   const read_options& options) const {
+  return detail::in_background(state_->how, options, [self = *this, part](const read_options& by) {
+    return self.read(part, by);
+  });
+}
+
+ZARRPOINT_INLINE pending<void> array::write_async(const selection& part, element_source& from,
+                                                  const write_options& options) const {
+  return detail::in_background(
+      state_->how, options,
+      [self = *this, part, &from](const write_options& by) { return self.write(part, from, by); });
 }
 
 }}  // namespace zarrpoint::v0

@@ -34,7 +34,8 @@ ZARRPOINT_INLINE group::group(location_of_group at, group_metadata metadata, nod
 ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const context& how,
                                            metadata_use use) {
   ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
-  if (!found) return error{errc::not_found, "no group at " + store.describe(key)};
+  if (!found)
+    return detail::nothing_at(store, key, " is not a group: it has no zarr.json or .zgroup");
   if (found->kind == node_kind::array)
     return error{errc::invalid_argument, store.describe(key) + " is an array, not a group"};
   const auto read = [&]() -> result<group> {
@@ -194,19 +195,25 @@ ZARRPOINT_INLINE result<stored_node> group::own_node() const {
 
 ZARRPOINT_INLINE result<stored_node> group::require(std::string_view path, node_kind kind) const {
   ZARRPOINT_TRY(found, find(path));
-  const std::string what = kind == node_kind::array ? "array " : "group ";
-  const std::string where = at_.store.describe(at_.key) + "/" + std::string(path);
-  if (!found) return error{errc::not_found, "no " + what + "at " + where};
+  ZARRPOINT_TRY(full, at_.key.child(path));
+  const std::string_view wanted = kind == node_kind::array ? " is not an array" : " is not a group";
+  if (!found && consolidated_)
+    return error{errc::not_found,
+                 at_.store.describe(full) + " is not in the consolidated metadata"};
+  if (!found)
+    return detail::nothing_at(at_.store, full,
+                              std::string(wanted) + ": it has no zarr.json, .zarray or .zgroup");
   if (found->kind != kind)
-    return error{errc::invalid_argument,
-                 where + (kind == node_kind::array ? " is not an array" : " is not a group")};
+    return error{errc::invalid_argument, at_.store.describe(full) + std::string(wanted)};
   return *std::move(found);
 }
 
 ZARRPOINT_INLINE result<stored_node> group::stored_at(std::string_view path) const {
   ZARRPOINT_TRY(full, at_.key.child(path));
   ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
-  if (!found) return error{errc::not_found, "no node at " + at_.store.describe(full)};
+  if (!found)
+    return detail::nothing_at(at_.store, full,
+                              " is not a node: it has no zarr.json, .zarray or .zgroup");
   return *std::move(found);
 }
 

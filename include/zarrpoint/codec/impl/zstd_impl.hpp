@@ -27,7 +27,7 @@ class zstd_state {
   static constexpr bool encodes = std::is_same_v<Context, ZSTD_CCtx>;
 
  public:
-  explicit zstd_state(memory_resource& from) : resource_(&from) {}
+  explicit zstd_state(memory_resource& from) : memory_(from) {}
   zstd_state(const zstd_state&) = delete;
   zstd_state& operator=(const zstd_state&) = delete;
   ~zstd_state() {
@@ -41,7 +41,7 @@ class zstd_state {
   /// Null when the resource refuses.
   Context* context() {
     if (context_ != nullptr) return context_;
-    const ZSTD_customMem memory{&allocate, &deallocate, this};
+    const ZSTD_customMem memory{&library_memory::allocate, &library_memory::deallocate, &memory_};
     if constexpr (encodes) {
       context_ = ZSTD_createCCtx_advanced(memory);
     } else {
@@ -50,28 +50,10 @@ class zstd_state {
     return context_;
   }
 
-  /// After a refusal: how many bytes were asked for, and of which budget.
-  error no_memory() const {
-    std::string text = "cannot allocate " + std::to_string(refused_) + " bytes for a context";
-    if (resource_->bytes_limit() != SIZE_MAX)
-      text += ": " + std::to_string(resource_->bytes_in_use()) + " of the " +
-              std::to_string(resource_->bytes_limit()) + " bytes of the budget are in use";
-    return {errc::resource_limit, std::move(text)};
-  }
+  error no_memory() const { return memory_.no_memory("a context"); }
 
  private:
-  static void* allocate(void* self, std::size_t bytes) {
-    auto& state = *static_cast<zstd_state*>(self);
-    void* const memory = library_memory::allocate(state.resource_, bytes);
-    if (memory == nullptr) state.refused_ = bytes;
-    return memory;
-  }
-  static void deallocate(void* self, void* memory) {
-    library_memory::deallocate(static_cast<zstd_state*>(self)->resource_, memory);
-  }
-
-  memory_resource* resource_;
-  std::size_t refused_ = 0;  ///< the size of the last allocation that was
+  library_memory memory_;
   Context* context_ = nullptr;
 };
 

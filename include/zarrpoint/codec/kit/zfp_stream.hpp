@@ -70,7 +70,10 @@ class zfp_bits {
   zfp_stream* stream_;
 };
 
-inline error no_zfp_memory() { return {errc::resource_limit, "cannot allocate a stream"}; }
+/// What zfp takes of the system by itself is of this size.
+inline error no_zfp_memory() {
+  return cannot_allocate(sizeof(zfp_stream), default_resource(), "a stream");
+}
 
 /// The type in which zfp sees elements of `type`; integers of fewer bits are promoted to int32, and
 /// unsigned ones take the non-negative half of the signed type.

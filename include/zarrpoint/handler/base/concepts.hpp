@@ -144,6 +144,16 @@ consteval bool handler_is_flat() {
   }
 }
 
+namespace detail {
+
+/// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
+/// caller's own loop, and views, which are as good as what they borrow from.
+template <class T, class Handler>
+inline constexpr bool is_copied_leaf = element<T> || std::same_as<T, std::string> ||
+                                       (handler_is_view<Handler>() && std::copy_constructible<T>);
+
+}  // namespace detail
+
 /// Whether the handler restores the stored kind `typestr`: its own, or one of its aliases.
 template <class H>
 constexpr bool handler_restores(std::string_view typestr) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -31,7 +32,7 @@ class directory {
  public:
   /// Errors: `not_found` when the directory does not exist, or has no `metadata.json`;
   /// `unsupported` when other backends wrote it; `corrupt`; `io`.
-  static result<directory> open(const location& where, const context& how = {});
+  static result<directory> open(const location& where, const context& how = default_context());
 
   const backends& written_by() const noexcept { return backends_; }
   /// The store whose root is the directory.
@@ -67,9 +68,6 @@ class directory {
 
  private:
   directory(any_store store, backends wrote, context how);
-
-  /// Whether a directory is there, if it has files or not.
-  static result<bool> exists(const stored_place& place);
 
   /// A file of a folder: it may say that the folder is a tensor, or be an object.
   result<void> note(const store_key& folder, const std::string& name, contents& out) const;

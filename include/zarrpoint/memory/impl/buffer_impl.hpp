@@ -8,18 +8,29 @@
 #include <zarrpoint/memory/resource.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE error detail::cannot_allocate(std::size_t bytes, const memory_resource& from,
+                                               std::string_view what) {
+  std::string text = "cannot allocate " + std::to_string(bytes) + " bytes";
+  if (!what.empty()) text.append(" for ").append(what);
+  if (from.bytes_limit() != SIZE_MAX)
+    text += ": " + std::to_string(from.bytes_in_use()) + " of the " +
+            std::to_string(from.bytes_limit()) + " bytes of the budget are in use";
+  return {errc::resource_limit, std::move(text)};
+}
 
 ZARRPOINT_INLINE result<buffer> buffer::allocate(std::size_t bytes, memory_resource& from,
                                                  std::size_t alignment) {
   buffer out;
   if (bytes == 0) return out;
   void* const memory = from.allocate(bytes, alignment);
-  if (memory == nullptr)
-    return error{errc::resource_limit, "cannot allocate " + std::to_string(bytes) + " bytes"};
+  if (memory == nullptr) return detail::cannot_allocate(bytes, from);
   out.data_ = static_cast<std::byte*>(memory);
   out.size_ = bytes;
   out.alignment_ = alignment;

@@ -178,6 +178,17 @@ class any_store {
   std::shared_ptr<const interface> model_;
 };
 
+namespace detail {
+
+/// Whether anything is at `key`, or may be: true, too, of a root, and where the store cannot tell.
+/// It lists what lies beside the key: for what is said of an error.
+bool may_exist(const any_store& store, const store_key& key);
+
+/// `not_found`: there is nothing at `key`, or `otherwise` tells what is wrong with what is there.
+error nothing_at(const any_store& store, const store_key& key, std::string_view otherwise);
+
+}  // namespace detail
+
 /// The whole of a small object, or nothing if the key is missing; `resource_limit` when it has more
 /// than `max_bytes`, before anything is allocated.
 template <readable_store S>

@@ -38,7 +38,9 @@ ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store&
                                                                 const migrate_options& options,
                                                                 const context& how) {
   ZARRPOINT_TRY(root, detail::read_stored_node(store, key, how.limit));
-  if (!root) return error{errc::not_found, "migrate " + store.describe(key) + ": no node"};
+  if (!root)
+    return detail::nothing_at(store, key, " is not a node: it has no zarr.json, .zarray or .zgroup")
+        .at("migrate " + store.describe(key));
   std::vector<stored_node> all{*root};
   if (root->kind == node_kind::group) {
     ZARRPOINT_TRY(beneath, walk_nodes(store, key, how.limit));

@@ -76,6 +76,9 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
     any_store store =
         place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
     auto contents = detail::read_contents(store, how);
+    if (!contents && contents.failure().code == errc::not_found &&
+        !detail::may_exist(place.store, place.key))
+      return error{errc::not_found, where.name() + " does not exist"};
     if (!contents)
       return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
     return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{

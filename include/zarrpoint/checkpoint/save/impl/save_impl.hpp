@@ -9,6 +9,7 @@
 #include <zarrpoint/checkpoint/document/names.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
@@ -70,50 +71,6 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   return out;
 }
 
-ZARRPOINT_INLINE bool has_array_fields(const dtype& type) {
-  for (const record_field& one : fields_of(type)) {
-    if (one.shape.rank() != 0 || has_array_fields(one.type)) return true;
-  }
-  return false;
-}
-
-/// Whether zarr-python 3.1 opens an array of `type`; a group that holds one that it does not open
-/// cannot be listed there.
-ZARRPOINT_INLINE bool zarr_python_opens(const dtype& type, int zarr_format) {
-  if (type.record() == nullptr) return type.is_core();
-  return zarr_format == 2 && !has_array_fields(type);
-}
-
-/// A sentence for each data type that hides leaves from zarr-python.
-ZARRPOINT_INLINE void warn_of_hidden_leaves(leaves_plan& plan, int zarr_format) {
-  struct hidden {
-    std::string type;
-    std::size_t leaves;
-    std::string_view first;
-  };
-  std::vector<hidden> found;
-  for (const planned_leaf& leaf : plan.leaves) {
-    const dtype& type = leaf.metadata.type;
-    if (zarr_python_opens(type, zarr_format)) continue;
-    std::string name = type.record() != nullptr ? "struct" : std::string(to_string(type));
-    const auto same = std::find_if(found.begin(), found.end(),
-                                   [&](const hidden& one) { return one.type == name; });
-    if (same != found.end()) {
-      ++same->leaves;
-    } else {
-      found.push_back({std::move(name), 1, leaf.value->name()});
-    }
-  }
-  for (const hidden& one : found) {
-    const std::string what =
-        one.leaves == 1 ? in_quotes(one.first)
-                        : std::to_string(one.leaves) + " leaves, such as " + in_quotes(one.first);
-    plan.warnings.push_back(one.type + ": zarr-python cannot open " + what +
-                            ", nor list the groups that hold such leaves; it opens other leaves "
-                            "by name");
-  }
-}
-
 /// Describe and plan: what every leaf becomes, without touching an element.
 ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
   leaves_plan plan;
@@ -152,7 +109,10 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     plan.bytes += bytes;
     plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
   }
-  warn_of_hidden_leaves(plan, options.zarr_format);
+  hidden_leaves hidden;
+  for (const planned_leaf& leaf : plan.leaves)
+    hidden.add(leaf.value->name(), leaf.metadata.type, options.zarr_format);
+  for (std::string& warning : hidden.warnings()) plan.warnings.push_back(std::move(warning));
   return plan;
 }
 

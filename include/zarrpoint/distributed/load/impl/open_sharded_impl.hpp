@@ -103,11 +103,21 @@ ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store
   return error{errc::not_found, "is not a distributed checkpoint"};
 }
 
+ZARRPOINT_INLINE error no_directory(const location& where) {
+  return {errc::not_found, "Checkpoint directory " + where.name() + " does not exist"};
+}
+
+/// Whether a key of a store was given at which there is nothing.
+ZARRPOINT_INLINE bool is_missing_key(const location& where) {
+  if (location_access::is_path(where)) return false;
+  const auto place = location_access::to_read(where);
+  return place && !may_exist(place->store, place->key);
+}
+
 ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const process_group& group,
                                               const group_load_options& options) {
   auto place = detail::location_access::to_read(where, group.how.stores);
-  if (!place && place.failure().code == errc::not_found)
-    return error{errc::not_found, "Checkpoint directory " + where.name() + " does not exist"};
+  if (!place && place.failure().code == errc::not_found) return no_directory(where);
   if (!place) return std::move(place).failure();
   any_store store =
       place->key.is_root() ? place->store : any_store(prefix_store(place->store, place->key));
@@ -141,6 +151,8 @@ ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
   auto named = detail::find_strategies(job.store, job.how.limit.metadata_bytes);
   if (!named) {
     error failure = std::move(named).failure();
+    if (failure.code == errc::not_found && detail::is_missing_key(where))
+      return detail::no_directory(where);
     failure.message = job.name + " " + failure.message;
     return failure;
   }

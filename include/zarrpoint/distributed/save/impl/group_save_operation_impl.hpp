@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
@@ -203,6 +204,10 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
     arrays_.push_back({tensor, std::move(metadata), std::move(document)});
   }
   report_.warnings = std::move(planned.warnings);
+  hidden_leaves hidden;
+  for (const planned_array& one : arrays_)
+    hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
+  for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
   const std::string staged = publication_ ? publication_->staged_name() : std::string();
   ZARRPOINT_TRY(parts,
                 planner.parts_of(planned, arrays_,

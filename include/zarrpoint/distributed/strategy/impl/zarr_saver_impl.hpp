@@ -40,6 +40,15 @@ ZARRPOINT_INLINE result<array_metadata> object_layout(const object_id& id,
   return std::move(planned.metadata);
 }
 
+/// The document of a grid of objects. Errors name its key.
+ZARRPOINT_INLINE result<node> object_document(const object_id& grid, const save_options& options) {
+  const auto made = [&]() -> result<node> {
+    ZARRPOINT_TRY(metadata, object_layout(grid, options));
+    return array_document(metadata);
+  };
+  return made().at("save object " + in_quotes(grid.key));
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<array_metadata> zarr_saver::layout(const save_job& job,
@@ -82,8 +91,7 @@ ZARRPOINT_INLINE result<message> zarr_saver::write(const save_job& job,
                 }));
   for (const object_id& grid : mine.first_objects) {
     ZARRPOINT_TRY(key, store_key::parse(grid.key));
-    ZARRPOINT_TRY(metadata, detail::object_layout(grid, job.options));
-    ZARRPOINT_TRY(document, detail::array_document(metadata));
+    ZARRPOINT_TRY(document, detail::object_document(grid, job.options));
     ZARRPOINT_CHECK(detail::put_document(job.store, key, "zarr.json", document));
   }
   for (const sharded_object& object : mine.objects)
@@ -107,8 +115,7 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
   }
   for (const object_id& grid : all.objects) {
     all_core = false;
-    ZARRPOINT_TRY(metadata, detail::object_layout(grid, job.options));
-    ZARRPOINT_TRY(document, detail::array_document(metadata));
+    ZARRPOINT_TRY(document, detail::object_document(grid, job.options));
     commit.leaves.push_back({grid.key, std::string(detail::object_kind), std::move(document),
                              std::move(digests[grid.key])});
   }

@@ -41,8 +41,7 @@ ZARRPOINT_INLINE result<directory> directory::open(const location& where, const 
       place->key.is_root() ? place->store : any_store(prefix_store(place->store, place->key));
   auto wrote = read_metadata(root);
   if (!wrote && wrote.failure().code == errc::not_found) {
-    ZARRPOINT_TRY(there, exists(*place));
-    if (!there) return missing();
+    if (!zarrpoint::detail::may_exist(place->store, place->key)) return missing();
     return error{errc::not_found, where.name() + " is not a distributed checkpoint"};
   }
   if (!wrote) return std::move(wrote).failure();
@@ -141,14 +140,6 @@ ZARRPOINT_INLINE result<node> directory::common_node() const {
     limits.max_text = std::max(limits.max_text, static_cast<std::size_t>(2 * there->size()));
   limits.max_text = std::min(limits.max_text, how_.limit.memory);
   return torch::to_document(file, limits).at(std::string(common_file));
-}
-
-ZARRPOINT_INLINE result<bool> directory::exists(const stored_place& place) {
-  if (place.key.is_root() || !place.store.can_list()) return true;
-  ZARRPOINT_TRY(beside, place.store.list(place.key.parent()));
-  return std::any_of(beside.begin(), beside.end(), [&](const list_entry& entry) {
-    return entry.is_prefix && entry.name == place.key.name();
-  });
 }
 
 ZARRPOINT_INLINE result<void> directory::note(const store_key& folder, const std::string& name,

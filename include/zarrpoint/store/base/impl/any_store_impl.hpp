@@ -5,12 +5,14 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,25 @@ ZARRPOINT_INLINE bool any_store::is_above(const store_key& top, const any_store&
   const void* const theirs = other.identity();
   if (mine != nullptr && theirs != nullptr && mine != theirs) return false;
   return other.describe(key).starts_with(describe(top) + '/');
+}
+
+ZARRPOINT_INLINE bool detail::may_exist(const any_store& store, const store_key& key) {
+  if (key.is_root() || !store.can_list()) return true;
+  const auto beside = store.list(key.parent());
+  if (!beside) return true;
+  return std::any_of(beside->begin(), beside->end(),
+                     [&](const list_entry& entry) { return entry.name == key.name(); });
+}
+
+ZARRPOINT_INLINE error detail::nothing_at(const any_store& store, const store_key& key,
+                                          std::string_view otherwise) {
+  std::string text = store.describe(key);
+  if (may_exist(store, key)) {
+    text += otherwise;
+  } else {
+    text += " does not exist";
+  }
+  return {errc::not_found, std::move(text)};
 }
 
 }}  // namespace zarrpoint::v0

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
+
+#include <doctest/doctest.h>
+
+namespace hidden_leaves_test {
+
+using namespace zarrpoint;
+
+TEST_CASE("hidden_leaves: a sentence for each data type, which names the first leaf") {
+  detail::hidden_leaves hidden;
+  hidden.add("w", dtype_kind::float32, 3);
+  hidden.add("name", dtype_kind::string, 3);
+  hidden.add("o", dtype_kind::bytes, 3);
+  CHECK(hidden.warnings().empty());
+  hidden.add("a", dtype_kind::bfloat16, 3);
+  hidden.add("b", dtype_kind::int4, 3);
+  hidden.add("c", dtype_kind::bfloat16, 2);
+  const auto said = hidden.warnings();
+  REQUIRE(said.size() == 2);
+  CHECK(said[0].starts_with("bfloat16: zarr-python cannot open 2 leaves, such as \"a\", nor "));
+  CHECK(said[1].starts_with("int4: zarr-python cannot open \"b\", nor "));
+}
+
+}  // namespace hidden_leaves_test
