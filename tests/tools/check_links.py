@@ -8,7 +8,8 @@ that is named in `code` exists (as it stands, or below include/zarrpoint or test
 of docs/ stands, but for white space, in the C++ file that the last link before it leads to; for each
 of the ten tasks of docs/contributing.md a row of docs/index.md leads to its page and names its
 header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, and
-all of one row of a table in one row there. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
+all of one row of a table in one row there; docs/index.md, the site's home, begins with a sentence, a program of at most
+fifteen lines and a picture, before any table. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
 So does each block, of any language, that follows a link to a file of tests/consumers in its section.
 
@@ -118,6 +119,23 @@ def task_errors(docs):
     return errors
 
 
+def home_errors(index):
+    """What the site's home lacks before its first table."""
+    if not index.exists():
+        return []
+    sentence = program = picture = False
+    for _, language, lines in blocks(index.read_text(encoding="utf-8")):
+        if language is None and lines[0].startswith("|"):
+            break
+        if language is None:
+            sentence = sentence or bool(re.match(r"[A-Z`].* \w+", lines[0]))
+            picture = picture or lines[0].startswith("![")
+        elif language == "cpp":
+            program = program or len(lines) <= 15
+    wanted = {"sentence": sentence, "program of at most fifteen lines": program, "picture": picture}
+    return [f"docs/index.md: no {what} stands before the first table" for what, there in wanted.items() if not there]
+
+
 def figure_errors(root):
     """The figures of README.md and performance.md that benchmarks.md does not have."""
     measured = root / "docs/benchmarks.md"
@@ -144,7 +162,7 @@ def figure_errors(root):
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
-    errors += task_errors(root / "docs") + figure_errors(root)
+    errors += task_errors(root / "docs") + figure_errors(root) + home_errors(root / "docs/index.md")
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         consumer = None  # what the last link of the section to a file of a consumer leads to
@@ -177,6 +195,7 @@ def check(root):
 
 # ------------------------------------------------------------------------------------ self-test
 
+HOME = "# Z\n\nIt saves.\n[p](../tests/a.cpp)\n```cpp\nint a;\n```\n![speed](a.svg)\n\n"
 GOOD = {
     "README.md": "# A `b` c!\n[d](docs/d.md) [e](docs/d.md#e-f-1) [web](https://x.y/#z) [s](#a-b-c)\n"
     "`[no](link)`\n```cpp\nany();\n```\n",
@@ -184,7 +203,8 @@ GOOD = {
     "```cpp\nint a;\n...\nint  c;\n```\n```sh\nrun [x](y)\n```\n",
     "docs/contributing.md": "| [x](../README.md) | `core/a.hpp` |\n**Ten tasks.**\n"
     "| [d](d.md#d) | `core/a.hpp` |\n",
-    "docs/index.md": "| [d](d.md) | `core/a.hpp` |\n",
+    "docs/index.md": HOME + "| [d](d.md) | `core/a.hpp` |\n",
+    "docs/a.svg": "",
     "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.7 |\n",
     "docs/performance.md": "1.5 GB/s, and\n| a | 1.5 GB/s | 0.8 |\n",
     "include/zarrpoint/core/a.hpp": "",
@@ -203,8 +223,14 @@ BREACHES = [
     ("figure", {"README.md": "# A b c\n2.5 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
     ("figures of two rows", {"README.md": "| a | 1.5 GB/s | 0.7 |"}, "README.md:1: docs/benchmarks"),
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
-              "docs/index.md": "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
+              "docs/index.md": HOME + "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
      "docs/contributing.md:2: no row of docs/index.md"),
+    ("home without a sentence", {"docs/index.md": HOME.replace("It saves.", "") + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no sentence"),
+    ("home without a program", {"docs/index.md": HOME.replace("int a;", "int a;" + "\n" * 15) + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no program"),
+    ("home, its picture too late", {"docs/index.md": HOME.replace("![", "| a |\n![") + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no picture"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 
