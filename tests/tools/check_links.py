@@ -11,7 +11,8 @@ header; each figure of speed in README.md and docs/performance.md stands in docs
 all of one row of a table in one row there; docs/index.md, the site's home, begins with a sentence, a program of at most
 fifteen lines and a picture, before any table. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
-So does each block, of any language, that follows a link to a file of tests/consumers in its section.
+So does each block, of any language, that follows a link to a file of tests/consumers in its section; blocks of
+shell are compared with scripts alone, and others with other files. What is printed `, whole` has no line of "...".
 
     check_links.py [repository root]      prints one line per breach; exit status 1 if there is one
     check_links.py --self-test            shows that each rule catches its breach
@@ -165,12 +166,15 @@ def check(root):
     errors += task_errors(root / "docs") + figure_errors(root) + home_errors(root / "docs/index.md")
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
+        whole = False  # whether the paragraph before says so
         consumer = None  # what the last link of the section to a file of a consumer leads to
         for number, language, lines in blocks(document.read_text(encoding="utf-8")):
             say = lambda text: errors.append(f"{document.relative_to(root)}:{number}: {text}")
             if language is None:
                 if HEADING.match(lines[0]):
                     consumer = None
+                if lines[0].strip():
+                    whole = "), whole" in lines[0]
                 for target in LINK.findall(CODE.sub("", lines[0])):
                     error, path = link_error(root, document, target)
                     if error:
@@ -183,12 +187,18 @@ def check(root):
                     if FILE_NAME.fullmatch(code):
                         if not any((root / place / code).is_file() for place in PLACES):
                             say(f"there is no file {code}")
+            elif whole and "..." in (line.strip() for line in lines):
+                say("this block is not whole")
             elif language == "cpp" and document.parent != root:
                 if source is None:
                     say("no link to the C++ file of this block stands before it")
                 elif not stands_in(lines, source.read_text(encoding="utf-8")):
                     say(f"this block does not stand in {source.relative_to(root)}")
-            elif consumer is not None and not stands_in(lines, consumer.read_text(encoding="utf-8")):
+            elif (
+                consumer is not None
+                and (consumer.suffix == ".sh") == (language == "sh")
+                and not stands_in(lines, consumer.read_text(encoding="utf-8"))
+            ):
                 say(f"this block does not stand in {consumer.relative_to(root)}")
     return errors
 
@@ -220,6 +230,8 @@ BREACHES = [
     ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
     ("consumer", {"docs/x.md": "# A\n[a](../tests/consumers/a/run.sh)\n```sh\nb\n```\n",
                   "tests/consumers/a/run.sh": "a"}, "does not stand in tests/consumers/a/run.sh"),
+    ("whole", {"docs/x.md": "[a](../tests/a.cpp), whole:\n```cpp\nint a;\n...\nint  c;\n```"},
+     "docs/x.md:2: this block is not whole"),
     ("figure", {"README.md": "# A b c\n2.5 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
     ("figures of two rows", {"README.md": "| a | 1.5 GB/s | 0.7 |"}, "README.md:1: docs/benchmarks"),
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
