@@ -55,6 +55,7 @@ format() {
 layers() {
   "$python" tests/tools/check_layers.py --self-test && "$python" tests/tools/check_layers.py &&
     "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py &&
+    "$python" tests/tools/check_english.py --self-test && "$python" tests/tools/check_english.py &&
     "$python" tests/tools/check_scenarios.py
 }
 
