@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A newcomer's tasks, done from the pages alone: every block is run as it is printed.
 
-    run_as_printed.py FOLDER CONAN_FOLDER PYTHON [words]    only what one of the words is in: a task, a page or a title
-    run_as_printed.py FOLDER CONAN_FOLDER PYTHON -- [words] only what none is in
+    run_as_printed.py FOLDER CONAN_FOLDER PYTHON [words]    runs only where a word is in "TASK: PAGE: TITLE:"
+    run_as_printed.py FOLDER CONAN_FOLDER PYTHON -- [words] runs only where none is
 
 FOLDER is emptied. Each task gets a folder of its own with `zarrpoint`, a repository of this checkout with the tag v0.1.0, and
 `app.cpp`, the program of README.md; nothing else of the repository is put there. Of the task's pages a block that is
@@ -130,7 +130,8 @@ def run_python(place, python, script, environment):
 
 def compiles_alone(place, header, environment):
     words = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", "zarrpoint/include"]
-    return subprocess.run([*words, "-x", "c++", header], cwd=place, env=environment, check=False).returncode == 0
+    words += ["-include", f"./{header}", "-x", "c++", "/dev/null"]
+    return subprocess.run(words, cwd=place, env=environment, check=False).returncode == 0
 
 
 def task(place, pages, python, environment, wanted):
@@ -138,13 +139,14 @@ def task(place, pages, python, environment, wanted):
     failed, count, found = [], 0, [(page, *block) for page in pages for block in blocks(ROOT / f"docs/{page}.md")]
     for (page, title, language, text, file), after in zip(found, [*found[1:], ("",) * 5]):
         runs = language in ("sh", "python")
-        if not (runs or file) or not wanted(f"{place.name}: {page}: {title}"):
+        if file:  # by those that are wanted, perhaps
+            (place / file).write_text(text, encoding="utf-8")
+        if not (runs or file) or not wanted(f"{place.name}: {page}: {title}:"):
             continue
         print(f"==== docs/{page}.md: {title}: {file or language}", flush=True)
         count += 1
         good = True
         if file:
-            (place / file).write_text(text, encoding="utf-8")
             good = not file.endswith(".hpp") or compiles_alone(place, file, environment)
         elif language == "python":
             good = run_python(place, python, text, environment)
