@@ -164,7 +164,7 @@ as_printed() {
   need_packages g++ cmake make ninja-build git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libeigen3-dev \
     libcli11-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-torch python3-venv && python_packages &&
     packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
-    if [ -n "${FULL:-}" ]; then set --; else set -- -- "The command" "The include folder" "Conan:"; fi &&
+    if [ -n "${FULL:-}" ]; then set --; else set -- -- "The command" "The include folder" "One file" pkg-config "Conan:"; fi &&
     "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv "$venv/bin/python" "$@"
 }
 

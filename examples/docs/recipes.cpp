@@ -186,13 +186,15 @@ bool from_safetensors(const std::string& folder) {
 
 /// A checkpoint of a state dict, as `torch.save(model.state_dict(), ...)` writes it.
 zp::result<zp::save_report> convert_state(const zp::any_store& folder, const std::string& to) {
-  ZARRPOINT_TRY(key, zp::store_key::parse("model.pt"));
-  ZARRPOINT_TRY(file, zp::torch::open(folder, key));
+  ZARRPOINT_TRY(where, zp::store_key::parse("model.pt"));
+  ZARRPOINT_TRY(file, zp::torch::open(folder, where));
   const zp::torch::pickle_value& state = file.root();
   std::vector<zp::torch::tensor_in_file> mapped;  // keeps the elements where they are
   std::vector<zp::leaf> leaves;
   for (std::size_t i = 0; i < state.member_count(); ++i) {
-    std::string name = *state.key(i).if_string();
+    const std::string* const key = state.key(i).if_string();
+    if (key == nullptr) return zp::error{zp::errc::unsupported, "a key that is not text"};
+    std::string name = *key;
     std::replace(name.begin(), name.end(), '.', '/');
     ZARRPOINT_TRY(info, file.tensor(state.member(i)));
     ZARRPOINT_TRY(tensor, file.view(info));
