@@ -43,13 +43,15 @@ CUDA = [f"-isystem{cuda_include()}"] if cuda_include() else []
 NEEDS_CUDA = re.compile(r"#include <(zarrpoint/cuda[./]|cuda_)")
 # PyTorch 1.13, which Debian has, is not a C++20 for clang: a vector of an incomplete type.
 NEEDS_TORCH = re.compile(r"#include <(ATen/|zarrpoint/interop/tensors/libtorch\.hpp)")
+# What programs of examples/docs include as their documents tell.
+PRINTED = [f"-I{ROOT}/examples/handlers", f"-I{ROOT}/tests/support", "-isystem/usr/include/eigen3"]
 PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
 
 
 def tidy(source, headers, *flags):
     """What clang-tidy says about `source` and the headers whose path matches `headers`."""
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
-               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI, *CUDA, *PYTHON]  # fmt: skip
+               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *PRINTED, *MPI, *CUDA, *PYTHON]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or (done.stderr if done.returncode else "")
 
