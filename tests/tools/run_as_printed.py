@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TASKS = {  # the pages of each, and the blocks that are run or written there at least
     "quickstart": (["quickstart"], 4),  # a program with options, attributes and a part; read by Python
     "embedding": (["embedding"], 1),  # a service without exceptions, from the one file
-    "install": (["install"], 26),  # CMake, Conan, vcpkg, the command
+    "install": (["install"], 24),  # CMake, Conan, vcpkg, the command
     "handlers": (["handlers", "codecs"], 6),  # a type and a codec of one's own; matrices of Eigen
     "migration": (["migration"], 2),  # files of Python
     "tutorial": (["tutorial"], 1),  # a training that resumes
@@ -135,12 +135,13 @@ def compiles_alone(place, header, environment):
 
 
 def task(place, pages, python, environment, wanted):
-    """Does what the pages say; gives the number of blocks, and the titles of those that failed."""
-    failed, count, found = [], 0, [(page, *block) for page in pages for block in blocks(ROOT / f"docs/{page}.md")]
+    """Does what the pages say; gives the number of blocks there, of those wanted, and the titles of those that failed."""
+    failed, there, count, found = [], 0, 0, [(page, *block) for page in pages for block in blocks(ROOT / f"docs/{page}.md")]
     for (page, title, language, text, file), after in zip(found, [*found[1:], ("",) * 5]):
         runs = language in ("sh", "python")
         if file:  # by those that are wanted, perhaps
             (place / file).write_text(text, encoding="utf-8")
+        there += bool(runs or file)
         if not (runs or file) or not wanted(f"{place.name}: {page}: {title}:"):
             continue
         print(f"==== docs/{page}.md: {title}: {file or language}", flush=True)
@@ -156,7 +157,7 @@ def task(place, pages, python, environment, wanted):
             good = run(place, text, environment, after[3] if after[2] == "" and after[1] == title else None)
         if not good:
             failed.append(f"docs/{page}.md: {title}: {file or language}")
-    return count, failed
+    return there, count, failed
 
 
 def main(arguments):
@@ -178,11 +179,11 @@ def main(arguments):
         sandbox(place)
         environment = {**os.environ, "PATH": path, "CXX": str(folder / "bin/c++"), "CONAN_HOME": str(folder / "conan_home"),
                        "VCPKG_ROOT": str(folder / "bin/vcpkg_root")}  # fmt: skip
-        done, bad = task(place, pages, python, environment, wanted)
+        there, done, bad = task(place, pages, python, environment, wanted)
         count += done
         failed += bad
-        if not words and done < least:
-            failed.append(f"the task {name} has {done} blocks; {least} were expected")
+        if there < least:
+            failed.append(f"the task {name} has {there} blocks; {least} were expected")
     print(f"{count} blocks, {len(failed)} failed", *failed, sep="\n")
     return 1 if failed or not count else 0
 
