@@ -135,8 +135,9 @@ def refusals():
     """(file, the longest literal) of each place of the command that says `unsupported`."""
     for path in sorted(SOURCES.glob("*.[ch]pp")):
         text = path.read_text(encoding="utf-8")
-        for place in re.finditer(r"errc::unsupported,([^;]*);|return unsupported\(path,([^;]*);", text):
-            pieces = re.findall(LITERAL, place[1] or place[2])
+        rest = r'((?:[^;"]|"(?:[^"\\]|\\.)*")*);'  # of the statement, whose texts may hold a semicolon
+        for place in re.finditer(rf"(?:errc::unsupported,|return unsupported\(path,){rest}", text):
+            pieces = re.findall(LITERAL, place[1])
             pieces = [piece.encode().decode("unicode_escape") for piece in pieces]
             if pieces and "std::string(what)" not in place[0]:
                 yield path.name, max(pieces, key=len)
