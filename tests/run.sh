@@ -27,7 +27,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # All that the steps need, so that none of them installs anything while others run.
 packages() {
   need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
-    ccache pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev \
+    ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev \
     libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv \
     python3-torch libtorch-dev libeigen3-dev libopencv-core-dev &&
     python_packages
@@ -55,6 +55,7 @@ format() {
 layers() {
   "$python" tests/tools/check_layers.py --self-test && "$python" tests/tools/check_layers.py &&
     "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py &&
+    "$python" tests/tools/check_english.py --self-test && "$python" tests/tools/check_english.py &&
     "$python" tests/tools/check_scenarios.py
 }
 
@@ -191,21 +192,23 @@ size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
-# Every shell block of docs/install.md and docs/embedding.md; some minutes of compiling.
+# A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
+# the command runs all.
 as_printed() {
-  need_packages g++ cmake ninja-build make git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libcli11-dev \
-    zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-venv &&
+  need_packages g++ cmake make ninja-build git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libeigen3-dev \
+    libcli11-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-torch python3-venv && python_packages &&
     packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
-    "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv
+    if [ -n "${FULL:-}" ]; then set --; else set -- -- "The command" "The include folder" "One file" pkg-config "Conan:"; fi &&
+    "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv "$venv/bin/python" "$@"
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers interop libtorch onnxruntime mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
-# Only when named: other compilers and machines, a large peer, long forms.
-rows="cxx23 clang19 mdspan_std aarch64 megatron reshard as_printed"
+all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+# Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron reshard"
 # Those that share a folder of build/, in their order; each other step is a chain of its own.
 chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers tidy noexcept conformance interop libtorch onnxruntime mdspan parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers as_printed tidy noexcept conformance interop libtorch mdspan parallel single_header cost size docs format readme compile_fail layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {

@@ -36,7 +36,7 @@ need_packages() {
   apt_get update -qq && apt_get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# apt_get ARGUMENT...  Waits up to ten minutes for whoever has apt's locks, such as the upgrades of
+# apt_get ARGUMENT...  Waits up to ten minutes while another process has apt's locks, such as the upgrades of
 # a machine that has just begun: dpkg's by its own option, that of the lists, for which there is
 # none, by trying again.
 apt_get() {

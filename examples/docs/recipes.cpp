@@ -7,6 +7,7 @@
 //   docs_recipes [folder for the checkpoints]
 
 #include <zarrpoint/safetensors.hpp>
+#include <zarrpoint/torch.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include <algorithm>
@@ -183,6 +184,41 @@ bool from_safetensors(const std::string& folder) {
   return !w && w.failure().code == zp::errc::shape_mismatch && tensor.data<float>()[5] == values[5];
 }
 
+/// A checkpoint of a state dict, as `torch.save(model.state_dict(), ...)` writes it.
+zp::result<zp::save_report> convert_state(const zp::any_store& folder, const std::string& to) {
+  ZARRPOINT_TRY(where, zp::store_key::parse("model.pt"));
+  ZARRPOINT_TRY(file, zp::torch::open(folder, where));
+  const zp::torch::pickle_value& state = file.root();
+  std::vector<zp::torch::tensor_in_file> mapped;  // keeps the elements where they are
+  std::vector<zp::leaf> leaves;
+  for (std::size_t i = 0; i < state.member_count(); ++i) {
+    const std::string* const key = state.key(i).if_string();
+    if (key == nullptr) return zp::error{zp::errc::unsupported, "a key that is not text"};
+    std::string name = *key;
+    std::replace(name.begin(), name.end(), '.', '/');
+    ZARRPOINT_TRY(info, file.tensor(state.member(i)));
+    ZARRPOINT_TRY(tensor, file.view(info));
+    leaves.emplace_back(std::move(name), tensor.elements);
+    mapped.push_back(std::move(tensor));
+  }
+  return zp::save(to, leaves);
+}
+
+bool from_torch_file(const std::string& folder) {
+  const std::vector<float> values = numbers(6);
+  const auto elements = zp::dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                       {zp::dtype_kind::float32, {2, 3}});
+  const auto store = zp::file_store::open(folder).value();
+  const auto key = zp::store_key::parse("model.pt").value();
+  zp::torch::value::dict state;
+  state.push_back({"layers.0.w", zp::torch::value(elements)});
+  zp::torch::save(store, key, zp::torch::value(std::move(state))).value();
+
+  convert_state(store, folder + "/state.zarr").value();
+  const auto loaded = zp::open(folder + "/state.zarr").value().load<zp::tensor>("layers/0/w");
+  return loaded.value().data<float>()[5] == values[5];
+}
+
 /// What a `torch::Tensor` is to zarrpoint: a pointer and a count (`data_ptr<float>()`, `numel()`).
 bool from_torch(const std::string& folder) {
   const std::string path = folder + "/converted.zarr";
@@ -254,6 +290,7 @@ int main(int argc, char** argv) {
       {"stack small tensors", stack_small_tensors(path)},
       {"bound the memory", bound_the_memory(path)},
       {"from safetensors", from_safetensors(folder)},
+      {"from a file of torch.save", from_torch_file(folder)},
       {"from torch", from_torch(folder)},
       {"from HighFive", from_highfive(path)},
       {"from z5", from_z5(folder)},

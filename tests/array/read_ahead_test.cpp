@@ -91,7 +91,7 @@ TEST_CASE("read_ahead: parts are begun ahead as far as there is room, and droppe
     first.reset();
     { const read_ahead::item second(ahead, 1); }
     { const read_ahead::item third(ahead, 2); }
-    CHECK(parts.live == 3);  // whoever took it keeps it
+    CHECK(parts.live == 3);  // the one that took it keeps it
     held.reset();
     CHECK(parts.live == 2);
   }

@@ -222,7 +222,7 @@ TEST_CASE("reads of one array share its indexes, and so do the parts of one that
       CHECK(indexes.bytes() > kept);
     }
     {
-      // What some expect is told for each read, whoever opened the shard.
+      // What some expect is told for each read, no matter which read opened the shard.
       shard_index_cache indexes;
       chunk_digests digests;
       recording_store other;

@@ -56,7 +56,7 @@ TEST_CASE("a hierarchy is walked when nothing is consolidated") {
   CHECK(names({{"zarr.json", group_v3}}) == list{});
 }
 
-TEST_CASE("groups that hold no array are known, whoever wrote them") {
+TEST_CASE("groups that hold no array are known, no matter who wrote them") {
   const auto groups = [](const documents& files) { return contents(files).value().groups; };
   CHECK(groups({{"zarr.json", group_v3},
                 {"a/zarr.json", group_v3},
@@ -136,7 +136,7 @@ TEST_CASE("faults are named by file") {
           .code == errc::corrupt);
 }
 
-TEST_CASE("names that are no keys") {
+TEST_CASE("names that are not keys") {
   const std::string odd = "a\\b";  // a backslash; fine in JSON text and as a name of Zarr v3
   // In a commit document, which `save` alone writes, they tell of damage.
   node commit(node::object{{"format", 1},

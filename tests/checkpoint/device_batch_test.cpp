@@ -194,7 +194,7 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   std::vector<const detail::bound_target*> bound;
   for (const load_target& one : targets) bound.push_back(&one.bound());
   detail::device_batch<fake_space>({from, {}, bound}).run().value();
-  // Those of small chunks are no work for the device: they share the slot, and its event.
+  // Those of small chunks are not work for the device: they share the slot, and its event.
   const auto computes = [&](const char* name, index_t length) {
     const mutable_tensor_view<fake_space> view{nullptr, dtype_kind::int32, {length},
                                                {4},     {&device, 0},      {}};

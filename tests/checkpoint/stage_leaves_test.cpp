@@ -327,7 +327,7 @@ TEST_CASE("small leaves share slots, and are waited for together") {
   std::size_t bytes = 0;
   const std::size_t streams[] = {device.new_stream(), device.new_stream()};
   for (std::size_t i = 0; i < 600; ++i) {
-    // Up to a quarter of a slot of 64 KiB; rows or columns, and some that are no run of bytes.
+    // Up to a quarter of a slot of 64 KiB; rows or columns, and some that are not a run of bytes.
     const dims shape{static_cast<index_t>(pick(random, 64)), 64};
     const index_t rows = shape[0];
     const layout places = i % 50 == 7  ? layout{dims{512, 8}, 0, 64 * 512}

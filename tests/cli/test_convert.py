@@ -383,7 +383,7 @@ class Convert(Case):
         for arguments, word in [
             ((source, self.folder / "o.bin"), "--to is needed"),
             ((source, self.folder / "o.zarr", "--codec", "blosc:10"), "clevel"),
-            ((source, self.folder / "o.zarr", "--codec", "lz4"), "is meant"),
+            ((source, self.folder / "o.zarr", "--codec", "lz4"), "zstd[:LEVEL]"),
             ((source, self.folder / "o.zarr", "--codec", "zstd:x"), "no level"),
             ((source, self.folder / "o.zarr", "--codec", "zstd:99"), '"zstd": level 99 is not from -131072 to 22'),
             ((source, self.folder / "o.zarr", "--codec", "gzip:-1"), '"gzip": level -1 is not from 0 to 9'),

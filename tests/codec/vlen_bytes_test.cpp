@@ -15,7 +15,7 @@ using namespace zarrpoint_test;
 
 TEST_CASE("vlen-bytes: conformance") { codec_conformance(zp::vlen_bytes_codec{}); }
 
-TEST_CASE("vlen-bytes: the bytes that numcodecs writes, which need be no text") {
+TEST_CASE("vlen-bytes: the bytes that numcodecs writes, which need not be text") {
   const zp::tensor_spec spec{zp::dtype_kind::bytes, {3}};
   const strings elements{std::string("\xff\0", 2), "", "abc"};
   const std::string hex = "03000000 02000000 ff00 00000000 03000000 616263";

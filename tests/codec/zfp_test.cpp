@@ -540,7 +540,7 @@ TEST_CASE("zfp: chunks that zfp cannot count") {
   CHECK(zp::detail::read_zfp_header(*bits.get(), field).failure().code == zp::errc::corrupt);
 }
 
-TEST_CASE("zfp: options of a program that are no numbers") {
+TEST_CASE("zfp: options of a program that are not numbers") {
   using kind = zp::zfp_options::kind;
   const zp::tensor_spec floats{zp::dtype_kind::float32, {8, 8}};
   for (const double bad :

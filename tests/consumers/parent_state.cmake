@@ -3,9 +3,10 @@
 
 # What adding a library might change of the project that adds it: the settings of CMake and of the
 # compiler in scope and in the cache, and the properties of the folder. Not what find_package notes
-# down about the dependencies.
+# down about the dependencies. By -DCMAKE_PROJECT_app_INCLUDE the project includes this file at its
+# beginning, and needs no line for it.
 
-set(_noted "^CMAKE_(MATCH|HAVE|THREAD|USE|HP|PROJECT|INSTALL)_|^CMAKE_FIND_PACKAGE_NAME$")
+set(_noted "^CMAKE_(MATCH|HAVE|THREAD|USE|HP|PROJECT|INSTALL|CURRENT_LIST|PARENT_LIST)_|^CMAKE_FIND_PACKAGE_NAME$")
 
 function(current_state result)
   set(state "")
@@ -28,10 +29,6 @@ function(current_state result)
   set(${result} "${state}" PARENT_SCOPE)
 endfunction()
 
-macro(remember_state)
-  current_state(_state_before)
-endmacro()
-
 function(check_state)
   current_state(after)
   set(changed ${after})
@@ -47,3 +44,6 @@ function(check_state)
     endif()
   endforeach()
 endfunction()
+
+current_state(_state_before)
+cmake_language(DEFER CALL check_state)

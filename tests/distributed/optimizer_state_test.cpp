@@ -575,7 +575,7 @@ TEST_CASE("OPT-12: an optimizer of which each process keeps whole layers, by ano
               },
               {.validate = true}) == "done");
   }
-  // All copies of a layer, of which one is stored, whoever that is.
+  // All copies of a layer, of which one is stored, no matter which.
   const auto copies = [&](int rank, int main) {
     shard_metadata one = layer(2);
     one.replica = rank == main ? 0 : 1;

@@ -57,7 +57,7 @@ void check_cell(const shard_table& table, const planned_tensor& tensor, const pl
 
 }  // namespace
 
-TEST_CASE("the cells of a regular grid are its shards, whoever holds them") {
+TEST_CASE("the cells of a regular grid are its shards, no matter which process holds them") {
   // 48 layers, 128 experts, two halves: golden row 3.
   std::vector<gathered_shard> shards;
   for (index_t layer = 0; layer < 48; ++layer) {

@@ -76,7 +76,7 @@ TEST_CASE("golden row 5: an empty shard has chunks, but no cell") {
   CHECK(global_slice(empty).value() == std::vector<slice_part>{{0, 0, false}, {0, 3, false}});
 }
 
-TEST_CASE("golden rows 18 and 19: offsets and extents that are no multiples") {
+TEST_CASE("golden rows 18 and 19: offsets and extents that are not multiples") {
   shard_metadata shifted = raw({4}, {8}, {3});
   shifted.fragmentation = dims{2};
   CHECK(chunk_offset_in_global(shifted).failure().code == errc::invalid_argument);

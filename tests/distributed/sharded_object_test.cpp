@@ -105,7 +105,7 @@ TEST_CASE("unique keys are read back, those of rank 0 and of odd keys too") {
   CHECK(unique_key({"ObjB", {1, 8}, {0, 3}}) == "ObjB/shard_0.3_1.8");
 }
 
-TEST_CASE("texts that are no unique key are refused") {
+TEST_CASE("texts that are not a unique key are refused") {
   for (const std::string_view text : {"",
                                       "k",
                                       "/",

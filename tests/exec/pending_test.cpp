@@ -106,7 +106,7 @@ TEST_CASE("pending: ready turns true once and the work's own things are gone by 
   CHECK(held.use_count() == 1);
 }
 
-TEST_CASE("pending: whoever waits does the work that no thread has begun") {
+TEST_CASE("pending: the one that waits does the work that no thread has begun") {
   const zp::testing::manual_executor manual;
   std::thread::id where;
   int runs = 0;

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!contents) return 0;
   for (std::size_t i = 0; i < contents->leaves.size(); ++i) {
     const std::string& name = contents->leaves[i].name;
-    // An array at the root has no name. A foreign name may be no key, but leaves no parent.
+    // An array at the root has no name. A foreign name may not be a key, but leaves no parent.
     require(name.empty() || zp::detail::check_safe_path(name).has_value(), "names are safe");
     require(!contents->is_ours() || zp::store_key::parse(name).has_value(), "our names are keys");
     require(i == 0 || contents->leaves[i - 1].name <= name, "leaves are sorted");

@@ -100,7 +100,7 @@ struct plain {
 };
 static_assert(savable<plain> && !fillable<plain&> && !loadable<plain>);
 
-/// Bytes without a shape, as `std::string` and device vectors have, are no array.
+/// Bytes without a shape, as `std::string` and device vectors have, are not an array.
 struct only_contiguous {
   using value_type = float;
   const float* data() const { return nullptr; }
@@ -174,7 +174,7 @@ TEST_CASE("adapted memory is saved and filled in place") {
   check_saved(columns);
 }
 
-TEST_CASE("expressions without strided elements are no arrays") {
+TEST_CASE("expressions without strided elements are not arrays") {
   xt::xarray<float> array = counted({4, 5});
   static_assert(!savable<decltype(array + 1.0f)>);
   static_assert(!savable<decltype(xt::view(array, xt::keep(0, 3)))>);

@@ -48,7 +48,7 @@ struct tally {
 };
 
 /// Both take a text, and make the same of it, or both refuse it. What we decide otherwise on
-/// purpose is told apart by its error: keys that stand twice, integers beyond 64 bits.
+/// purpose is told apart by its error: keys that are there twice, integers beyond 64 bits.
 void compare(const std::string& text, tally& count) {
   CAPTURE(text);
   const auto ours = parse_json(as_bytes(text), {.allow_nan_literals = false});

@@ -28,7 +28,7 @@ TEST_CASE("pickle_value: a handle keeps the pickle, and says nothing that it is 
   CHECK_FALSE(kept->is_call_of("a", "b"));
 }
 
-TEST_CASE("pickle_value: of a key that stands twice the last one counts") {
+TEST_CASE("pickle_value: of a key that is there twice the last one counts") {
   using namespace std::string_literals;
   const auto twice = test::unpickle("\x80\x02}(U\1aK\1U\1aK\2u."s).value();
   CHECK(twice.member_count() == 2);

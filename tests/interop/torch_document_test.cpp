@@ -137,7 +137,7 @@ TEST_CASE("torch_document: opcodes that Python 3 does not write, and calls of wh
   CHECK(document("\x80\x02K\1)R."s) == R"({"__class__":1})");
   CHECK(document("\x80\x02NQ."s) == R"({"__persistent__":null})");
   CHECK(document("\x80\x02U\1xQ."s) == R"({"__persistent__":"x"})");
-  // Two states; a dict of which the names are no attributes; a pair that is not a pair of dicts.
+  // Two states; a dict of which the names are not attributes; a pair that is not a pair of dicts.
   CHECK(document("\x80\x02"
                  "cm\nC\n)R}U\1aK\1sb}U\1aK\2sb."s) == R"({"__class__":"m.C","a":2})");
   CHECK(document("\x80\x02"

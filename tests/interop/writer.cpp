@@ -96,7 +96,7 @@ class writer {
 
  private:
   /// Elements of which some bytes are noise and the others are not, in one block and in several,
-  /// with a short last one, and in numbers that are no multiple of 8.
+  /// with a short last one, and in numbers that are not multiples of 8.
   void save_blosc() {
     constexpr std::array kinds{zp::dtype_kind::uint8, zp::dtype_kind::int16,
                                zp::dtype_kind::float32, zp::dtype_kind::float64,

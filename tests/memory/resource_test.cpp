@@ -79,7 +79,7 @@ TEST_CASE("limited_resource: refuses above the limit, counts what is in use and 
 
 namespace {
 
-/// One of a user, with members of everyday names, which are no concern of the base.
+/// One of a user, with members of everyday names, which do not concern the base.
 class pool final : public zp::memory_resource {
  public:
   void* allocate(std::size_t, std::size_t) noexcept override { return nullptr; }

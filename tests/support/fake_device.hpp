@@ -165,7 +165,7 @@ class device_tensor {
     data_ = reinterpret_cast<T*>(space_.owner->allocate(size() * sizeof(T)));
   }
 
-  /// Starts a copy to the device; whoever reads it has to wait for `ready()`. The values stay where
+  /// Starts a copy to the device; a reader has to wait for `ready()`. The values stay where
   /// they are until then.
   void upload(std::span<const T> values) {
     const zp::bytes_view from = std::as_bytes(values);

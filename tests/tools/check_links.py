@@ -10,9 +10,11 @@ of the ten tasks of docs/contributing.md a row of docs/index.md leads to its pag
 header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, and
 all of one row of a table in one row there; each public member of a report (`save_report`, `leaf_metadata`,
 `verify_failure` and their like) stands in the table of docs/guide.md or docs/distributed.md that is headed by the
-report's name, and nothing else does. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
+report's name, and nothing else does; docs/index.md, the site's home, begins with a sentence, a program of at most
+fifteen lines and a picture, before any table. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
-So does each block, of any language, that follows a link to a file of tests/consumers in its section.
+So does each block, of any language, that follows a link to a file of tests/consumers in its section; blocks of
+shell are compared with scripts alone, and others with other files. What is printed `, whole` has no line of "...".
 
     check_links.py [repository root]      prints one line per breach; exit status 1 if there is one
     check_links.py --self-test            shows that each rule catches its breach
@@ -122,6 +124,23 @@ def task_errors(docs):
     return errors
 
 
+def home_errors(index):
+    """What the site's home lacks before its first table."""
+    if not index.exists():
+        return []
+    sentence = program = picture = False
+    for _, language, lines in blocks(index.read_text(encoding="utf-8")):
+        if language is None and lines[0].startswith("|"):
+            break
+        if language is None:
+            sentence = sentence or bool(re.match(r"[A-Z`].* \w+", lines[0]))
+            picture = picture or lines[0].startswith("![")
+        elif language == "cpp":
+            program = program or len(lines) <= 15
+    wanted = {"sentence": sentence, "program of at most fifteen lines": program, "picture": picture}
+    return [f"docs/index.md: no {what} stands before the first table" for what, there in wanted.items() if not there]
+
+
 def figure_errors(root):
     """The figures of README.md and performance.md that benchmarks.md does not have."""
     measured = root / "docs/benchmarks.md"
@@ -177,15 +196,18 @@ def report_errors(root):
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
-    errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root)
+    errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root) + home_errors(root / "docs/index.md")
     for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
+        whole = False  # whether the paragraph before says so
         consumer = None  # what the last link of the section to a file of a consumer leads to
         for number, language, lines in blocks(document.read_text(encoding="utf-8")):
             say = lambda text: errors.append(f"{document.relative_to(root)}:{number}: {text}")
             if language is None:
                 if HEADING.match(lines[0]):
                     consumer = None
+                if lines[0].strip():
+                    whole = "), whole" in lines[0]
                 for target in LINK.findall(CODE.sub("", lines[0])):
                     error, path = link_error(root, document, target)
                     if error:
@@ -198,18 +220,25 @@ def check(root):
                     if FILE_NAME.fullmatch(code):
                         if not any((root / place / code).is_file() for place in PLACES):
                             say(f"there is no file {code}")
+            elif whole and "..." in (line.strip() for line in lines):
+                say("this block is not whole")
             elif language == "cpp" and document.parent != root:
                 if source is None:
                     say("no link to the C++ file of this block stands before it")
                 elif not stands_in(lines, source.read_text(encoding="utf-8")):
                     say(f"this block does not stand in {source.relative_to(root)}")
-            elif consumer is not None and not stands_in(lines, consumer.read_text(encoding="utf-8")):
+            elif (
+                consumer is not None
+                and (consumer.suffix == ".sh") == (language == "sh")
+                and not stands_in(lines, consumer.read_text(encoding="utf-8"))
+            ):
                 say(f"this block does not stand in {consumer.relative_to(root)}")
     return errors
 
 
 # ------------------------------------------------------------------------------------ self-test
 
+HOME = "# Z\n\nIt saves.\n[p](../tests/a.cpp)\n```cpp\nint a;\n```\n![speed](a.svg)\n\n"
 GOOD = {
     "README.md": "# A `b` c!\n[d](docs/d.md) [e](docs/d.md#e-f-1) [web](https://x.y/#z) [s](#a-b-c)\n"
     "`[no](link)`\n```cpp\nany();\n```\n",
@@ -217,7 +246,8 @@ GOOD = {
     "```cpp\nint a;\n...\nint  c;\n```\n```sh\nrun [x](y)\n```\n",
     "docs/contributing.md": "| [x](../README.md) | `core/a.hpp` |\n**Ten tasks.**\n"
     "| [d](d.md#d) | `core/a.hpp` |\n",
-    "docs/index.md": "| [d](d.md) | `core/a.hpp` |\n",
+    "docs/index.md": HOME + "| [d](d.md) | `core/a.hpp` |\n",
+    "docs/a.svg": "",
     "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.7 |\n",
     "docs/performance.md": "1.5 GB/s, and\n| a | 1.5 GB/s | 0.8 |\n",
     "docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `x` |\n| `c()` | y |\n",
@@ -235,10 +265,12 @@ BREACHES = [
     ("order", {"docs/x.md": "[a](../tests/a.cpp)\n```cpp\nint c;\n...\nint a;\n```"}, "does not stand"),
     ("consumer", {"docs/x.md": "# A\n[a](../tests/consumers/a/run.sh)\n```sh\nb\n```\n",
                   "tests/consumers/a/run.sh": "a"}, "does not stand in tests/consumers/a/run.sh"),
+    ("whole", {"docs/x.md": "[a](../tests/a.cpp), whole:\n```cpp\nint a;\n...\nint  c;\n```"},
+     "docs/x.md:2: this block is not whole"),
     ("figure", {"README.md": "# A b c\n2.5 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
     ("figures of two rows", {"README.md": "| a | 1.5 GB/s | 0.7 |"}, "README.md:1: docs/benchmarks"),
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
-              "docs/index.md": "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
+              "docs/index.md": HOME + "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
      "docs/contributing.md:2: no row of docs/index.md"),
     ("report", {"docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `c` |\n"},
      "core/a.hpp: no table of docs/guide.md names a_report::c"),
@@ -246,6 +278,12 @@ BREACHES = [
      "docs/guide.md: a_report has no member d"),
     ("two reports", {"docs/guide.md": GOOD["docs/guide.md"].replace("| `c()`", "\n| `b_report` | |\n| `c()`")},
      "names a_report::c"),
+    ("home without a sentence", {"docs/index.md": HOME.replace("It saves.", "") + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no sentence"),
+    ("home without a program", {"docs/index.md": HOME.replace("int a;", "int a;" + "\n" * 15) + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no program"),
+    ("home, its picture too late", {"docs/index.md": HOME.replace("![", "| a |\n![") + "| [d](d.md) | `core/a.hpp` |"},
+     "docs/index.md: no picture"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 

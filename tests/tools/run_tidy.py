@@ -47,13 +47,15 @@ NEEDS_TORCH = re.compile(r"#include <(ATen/|zarrpoint/interop/tensors/libtorch\.
 ORT_FOLDER = ROOT / "build" / "onnxruntime" / "headers" / "usr" / "include" / "onnxruntime"
 ORT = [f"-isystem{ORT_FOLDER}"] if ORT_FOLDER.is_dir() else []
 NEEDS_ORT = re.compile(r"#include <(onnxruntime_|zarrpoint/interop/tensors/onnxruntime\.hpp)")
+# What programs of examples/docs include as their documents tell.
+PRINTED = [f"-I{ROOT}/examples/handlers", f"-I{ROOT}/tests/support", "-isystem/usr/include/eigen3"]
 PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
 
 
 def tidy(source, headers, *flags):
     """What clang-tidy says about `source` and the headers whose path matches `headers`."""
     command = [TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", f"--header-filter={headers}",
-               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *MPI, *CUDA, *ORT, *PYTHON]  # fmt: skip
+               str(source), "--", "-std=c++20", *flags, f"-I{INCLUDE}", f"-I{ROOT}/examples", *PRINTED, *MPI, *CUDA, *ORT, *PYTHON]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or (done.stderr if done.returncode else "")
 

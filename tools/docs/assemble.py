@@ -68,7 +68,8 @@ def main(arguments):
         source_page(header, output)
     for picture in sorted((ROOT / "docs").glob("*.svg")):
         shutil.copy(picture, output / picture.name)
-    shutil.copy(ROOT / "tools/docs/extra.css", output / "extra.css")
+    for name in ("extra.css", "iframe-worker.js"):
+        shutil.copy(ROOT / "tools/docs" / name, output / name)
     return 0
 
 

@@ -22,8 +22,10 @@ rm -rf build/docs build/site
 mkdir -p build/docs
 doxygen tools/docs/Doxyfile
 "$python" tools/docs/names.py build/docs/api --check
+"$python" tools/docs/plot.py --check
 "$python" tools/docs/assemble.py build/docs/pages
 "$python" tools/docs/api_pages.py build/docs/api build/docs/pages/api
 # The banner of mkdocs-material about a later MkDocs, which is not pinned here, is not a warning.
 NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict -f tools/docs/mkdocs.yml
+"$python" tests/tools/check_site.py build/site
 echo "the site is in build/site: open build/site/index.html"

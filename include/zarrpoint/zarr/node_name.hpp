@@ -11,7 +11,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// What no name read from a file may be: it could leave its parent or be no JSON text.
+/// What no name read from a file may be: it could leave its parent, or not be JSON text.
 result<void> check_safe_name(std::string_view name);
 
 /// A path from a file: names divided by "/", each of them safe.

@@ -59,7 +59,7 @@ def zarr_python():
     rule(PYTHON, {"json2", "msgpack2", "categorize"}, "zarr-python 3 knows object arrays only with vlen-utf8 and "
          "vlen-bytes", message=no_type)  # fmt: skip
     for name in ("reshape", "packbits", "scale_offset", "bitround", "cast_value"):
-        rule("zarr-python", name, f"zarr-python 3.1 has not the registered codec `{name}`",
+        rule("zarr-python", name, f"zarr-python 3.1 does not have the registered codec `{name}`",
              message="NotImplementedError|cannot reshape", also={"v3"})  # fmt: skip
     rule(PYTHON, "transpose, shard of 3 x 2", "zarr-python compares the inner chunks with the shape of the shard "
          "before it is transposed", message="needs to be divisible")  # fmt: skip
@@ -110,7 +110,7 @@ def zarrs():
 
 
 def zarrs_registered():
-    rule("zarrs", {"bitround", "scale_offset", "cast_value"}, "the Python package of zarrs has not the registered codecs "
+    rule("zarrs", {"bitround", "scale_offset", "cast_value"}, "the Python package of zarrs does not have the registered codecs "
          "bitround, scale_offset and cast_value", message="UnsupportedMetadataError", also={"v3"})  # fmt: skip
     rule("zarrs", "reshape, first axis split", "zarrs refuses a reshape that names an axis after split ones", message="UnsupportedMetadataError")
     why = "zarrs leaves out the byte of `padding_encoding` where elements fill their bytes"
@@ -128,7 +128,7 @@ def tensorstore():
     rule(peer, {"struct", "structured", "nested struct"}, "TensorStore has no records in records, and none with text or raw "
          "bytes in v3", message="Nested struct|Expected string")  # fmt: skip
     rule(peer, {"numcodecs.* bytes", "numcodecs.* checksums", "numcodecs.* filters", "packbits", "reshape", "bitround",
-                "scale_offset", "cast_value"}, "TensorStore has not the codecs `numcodecs.*`, nor packbits, reshape, "
+                "scale_offset", "cast_value"}, "TensorStore does not have the codecs `numcodecs.*`, nor packbits, reshape, "
          "bitround, scale_offset and cast_value", message="is not registered", also={"v3"})  # fmt: skip
     rule(peer, {"lz4", "lzma", "base64"}, "TensorStore has of the compressors of v2 blosc, bz2, gzip, zlib and zstd",
          message="is not registered", also={"v2"})  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
 
-cmake -S . -B build
+cmake -S . -B build -DCMAKE_PROJECT_app_INCLUDE="$PWD/parent_state.cmake"
 cmake --build build
 ./build/app
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #ifdef ZARRPOINT_COMPILED
-#error "this unit is meant to be header-only"
+#error "this unit must be header-only"
 #endif
 
 namespace zp = zarrpoint;

@@ -7,7 +7,7 @@ cmake --install zarrpoint-build --prefix "$PWD/prefix"
 mv prefix "moved here"
 
 # The library is built here, from the installed sources.
-cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here"
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here" -DCMAKE_PROJECT_app_INCLUDE="$PWD/parent_state.cmake"
 cmake --build build
 ./build/app
 ./build/mixed

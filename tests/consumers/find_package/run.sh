@@ -9,6 +9,6 @@ cmake --install zarrpoint-build --prefix "$PWD/prefix"
 mv prefix "moved here"
 if grep -rIF -e "$PWD" -e "$(readlink -f zarrpoint)" "moved here"; then exit 1; fi
 
-cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here"
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here" -DCMAKE_PROJECT_app_INCLUDE="$PWD/parent_state.cmake"
 cmake --build build
 ./build/app

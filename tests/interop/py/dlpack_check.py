@@ -181,7 +181,7 @@ def check_streams(module):
         refused(ValueError, word, ours.__dlpack__, stream=stream)
     refused(BufferError, "without a copy", ours.__dlpack__, copy=True)
     refused(BufferError, "cpu:0", ours.__dlpack__, dl_device=(1, 0))
-    # 2, the stream of each thread, is a wait: it is there for whoever comes.
+    # 2, the stream of each thread, is a wait: it is there for all that come.
     require(module.fake_sum(Given(ours.__dlpack__(stream=2), (2, 3)), 1) == 8.0, "after a wait")
     refused(BufferError, "cuda:3", module.describe, ours)
     refused(BufferError, "cpu:0", module.fake_sum, np.zeros(3), 0)

@@ -14,7 +14,7 @@ namespace zarrpoint { inline namespace v0 {
 
 /// The groups that a set of leaf names implies: every proper prefix, without the root, parents
 /// before children; and those of `empty`, which need hold no leaf. Errors: `invalid_argument` when
-/// a name is not a path of Zarr node names, stands twice, or is both a leaf and a group.
+/// a name is not a path of Zarr node names, is there twice, or is both a leaf and a group.
 result<std::set<std::string>> groups_of(std::span<const std::string_view> names,
                                         std::span<const std::string> empty = {});
 

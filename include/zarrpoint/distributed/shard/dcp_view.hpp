@@ -19,12 +19,12 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Which shard of which key is meant.
+/// Names a shard of a key.
 struct metadata_index {
   std::string key{};
   std::optional<dims> offset{};
   /// Where the shard may be found among those of its process. It may be stale, and is not part of
-  /// what is meant.
+  /// the name.
   std::optional<std::size_t> hint{};
 
   friend bool operator==(const metadata_index& a, const metadata_index& b) {

@@ -253,8 +253,8 @@ template <dlpack_space Space>
   }
 
 /// What the property `__cuda_array_interface__` of a class of yours returns: a new dictionary, of
-/// version 3. The value stays until its users are done, and its elements are ready for whoever
-/// follows the stream that is named there. They are read-only if the value is not a target.
+/// version 3. The value stays until its users are done, and its elements are ready for work
+/// that follows on the stream that is named there. They are read-only if the value is not a target.
 /// Errors: `unsupported` for dtypes that the interface has not; those of the device.
 template <class T>
   requires(detail::handed_value<T>&& device_space<space_of_t<T>>)

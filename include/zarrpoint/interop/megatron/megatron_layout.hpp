@@ -119,7 +119,7 @@ std::string unique_key(const object_id& of);
 std::optional<object_id> parse_unique_key(std::string_view text);
 
 /// Writes the file of an object: `what` as torch.save does. Errors: `invalid_argument` for what is
-/// no unique key; those of `torch::save`.
+/// not a unique key; those of `torch::save`.
 result<void> put_object(const any_store& store, std::string_view unique, const torch::value& what);
 
 /// Writes `common.pt`, without which Megatron-Core loads nothing. Errors: those of `torch::save`.

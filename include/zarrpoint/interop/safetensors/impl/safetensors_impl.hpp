@@ -31,7 +31,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace safetensors { namespace detail {
 
-/// A `bool` other than 0 and 1 would be undefined behaviour for whoever reads it.
+/// A `bool` other than 0 and 1 would be undefined behaviour for code that reads it.
 ZARRPOINT_INLINE result<void> check_elements(bytes_view data, dtype type) {
   if (type.kind() != dtype_kind::bool_) return {};
   for (const std::byte each : data) {
