@@ -66,6 +66,9 @@ bool is_core_array(const array_metadata& metadata);
 /// Takes away what makes a hierarchy a checkpoint, before it is overwritten in place.
 result<void> erase_root_document(const any_store& store);
 
+/// Takes away what a v2 node may have of an older checkpoint that is overwritten in place.
+result<void> erase_v2_attributes(const any_store& store, std::string_view node);
+
 /// The attributes that a caller gives must leave our member alone, and be what JSON can say.
 result<void> check_attributes(const node& attributes);
 

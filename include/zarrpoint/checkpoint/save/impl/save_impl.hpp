@@ -247,6 +247,12 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     }
     // Without atomic publication: an old commit document must not vouch for new data.
     ZARRPOINT_CHECK(erase_root_document(beneath));
+    if (options.zarr_format == 2) {
+      for (const planned_leaf& leaf : plan.leaves)
+        ZARRPOINT_CHECK(erase_v2_attributes(beneath, leaf.value->name()));
+      for (const std::string& group : plan.groups)
+        ZARRPOINT_CHECK(erase_v2_attributes(beneath, group));
+    }
     return write_checkpoint(beneath, plan, options, how);
   };
   auto report = run();

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
@@ -44,7 +43,8 @@ ZARRPOINT_INLINE result<node> array_document(const array_metadata& metadata) {
 ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, const store_key& key,
                                                  const leaf_record& leaf, int zarr_format) {
   if (zarr_format != 2) return put_document(store, key, "zarr.json", leaf.metadata);
-  ZARRPOINT_CHECK(put_v2_attributes(store, key, leaf.attributes));
+  if (!leaf.attributes.is_null())
+    ZARRPOINT_CHECK(put_document(store, key, ".zattrs", leaf.attributes));
   return put_document(store, key, ".zarray", leaf.metadata);
 }
 
@@ -61,7 +61,7 @@ ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
     ZARRPOINT_TRY(key, store_key::parse(group));
     const node* own = find_sorted(attributes, group);
     if (zarr_format == 2) {
-      ZARRPOINT_CHECK(put_v2_attributes(store, key, own != nullptr ? *own : node()));
+      if (own != nullptr) ZARRPOINT_CHECK(put_document(store, key, ".zattrs", *own));
       ZARRPOINT_CHECK(put_document(store, key, ".zgroup", bare));
     } else if (own != nullptr) {
       ZARRPOINT_TRY(document, to_v3(group_metadata{.attributes = *own}));
@@ -219,6 +219,12 @@ ZARRPOINT_INLINE result<void> erase_root_document(const any_store& store) {
     ZARRPOINT_CHECK(store.erase(key));
   }
   return {};
+}
+
+ZARRPOINT_INLINE result<void> erase_v2_attributes(const any_store& store, std::string_view node) {
+  ZARRPOINT_TRY(key, store_key::parse(node));
+  ZARRPOINT_TRY(attributes, key.child(".zattrs"));
+  return store.erase(attributes).transform([](const auto&) {});
 }
 
 ZARRPOINT_INLINE result<void> check_attributes(const node& attributes) {
