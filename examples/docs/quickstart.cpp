@@ -14,15 +14,16 @@
 namespace zp = zarrpoint;
 
 int main() {
-  // Save: a leaf is a name and a value. Attributes say what the whole is; a rule says how leaves
-  // are stored, here by a chain of codecs: little-endian elements, zstd of level 3, a checksum of
-  // what it made.
+  // Save: a leaf is a name and a value. Attributes say what the whole is, or one leaf; a rule says
+  // how leaves are stored, here by a chain of codecs: little-endian elements, zstd of level 3, a
+  // checksum of what it made.
   const std::vector<float> w(1'000'000, 0.5F);
   const std::vector<std::int64_t> tokens(1000, 7);
   const std::int64_t step = 1200;
   const zp::save_options how{
       .rules = {{.glob = "data/**", .codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}}},
-      .attributes = zp::node::object{{"optimizer", "adam"}}};
+      .attributes = zp::node::object{{"optimizer", "adam"}},
+      .attributes_of = {{"layers/0/w", zp::node::object{{"unit", "m"}}}}};
   zp::save("model.zarr",
            {{"layers/0/w", w}, {"data/tokens", tokens}, {"step", step}, {"note", "warm start"}},
            how)
@@ -33,6 +34,8 @@ int main() {
   for (const std::string& name : ckpt.names())
     std::cout << name << ": " << to_string(ckpt.metadata(name).value().spec) << "\n";
   std::cout << "optimizer: " << *ckpt.attributes().find("optimizer")->if_string() << "\n";
+  const zp::node of_w = ckpt.attributes("layers/0/w").value();
+  std::cout << "unit of w: " << *of_w.find("unit")->if_string() << "\n";
 
   // Load: each byte is compared with its checksum.
   const auto loaded = ckpt.load<std::vector<float>>("layers/0/w").value();

@@ -403,6 +403,43 @@ TEST_CASE("the attributes of a v2 array are its own, walked or consolidated") {
   CHECK(unit() == node("s"));
 }
 
+TEST_CASE("attributes of leaves and groups are asked for by name") {
+  const memory_store store;
+  const auto put = [&](const char* key, std::string_view text) {
+    store.put(store_key::parse(key).value(), as_bytes(text)).value();
+  };
+  const std::string group = R"({"zarr_format":3,"node_type":"group","attributes":)";
+  const std::string array =
+      R"({"zarr_format":3,"node_type":"array","shape":[1],"data_type":"int8","fill_value":0,)"
+      R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},)"
+      R"("chunk_key_encoding":{"name":"default"},"codecs":[{"name":"unknown"}],"attributes":)";
+  put("zarr.json", group + R"({"r":0}})");
+  put("g/zarr.json", group + R"({"n":1}})");
+  put("g/h/zarr.json", group + "{}}");
+  put("g/h/w/zarr.json", array + R"({"unit":"m"}})");
+  put("g/h/bad/zarr.json", array + "3}");
+  put("bad/zarr.json", group + R"("x"})");
+  const checkpoint opened = open(store).value();
+  CHECK(opened.attributes("").value() == node(node::object{{"r", 0}}));
+  CHECK(opened.attributes("g").value() == node(node::object{{"n", 1}}));
+  CHECK(opened.attributes("g/h").value().is_null());
+  // Though its codec is not known.
+  CHECK(opened.attributes("g/h/w").value() == node(node::object{{"unit", "m"}}));
+  for (const char* name : {"bad", "g/h/bad"}) {
+    const error refused = failure_of(opened.attributes(name));
+    CHECK(refused.code == errc::corrupt);
+    CHECK(mentions(refused, std::string("attributes of \"") + name));
+    CHECK(mentions(refused, "must be an object"));
+  }
+  for (const char* name : {"x", "g/", "g/h/w/c", "/"}) {
+    const error refused = failure_of(opened.attributes(name));
+    CHECK(refused.code == errc::not_found);
+    CHECK(mentions(refused, "no such leaf or group"));
+  }
+  const checkpoint single = open({store, store_key::parse("g/h/w").value()}).value();
+  CHECK(single.attributes("").value() == node(node::object{{"unit", "m"}}));
+}
+
 TEST_CASE("the memory budget of the caller holds") {
   const saved_matrix m({.rules = {{.codecs = zstd_codecs(1)}}});
   context how;

@@ -48,6 +48,24 @@ TEST_CASE("groups that hold no leaf are named after the leaves") {
             .find(R"("leaves":[],"groups":["a/b","c"],"crc32c":)") != std::string::npos);
 }
 
+TEST_CASE("attributes of v2 leaves and of groups are part of it") {
+  commit_document document = example();
+  document.leaves[0].attributes = node::object{{"unit", "m"}};
+  document.group_attributes = {{"layers", node::object{{"n", 1}}}, {"layers/0", node::object{}}};
+  node written = to_node(document);
+  CHECK(parse_commit_document(written).value() == document);
+  const std::string text = dump_json(written, json_style::compact);
+  CHECK(text.find(R"("metadata":{"zarr_format":3},"attributes":{"unit":"m"},"objects":)") !=
+        std::string::npos);
+  CHECK(text.find(R"(}],"group_attributes":{"layers":{"n":1},"layers/0":{}},"crc32c":)") !=
+        std::string::npos);
+  for (const auto& [from, to] : {std::pair{"\"m\"", "\"s\""}, std::pair{"\"n\"", "\"o\""}}) {
+    std::string changed = text;
+    changed.replace(changed.find(from), 3, to);
+    CHECK_FALSE(parse_commit_document(parse_json(as_bytes(changed)).value()));
+  }
+}
+
 TEST_CASE("any change breaks the seal") {
   const node written = to_node(example());
   const std::string text = dump_json(written, json_style::compact);
@@ -91,6 +109,7 @@ TEST_CASE("what is not a commit document is refused with the reason") {
   };
   CHECK(with_leaf("name", 3).find("\"name\" is missing or no string") != std::string::npos);
   CHECK(with_leaf("metadata", 3).find("has no metadata") != std::string::npos);
+  CHECK(with_leaf("attributes", 3).find("attributes of leaf \"layers/0/w\"") != std::string::npos);
   CHECK(with_leaf("objects", 3).find("has no list of objects") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", 3}}).find("has no size") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "123"}}}})
@@ -101,6 +120,11 @@ TEST_CASE("what is not a commit document is refused with the reason") {
   CHECK(refusal(document).message.find("no list of groups") != std::string::npos);
   document.set("groups", node::array{node(3)});
   CHECK(refusal(document).message.find("a group that has no name") != std::string::npos);
+  document.set("group_attributes", 3);
+  CHECK(refusal(document).message.find("\"group_attributes\" is not an object") !=
+        std::string::npos);
+  document.set("group_attributes", node::object{{"g", node::array{}}});
+  CHECK(refusal(document).message.find("attributes of group \"g\"") != std::string::npos);
   document.set("leaves", 3);
   CHECK(refusal(document).message.find("no list of leaves") != std::string::npos);
 }

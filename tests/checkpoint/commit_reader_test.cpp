@@ -31,7 +31,16 @@ leaf_record leaf_of(std::string name, std::int64_t rows) {
 commit_document example() {
   return {.id = "0123",
           .leaves = {leaf_of("a", 2), leaf_of("b\n\"\xc3\xa9", 3), leaf_of("c", 2)},
-          .groups = {"d", "e/f"}};
+          .groups = {"d", "e/f"},
+          .group_attributes = {}};
+}
+
+/// The same with attributes of one leaf, as v2 has them, and of groups.
+commit_document with_attributes() {
+  commit_document out = example();
+  out.leaves[1].attributes = node::object{{"unit", "m\n"}, {"range", node::array{0.5, 1e300}}};
+  out.group_attributes = {{"d", node::object{{"n", 1}}}, {"e", node::object{{"\xc3\xa9", node()}}}};
+  return out;
 }
 
 /// A root document of format 3 around the text of a commit document.
@@ -89,6 +98,36 @@ TEST_CASE("beyond the documents that are looked for, each has its own") {
   }
 }
 
+TEST_CASE("attributes are read, too, and leaves without some share what they shared") {
+  const commit_document wanted = with_attributes();
+  const read_document read(root_of(text_of(wanted)));
+  REQUIRE(read.commit.found());
+  CHECK(read.commit.groups == wanted.groups);
+  CHECK(read.commit.group_attributes == wanted.group_attributes);
+  CHECK(read.commit.leaves[0].attributes.is_null());
+  CHECK(read.commit.leaves[1].attributes == wanted.leaves[1].attributes);
+  CHECK(read.commit.leaves[0].document == read.commit.leaves[2].document);
+}
+
+TEST_CASE("documents with attributes do not keep others from being shared") {
+  commit_document many{.id = "x", .leaves{}};
+  for (int i = 0; i < 100; ++i) {
+    many.leaves.push_back(leaf_of(std::to_string(i), 2));
+    many.leaves.back().metadata.set("attributes", node::object{{"i", i % 50}});
+  }
+  for (int i = 0; i < 40; ++i) many.leaves.push_back(leaf_of("p" + std::to_string(i), i % 20));
+  const read_document read(root_of(text_of(many)));
+  REQUIRE(read.commit.found());
+  const auto& leaves = read.commit.leaves;
+  for (std::size_t i = 0; i < 50; ++i) {
+    // The same text is shared, attributes and all, as long as it is looked for.
+    CHECK((leaves[i].document == leaves[i + 50].document) == (i < 8));
+    CHECK(*leaves[i + 50].document->content().find("attributes")->find("i") ==
+          node(static_cast<int>(i)));
+  }
+  for (std::size_t i = 100; i < 120; ++i) CHECK(leaves[i].document == leaves[i + 20].document);
+}
+
 TEST_CASE("in format 2 it is a member of the attributes themselves") {
   const std::string text = R"({"zarrpoint":)" + text_of(example()) + "}";
   detail::commit_reader commit(2);
@@ -99,7 +138,7 @@ TEST_CASE("in format 2 it is a member of the attributes themselves") {
 }
 
 TEST_CASE("whatever is changed is not taken") {
-  const std::string text = text_of(example());
+  const std::string text = text_of(with_attributes());
   for (std::size_t i = 0; i < text.size(); ++i) {
     CHECK_FALSE(read_document(root_of(text.substr(0, i))).all);
     for (const char other : {'0', '7', 'x', '"', ' ', ',', '}'}) {
@@ -124,6 +163,7 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
     return read_document(root_of(sealed(before + leaves + "]"))).commit.found();
   };
   CHECK(found(leaf + R"({},"objects":{}})"));
+  CHECK(found(leaf + R"({},"attributes":{"a":[1,{}]},"objects":{}})"));
   CHECK(found(leaf + R"({},"objects":{"c":{"size":3,"crc32c":"0123abcd--------"}}})"));
   for (const char* rest :
        {R"(3,"objects":{}})", R"({},"objects":{"c":{"size":3,"crc32c":"0123"}}})",
@@ -132,7 +172,10 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
         R"({},"objects":{"c":{"size":03,"crc32c":""}}})",
         R"({},"objects":{"c":{"size":1,"crc32c":""},"c":{"size":1,"crc32c":""}}})",
         R"({"a":1,"a":1},"objects":{}})", R"({},"objects":[]})", R"({},"objects":{},"x":1})",
-        R"({},"objects":{}},)", R"({} ,"objects":{}})", R"({ },"objects":{}})",
+        R"({},"attributes":3,"objects":{}})", R"({},"attributes":{ },"objects":{}})",
+        R"({},"attributes":{"a":1.0e0},"objects":{}})", R"({},"objects":{},"attributes":{}})",
+        R"({},"attributes":{},"attributes":{},"objects":{}})", R"({},"objects":{}},)",
+        R"({} ,"objects":{}})", R"({ },"objects":{}})",
         R"({},"objects":{"c\/0":{"size":3,"crc32c":""}}})"}) {
     CAPTURE(rest);
     CHECK_FALSE(found(leaf + rest));
@@ -146,12 +189,22 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
     CAPTURE(groups);
     CHECK_FALSE(found_groups(groups));
   }
+  const auto found_attributes = [&](const std::string& attributes) {
+    return read_document(root_of(sealed(before + R"(],"group_attributes":)" + attributes)))
+        .commit.found();
+  };
+  CHECK(found_attributes(R"({"a":{"b":1}})"));
+  for (const char* attributes : {R"([])", R"({"a":1})", R"({"a":{},"a":{}})", R"({"a": {}})",
+                                 R"({},"groups":["b"])", R"({"a":null})"}) {
+    CAPTURE(attributes);
+    CHECK_FALSE(found_attributes(attributes));
+  }
   CHECK_FALSE(read_document(root_of(sealed(R"({"format":2,"writer":"w","id":"i","leaves":[])")))
                   .commit.found());
 }
 
 TEST_CASE("it counts as many values and levels as the parser") {
-  const std::string text = root_of(text_of(example()));
+  const std::string text = root_of(text_of(with_attributes()));
   json_limits limits;
   node whole;
   // Root: 3 members and what lies in them; the seal is a value, too.

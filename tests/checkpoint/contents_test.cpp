@@ -85,6 +85,51 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
   CHECK(groups({{"zarr.json", dump_json(root)}}) == list{"e"});
 }
 
+TEST_CASE("attributes of groups are found, whoever wrote them") {
+  const auto attributes = [](const documents& files) {
+    return dump_json(node(contents(files).value().group_attributes));
+  };
+  const std::string with =
+      R"({"zarr_format":3,"node_type":"group","attributes":{"n":1,"zarrpoint":{"id":""}}})";
+  const std::string empty = R"({"zarr_format":3,"node_type":"group","attributes":{}})";
+  const std::string no_object = R"({"zarr_format":3,"node_type":"group","attributes":[2]})";
+  CHECK(attributes({{"zarr.json", group_v3},
+                    {"b/zarr.json", with},
+                    {"a/zarr.json", empty},
+                    {"b/w/zarr.json", array_v3},
+                    {"b/c/zarr.json", no_object}}) == R"({"b":{"n":1},"b/c":[2]})");
+  CHECK(attributes({{".zgroup", group_v2},
+                    {"b/.zgroup", group_v2},
+                    {"b/.zattrs", R"({"n":1})"},
+                    {"a/.zgroup", group_v2},
+                    {"a/.zattrs", "{}"}}) == R"({"b":{"n":1}})");
+  CHECK(
+      attributes(
+          {{"zarr.json",
+            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
+                with + R"(,"e":)" + empty + R"(,"g/w":)" + array_v3 + "}}}"}}) ==
+      R"({"g":{"n":1}})");
+  CHECK(attributes({{".zgroup", group_v2},
+                    {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" +
+                                       group_v2 + R"(,".zattrs":{"r":0},"e/.zgroup":)" + group_v2 +
+                                       R"(,"e/.zattrs":{"n":1}}})"}}) == R"({"e":{"n":1}})");
+  node root = parse_json(as_bytes(group_v3)).value();
+  commit_document document{
+      .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", node::object{{"n", 1}}}}};
+  const auto commit = [&](json_style style) {
+    root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+    return documents{{"zarr.json", dump_json(root, style)}};
+  };
+  CHECK(attributes(commit(json_style::compact)) == R"({"e":{"n":1}})");
+  CHECK(attributes(commit(json_style::pretty)) == R"({"e":{"n":1}})");
+  document.group_attributes[0].key = "../e";
+  for (const json_style style : {json_style::compact, json_style::pretty}) {
+    const auto hostile = contents(commit(style));
+    REQUIRE_FALSE(hostile);
+    CHECK(hostile.failure().code == errc::corrupt);
+  }
+}
+
 TEST_CASE("the root may be an array") {
   CHECK(names({{"zarr.json", array_v3}}) == list{""});
   CHECK(names({{".zarray", array_v2}}) == list{""});

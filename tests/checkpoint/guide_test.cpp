@@ -62,6 +62,25 @@ TEST_CASE("the guide: saving and loading") {
   CHECK(ckpt.load<std::string>("note").value() == "warm start");
 }
 
+TEST_CASE("the guide: attributes") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  const std::vector<float> w = numbers(6);
+
+  const zp::save_options with{
+      .attributes = zp::node::object{{"optimizer", "adam"}},
+      .attributes_of = {{"layers/0", zp::node::object{{"activation", "relu"}}},
+                        {"layers/0/w", zp::node::object{{"unit", "m"}}}}};
+  zp::save(path, {{"layers/0/w", w}}, with).value();
+  auto opened = zp::open(path).value();
+  auto unit = opened.attributes("layers/0/w").value();  // {"unit": "m"}
+  auto layer = opened.attributes("layers/0").value();   // {"activation": "relu"}
+
+  CHECK(unit == zp::node(zp::node::object{{"unit", "m"}}));
+  CHECK(layer == zp::node(zp::node::object{{"activation", "relu"}}));
+  CHECK(*opened.attributes().find("optimizer") == zp::node("adam"));
+}
+
 TEST_CASE("the guide: options by leaf") {
   const test::temp_directory dir;
   const std::string path = dir / "model.zarr";

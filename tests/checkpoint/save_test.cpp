@@ -11,10 +11,12 @@
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "../support/executors.hpp"
 #include "../support/random_layout.hpp"
 #include "../support/temp_directory.hpp"
+#include "../support/toy_store.hpp"
 
 #include <doctest/doctest.h>
 
@@ -194,6 +196,128 @@ TEST_CASE("what is written is stable: metadata byte for byte, but for the id") {
   const std::string first = test::read_file(dir.path() / "m.zarr/layers/0/w/zarr.json");
   save(dir / "m.zarr", {{"layers/0/w", w}}, {.sync = false}).value();
   CHECK(test::read_file(dir.path() / "m.zarr/layers/0/w/zarr.json") == first);
+}
+
+TEST_CASE("attributes of leaves and groups come back, sealed, in every form") {
+  const std::vector<float> w = ramp(6);
+  const node unit = node::object{{"unit", "m"}, {"scale", node::array{0.5, 2}}};
+  const node layer = node::object{{"layer", 0}};
+  const node empty = node::object{{"why", "nothing yet"}};
+  for (const int format : {2, 3}) {
+    for (const bool consolidated : {false, true}) {
+      const test::temp_directory dir;
+      CAPTURE(format);
+      CAPTURE(consolidated);
+      const save_options options{
+          .zarr_format = format,
+          .consolidated_metadata = consolidated,
+          .attributes = node::object{{"optimizer", "adam"}},
+          .attributes_of = {
+              {"layers/0/w", unit}, {"layers/0", layer}, {"e", empty}, {"step", node::object{}}}};
+      save(dir / "m.zarr",
+           std::vector<leaf>{
+               {"layers/0/w", w}, {"layers/1/w", w}, {"step", 3}, leaf::empty_group("e")},
+           options)
+          .value();
+      const auto check = [&] {
+        const checkpoint opened = open(dir / "m.zarr").value();
+        CHECK(opened.attributes() == options.attributes);
+        CHECK(opened.attributes("layers/0/w").value() == unit);
+        CHECK(opened.metadata("layers/0/w").value().attributes == unit);
+        CHECK(opened.as_array("layers/0/w").value().metadata().attributes == unit);
+        CHECK(opened.attributes("layers/1/w").value().is_null());
+        CHECK(opened.metadata("layers/1/w").value().attributes.is_null());
+        CHECK(opened.as_array("layers/1/w").value().metadata().attributes.is_null());
+        CHECK(opened.attributes("step").value().is_null());
+        CHECK(opened.attributes("layers/0").value() == layer);
+        CHECK(opened.attributes("layers").value().is_null());
+        CHECK(opened.attributes("layers/1").value().is_null());
+        CHECK(opened.attributes("e").value() == empty);
+        CHECK(opened.empty_groups() == std::vector<std::string>{"e"});
+        CHECK(opened.load<std::vector<float>>("layers/0/w").value() == w);
+        return opened.id();
+      };
+      CHECK_FALSE(check().empty());
+      // A change of them breaks the seal.
+      const fs::path root = dir.path() / (format == 2 ? "m.zarr/.zattrs" : "m.zarr/zarr.json");
+      const std::string text = test::read_file(root);
+      const std::size_t commit = text.find("\"zarrpoint\"");
+      for (const char* what : {"\"unit\"", "\"layer\"", "\"why\""}) {
+        const std::size_t at = text.find(what, commit);
+        REQUIRE(at != std::string::npos);
+        std::string changed = text;
+        changed[at + 1] ^= 1;
+        test::write_file(root, changed);
+        CHECK_FALSE(open(dir / "m.zarr"));
+      }
+      // Others read the documents of each node.
+      node bare = format == 2 ? node(node::object{{"optimizer", "adam"}})
+                              : node(node::object{{"zarr_format", 3},
+                                                  {"node_type", "group"},
+                                                  {"attributes", options.attributes}});
+      test::write_file(root, dump_json(bare));
+      CHECK(check().empty());
+    }
+  }
+}
+
+TEST_CASE("attributes of what is not saved, or not as they must be, are refused at once") {
+  const test::temp_directory dir;
+  const auto refusal = [&](node::object of) {
+    const auto refused = save(dir / "m.zarr", {{"a/w", 1}}, {.attributes_of = std::move(of)});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(entries(dir.path()).empty());
+    return refused.failure().message;
+  };
+  const node one = node::object{{"n", 1}};
+  CHECK(refusal({{"a", one}, {"b", one}}).find("attributes_of \"b\": no leaf or group") !=
+        std::string::npos);
+  CHECK(refusal({{"a/w", 3}}).find("must be an object") != std::string::npos);
+  CHECK(refusal({{"a", node::object{{"zarrpoint", 1}}}}).find("reserved") != std::string::npos);
+  CHECK(refusal({{"", one}}).find("save_options::attributes") != std::string::npos);
+}
+
+TEST_CASE("attributes at their limits are read back, and beyond them nothing is left") {
+  const test::temp_directory dir;
+  node deep = node::object{{"end", 1}};
+  for (int i = 0; i < 38; ++i) deep = node::object{{"in", std::move(deep)}};
+  for (const int format : {2, 3}) {
+    save(dir / "deep.zarr", {{"a/w", 1}},
+         {.zarr_format = format, .attributes_of = {{"a", deep}, {"a/w", deep}}})
+        .value();
+    const checkpoint opened = open(dir / "deep.zarr").value();
+    CHECK(opened.attributes("a").value() == deep);
+    CHECK(opened.attributes("a/w").value() == deep);
+    CHECK(opened.as_array("a/w").value().metadata().attributes == deep);
+    context how;
+    how.limit.metadata_bytes = 1 << 20;
+    const node many = node::object{{"n", node::array(100'000, node(1))}};
+    const auto refused = save(dir / "many.zarr", {{"a/w", 1}},
+                              {.zarr_format = format, .attributes_of = {{"a", many}}}, how);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::resource_limit);
+    CHECK_FALSE(fs::exists(dir.path() / "many.zarr"));
+  }
+}
+
+TEST_CASE("attributes that an older checkpoint had are gone with it, in any store") {
+  const test::toy_store in_place;  // which cannot publish
+  const test::temp_directory dir;
+  const node one = node::object{{"n", 1}};
+  for (const location& where : {location(in_place), location(dir / "m.zarr")}) {
+    save(where, {{"a/w", 1}}, {.zarr_format = 2, .attributes_of = {{"a", one}, {"a/w", one}}})
+        .value();
+    CHECK(open(where).value().attributes("a/w").value() == one);
+    save(where, {{"a/w", 1}}, {.zarr_format = 2}).value();
+    const checkpoint opened = open(where).value();
+    CHECK(opened.attributes("a").value().is_null());
+    CHECK(opened.attributes("a/w").value().is_null());
+  }
+  for (const char* key : {"a/.zattrs", "a/w/.zattrs"}) {
+    CHECK_FALSE(get(in_place, store_key::parse(key).value(), 1 << 20).value().has_value());
+    CHECK_FALSE(fs::exists(dir.path() / "m.zarr" / key));
+  }
 }
 
 TEST_CASE("saving over a checkpoint replaces it whole") {

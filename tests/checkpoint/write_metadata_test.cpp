@@ -6,6 +6,13 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 namespace write_metadata_test {
 
 using namespace zarrpoint;
@@ -56,7 +63,7 @@ TEST_CASE("nothing is consolidated when that is not wanted") {
 
 TEST_CASE("Zarr v2 has its own files") {
   const memory_store store;
-  detail::put_group_documents(store, {"a", "a/b"}, 2).value();
+  detail::put_group_documents(store, {"a", "a/b"}, {}, 2).value();
   CHECK(text_of(store, "a/b/.zgroup").find("\"zarr_format\": 2") != std::string::npos);
   commit_document document;
   document.id = "id";
@@ -64,6 +71,130 @@ TEST_CASE("Zarr v2 has its own files") {
   CHECK(text_of(store, ".zattrs").find("\"zarrpoint\"") != std::string::npos);
   CHECK(text_of(store, ".zmetadata").find("\"a/.zgroup\"") != std::string::npos);
   CHECK(text_of(store, ".zgroup").find("2") != std::string::npos);
+}
+
+TEST_CASE("attributes of leaves and groups are in the document of each, and consolidated") {
+  const node of_group = node::object{{"layer", 0}};
+  const node of_leaf = node::object{{"unit", "m"}};
+  const std::set<std::string> groups{"a", "b"};
+  commit_document commit = one_leaf();
+  commit.group_attributes = {{"a", of_group}};
+  SUBCASE("v3") {
+    commit.leaves[0].metadata.set("attributes", of_leaf);
+    const memory_store store;
+    const auto parsed = [&](const char* key) {
+      return parse_json(as_bytes(text_of(store, key))).value();
+    };
+    detail::put_group_documents(store, groups, commit.group_attributes, 3).value();
+    CHECK(*parsed("a/zarr.json").find("attributes") == of_group);
+    CHECK(parsed("b/zarr.json").find("attributes") == nullptr);
+    const store_key key = store_key::parse("a/w").value();
+    detail::put_array_document(store, key, commit.leaves[0], 3).value();
+    CHECK(parsed("a/w/zarr.json") == commit.leaves[0].metadata);
+    detail::put_root_document(store, {commit, groups, {}}).value();
+    const node root = parsed("zarr.json");
+    const group_metadata group = parse_group_v3(root).value();
+    REQUIRE(group.consolidated.value().size() == 3);
+    CHECK(*group.consolidated->at(0).second.find("attributes") == of_group);
+    CHECK(group.consolidated->at(1).second.find("attributes") == nullptr);
+    CHECK(*group.consolidated->at(2).second.find("attributes") == of_leaf);
+    CHECK(parse_commit_document(*root.find("attributes")->find("zarrpoint")).value() == commit);
+  }
+  SUBCASE("v2") {
+    commit.leaves[0].metadata = node::object{{"zarr_format", 2}};
+    commit.leaves[0].attributes = of_leaf;
+    const memory_store store;
+    const store_key key = store_key::parse("a/w").value();
+    detail::put_group_documents(store, groups, commit.group_attributes, 2).value();
+    detail::put_array_document(store, key, commit.leaves[0], 2).value();
+    detail::put_root_document(store, {commit, groups, {.zarr_format = 2}}).value();
+    const auto there = [&](const char* file) {
+      return get(store, store_key::parse(file).value(), 1 << 20).value().has_value();
+    };
+    CHECK(parse_json(as_bytes(text_of(store, "a/.zattrs"))).value() == of_group);
+    CHECK(parse_json(as_bytes(text_of(store, "a/w/.zattrs"))).value() == of_leaf);
+    CHECK_FALSE(there("b/.zattrs"));
+    const node all = parse_json(as_bytes(text_of(store, ".zmetadata"))).value();
+    const node& nodes = *all.find("metadata");
+    CHECK(*nodes.find("a/.zattrs") == of_group);
+    CHECK(*nodes.find("a/w/.zattrs") == of_leaf);
+    CHECK(nodes.find("b/.zattrs") == nullptr);
+    const node root = parse_json(as_bytes(text_of(store, ".zattrs"))).value();
+    CHECK(parse_commit_document(*root.find("zarrpoint")).value() == commit);
+    for (int i = 0; i < 2; ++i) {
+      detail::erase_v2_attributes(store, "a/w").value();
+      CHECK_FALSE(there("a/w/.zattrs"));
+    }
+  }
+}
+
+TEST_CASE("attributes of a name are checked before anything is written") {
+  const auto sorted = [](node::object of) {
+    return detail::sorted_attributes_of({.attributes_of = std::move(of)});
+  };
+  const auto refusal = [&](node::object of) {
+    const auto refused = sorted(std::move(of));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(refused.failure().message.find("attributes_of \"w\"") != std::string::npos);
+    return refused.failure().message;
+  };
+  const auto nested = [](int levels) {
+    node out = 1;
+    for (int i = 0; i < levels; ++i) out = node::object{{"in", std::move(out)}};
+    return out;
+  };
+  const node::object good{{"w", node::object{{"a", 1}}}, {"b", node()}, {"c", node::object{}}};
+  const node::object out = sorted(good).value();
+  REQUIRE(out.size() == 3);
+  CHECK(out[0] == node::member{"b", node()});
+  CHECK(out[1] == node::member{"c", node()});
+  CHECK(out[2] == good[0]);
+  CHECK(sorted({{"w", nested(39)}}));
+  CHECK(refusal({{"w", nested(40)}}).find("nested too deeply") != std::string::npos);
+  CHECK(refusal({{"w", 3}}).find("must be an object") != std::string::npos);
+  CHECK(refusal({{"w", node::array{}}}).find("must be an object") != std::string::npos);
+  CHECK(refusal({{"w", node::object{{"a", "\xff"}}}}).find("not UTF-8") != std::string::npos);
+  CHECK(refusal({{"w", node::object{{"a", 1}, {"a", 2}}}}).find("twice") != std::string::npos);
+  CHECK(refusal({{"w", node()}, {"w", node()}}).find("stands twice") != std::string::npos);
+
+  const std::vector<std::string_view> leaves{"g/w"};
+  const auto of_groups = [&](node::object of) {
+    return detail::attributes_of_groups(of, {"g", "h"}, leaves);
+  };
+  const node one = node::object{{"a", 1}};
+  CHECK(of_groups({{"g", one}, {"g/w", one}, {"h", node()}}).value() == node::object{{"g", one}});
+  // An array may have any attribute; a group with ours would be taken for a checkpoint.
+  const node ours = node::object{{"zarrpoint", 1}};
+  CHECK(of_groups({{"g/w", ours}}).value().empty());
+  for (const auto& [name, what, why] :
+       {std::tuple{"g", ours, "the member \"zarrpoint\" is reserved"},
+        std::tuple{"x", one, "no leaf or group"}, std::tuple{"g/", one, "no leaf or group"},
+        std::tuple{"", one, "save_options::attributes"}}) {
+    const auto refused = of_groups({{name, what}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(refused.failure().message.find(std::string("attributes_of \"") + name) !=
+          std::string::npos);
+    CHECK(refused.failure().message.find(why) != std::string::npos);
+  }
+}
+
+TEST_CASE("more values than a document may have are not written") {
+  // A value takes two bytes here, and a reader allows one for twelve.
+  commit_document commit = one_leaf();
+  commit.leaves[0].metadata.set("attributes", node::object{{"a", node::array(20'000, node(1))}});
+  for (const int format : {2, 3}) {
+    const save_options options{.zarr_format = format};
+    const memory_store store;
+    CHECK(detail::put_root_document(store, {commit, {"a"}, options, 600'000}).value());
+    CHECK_FALSE(detail::put_root_document(store, {commit, {"a"}, options, 300'000}).value() ==
+                (format == 3));
+    const auto refused = detail::put_root_document(store, {commit, {"a"}, options, 100'000});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::resource_limit);
+    CHECK(refused.failure().message.find(" values, more than") != std::string::npos);
+  }
 }
 
 TEST_CASE("erasing the root's document leaves a hierarchy that is none") {

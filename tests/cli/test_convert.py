@@ -3,9 +3,11 @@
 """convert: bit by bit, from everything that is read to everything that is written."""
 
 import json
+import math
 import subprocess
 import time
 import unittest
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -168,6 +170,123 @@ class Convert(Case):
                 self.expect(OK, "convert", self.folder / name, self.folder / out, "--overwrite")
                 self.check(self.folder / out, arrays)
         self.assertEqual(self.json("diff", self.folder / "v3.zarr", self.folder / "o.zarr")["same"], True)
+
+    def attributed(self, name, zarr_format, consolidated=False):
+        """A hierarchy of zarr-python's with attributes of every node; one group is empty."""
+        root = zarr.create_group(
+            self.folder / name, zarr_format=zarr_format, attributes={"who": "zarr-python"}
+        )
+        for group in ("a", "a/b", "c", "e", "c/empty"):
+            root.create_group(group, attributes={"group": group, "deep": [{"x": None}], "inf": math.inf})
+        for array in ("a/w", "a/b/w", "c/w", "bare"):
+            attributes = {"unit": array} if array != "bare" else {}
+            root.create_array(array, data=np.arange(5), compressors=None, attributes=attributes)
+        if consolidated:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                zarr.consolidate_metadata(self.folder / name)
+
+    def attributes(self, name, **options):
+        """By path, as zarr-python reads them; without our own."""
+        group = zarr.open_group(self.folder / name, mode="r", **options)
+        out = {path: dict(node.attrs) for path, node in group.members(max_depth=None)}
+        return out | {"": {key: value for key, value in group.attrs.items() if key != "zarrpoint"}}
+
+    def test_attributes_of_every_node_go_along(self):
+        for zarr_format in (2, 3):
+            for consolidated in (False, True):
+                self.attributed(f"{zarr_format}{consolidated}.zarr", zarr_format, consolidated)
+                source = f"{zarr_format}{consolidated}.zarr"
+                wanted = self.attributes(source)
+                self.assertEqual(wanted["c/empty"]["group"], "c/empty")
+                for to in ("zarr2", "zarr3"):
+                    with self.subTest(source=source, to=to):
+                        options = ["--to", to, "--overwrite"]
+                        done = self.expect(
+                            OK, "convert", self.folder / source, self.folder / "o.zarr", *options
+                        )
+                        self.assertEqual(done.stderr, b"")
+                        self.assertEqual(self.attributes("o.zarr"), wanted)
+                        self.assertEqual(self.attributes("o.zarr", use_consolidated=True), wanted)
+                        # And from ours on.
+                        self.text("convert", self.folder / "o.zarr", self.folder / "p.zarr", *options)
+                        self.assertEqual(self.attributes("p.zarr"), wanted)
+                        self.expect(OK, "verify", self.folder / "p.zarr")
+
+    def test_attributes_follow_names(self):
+        self.attributed("a.zarr", 3)
+        source = self.attributes("a.zarr")
+
+        def converted(*options):
+            done = self.expect(
+                OK, "convert", self.folder / "a.zarr", self.folder / "o.zarr", "--overwrite", *options
+            )
+            return self.attributes("o.zarr"), done.stderr.decode()
+
+        def moved(names):
+            """What it is to be, of {new: old}."""
+            return {new: source[old] if old is not None else {} for new, old in names.items()} | {
+                "": source[""]
+            }
+
+        rest = {"c": "c", "c/w": "c/w", "c/empty": "c/empty", "e": "e", "bare": "bare"}
+        of_a = {"x/y": "a", "x/y/w": "a/w", "x/y/b": "a/b", "x/y/b/w": "a/b/w", "x": None}
+        for options, wanted in [
+            (["a=x/y"], rest | of_a),
+            (["a/**=x/y/**"], rest | of_a),
+            (["a/w=a/v"], rest | {"a": "a", "a/v": "a/w", "a/b": "a/b", "a/b/w": "a/b/w"}),
+            (["e=a/f"], {k: v for k, v in rest.items() if k != "e"}
+             | {"a/f": "e", "a": "a", "a/w": "a/w", "a/b": "a/b", "a/b/w": "a/b/w"}),
+        ]:
+            with self.subTest(options=options):
+                rules = [word for rule in options for word in ("--rename", rule)]
+                self.assertEqual(converted(*rules), (moved(wanted), ""))
+        self.assertEqual(converted("--only", "c/w")[0], moved({"c": "c", "c/w": "c/w"}))
+        only = converted("--only", "c/*", "--skip", "**/empty")[0]
+        self.assertEqual(only, moved({"c": "c", "c/w": "c/w"}))
+        skipped = converted("--skip", "a/**", "--skip", "e", "--skip", "c/**")[0]
+        self.assertEqual(skipped, moved({"bare": "bare"}))
+        # Groups that are none any more.
+        found, said = converted("--skip", "c/**", "--rename", "a=")
+        self.assertEqual(found, moved({"w": "a/w", "b": "a/b", "b/w": "a/b/w", "bare": "bare", "e": "e"}))
+        self.assertIn('attributes of group "a" are left out: its arrays are in the root', said)
+        found, said = converted("--rename", "a/w=x/u", "--rename", "a/b/w=y/v", "--skip", "c/**")
+        self.assertIn('group "a" are left out: its arrays are not in one group any more', said)
+        self.assertEqual(found["x"], {})
+        found, said = converted("--rename", "c=a/b", "--rename", "a/b/w=a/b/v")
+        self.assertEqual(found["a/b"], source["a/b"])
+        self.assertIn('group "c" are left out: those of "a/b" have their place', said)
+
+    def test_attributes_that_have_no_place(self):
+        self.attributed("a.zarr", 3)
+        for out in ("o.npz", "o.safetensors"):
+            done = self.expect(
+                OK, "convert", self.folder / "a.zarr", self.folder / out, "--skip", "c/**", "--skip", "e"
+            )
+            self.assertIn("attributes of 2 arrays and 2 groups are left out", done.stderr.decode())
+        done = self.expect(OK, "convert", self.folder / "a.zarr", self.folder / "p.npz", "--only", "bare")
+        self.assertEqual(done.stderr, b"")
+        # What would be taken for a commit document is not one of a group's.
+        root = zarr.open_group(self.folder / "a.zarr")
+        root["c"].attrs["zarrpoint"] = 1
+        said = self.refused("convert", self.folder / "a.zarr", self.folder / "o.zarr")
+        self.assertIn('attributes_of "c": the member "zarrpoint" is reserved', said)
+        deep = 1
+        for _ in range(40):
+            deep = [deep]
+        del root["c"].attrs["zarrpoint"]
+        root["c/w"].attrs["deep"] = deep
+        said = self.refused("convert", self.folder / "a.zarr", self.folder / "o.zarr")
+        self.assertIn('attributes_of "c/w": nested too deeply', said)
+        self.assertFalse((self.folder / "o.zarr").exists())
+
+    def test_a_checkpoint_within_a_hierarchy(self):
+        root = zarr.create_group(self.folder / "z.zarr")
+        np.savez(self.folder / "a.npz", w=np.arange(3))
+        self.text("convert", self.folder / "a.npz", self.folder / "z.zarr/inner")
+        root["inner"].attrs["note"] = "mine"
+        self.text("convert", self.folder / "z.zarr", self.folder / "o.zarr")
+        self.assertEqual(self.attributes("o.zarr")["inner"], {"note": "mine"})
 
     def test_a_sharded_index(self):
         save_file({"x": np.arange(3)}, self.folder / "1.safetensors")

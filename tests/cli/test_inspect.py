@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """inspect: what numpy, zarr-python and safetensors say of the same files."""
 
+import warnings
+
 import numpy as np
 import zarr
 from safetensors.numpy import save_file
@@ -56,6 +58,46 @@ class Inspect(Case):
         self.assertEqual(
             [a["name"] for a in self.json("inspect", self.folder / "z.zarr", "g")["arrays"]], ["g/x"]
         )
+
+    def test_groups(self):
+        for zarr_format in (2, 3):
+            for consolidated in (False, True):
+                path = self.folder / f"{zarr_format}{consolidated}.zarr"
+                root = zarr.create_group(path, zarr_format=zarr_format)
+                root.create_group("g", attributes={"n": 1})
+                root.create_group("e/f", attributes={"why": "empty"})
+                root.create_array("g/w", data=np.arange(4), attributes={"unit": "m"}, compressors=None)
+                if consolidated:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        zarr.consolidate_metadata(path)
+                groups = [
+                    {"name": "e"},
+                    {"name": "e/f", "attributes": {"why": "empty"}},
+                    {"name": "g", "attributes": {"n": 1}},
+                ]
+                self.text("convert", path, self.folder / "ours.zarr", "--overwrite")
+                for there in (path, self.folder / "ours.zarr"):
+                    with self.subTest(path=there, source=path):
+                        info = self.json("inspect", there)
+                        self.assertEqual(info["groups"], groups)
+                        said = self.text("inspect", there)
+                        self.assertIn("├── e\n│   └── f\n└── g\n    └── w", said)
+                        self.assertIn(
+                            'attributes\n  e/f  {"why":"empty"}\n  g    {"n":1}\n  g/w  {"unit":"m"}\n',
+                            said,
+                        )
+                        below = self.json("inspect", there, "e")
+                        self.assertEqual((below["groups"], below["arrays"]), (groups[:2], []))
+                        self.assertNotIn("g/w", self.text("inspect", there, "e/f"))
+        said = self.refused("inspect", self.folder / "ours.zarr", "e/g")
+        self.assertIn('no array or group "e/g"', said)
+
+    def test_attributes_that_are_none(self):
+        zarr.create_group(self.folder / "z.zarr").create_group("g")
+        document = self.folder / "z.zarr/g/zarr.json"
+        document.write_text('{"zarr_format":3,"node_type":"group","attributes":[1]}')
+        self.assertEqual(self.json("inspect", self.folder / "z.zarr")["groups"], [{"name": "g"}])
 
     def test_a_checkpoint_of_ours(self):
         save_file({"a/w": np.zeros((64, 64), "f4"), "b": np.arange(5)}, self.folder / "a.safetensors")

@@ -3,6 +3,7 @@
 """verify: nothing where nothing is wrong, and every fault by file, key and chunk."""
 
 import json
+import math
 import shutil
 import struct
 
@@ -184,6 +185,50 @@ class Verify(Case):
             document = target / "a" / name
             document.write_text('{"zarr_format":3,"node_type":"array"}')
             self.assertEqual([f["file"] for f in self.faults(target)], [str(document)])
+
+    def test_attributes_beside_the_commit(self):
+        root = zarr.create_group(self.folder / "z.zarr", attributes={"n": 1})
+        root.create_group("g", attributes={"n": 2}).create_group("e", attributes={"n": 3})
+        root.create_array("g/w", data=np.arange(4), attributes={"n": 4})
+        root.create_array("bare", data=np.arange(4))
+        root.create_group("nan", attributes={"x": math.nan}).create_array(
+            "w", data=np.arange(4), attributes={"x": [math.nan]}
+        )
+        for to in ("zarr2", "zarr3"):
+            target = self.folder / f"{to}.zarr"
+            self.text("convert", self.folder / "z.zarr", target, "--to", to)
+            self.expect(OK, "verify", target)
+            name = ".zattrs" if to == "zarr2" else "zarr.json"
+            for node, old in (("g", '"n": 2'), ("g/e", '"n": 3'), ("g/w", '"n": 4')):
+                document = target / node / name
+                good = document.read_text()
+                with self.subTest(to=to, node=node):
+                    document.write_text(good.replace(old, '"n": 9'))
+                    self.assertEqual([f["file"] for f in self.faults(target)], [str(document)])
+                    document.unlink()
+                    self.assertEqual([f["file"] for f in self.faults(target)], [str(document)])
+                document.write_text(good)
+            if to == "zarr2":
+                extra = target / "bare/.zattrs"
+                extra.write_text("{}")
+                self.expect(OK, "verify", target)
+                extra.write_text('{"n": 1}')
+                self.assertEqual([f["file"] for f in self.faults(target)], [str(extra)])
+                extra.write_text("{")
+                self.assertEqual([f["file"] for f in self.faults(target)], [str(extra)])
+                extra.unlink()
+            # What is consolidated is in a document of v2 of its own, in v3 in the root's.
+            all_of_them = target / (".zmetadata" if to == "zarr2" else "zarr.json")
+            good = json.loads(all_of_them.read_text())
+            said = good["metadata"] if to == "zarr2" else good["consolidated_metadata"]["metadata"]
+            for node in ("g", "g/e", "g/w"):
+                changed = said[f"{node}/.zattrs"] if to == "zarr2" else said[node]["attributes"]
+                changed["n"], old = 9, changed["n"]
+                all_of_them.write_text(json.dumps(good, separators=(",", ":")))
+                found = self.faults(target)
+                self.assertEqual([f["file"] for f in found], [str(all_of_them)])
+                self.assertIn(f'consolidated metadata of "{node}"', found[0]["message"])
+                changed["n"] = old
 
     def test_what_cannot_be_read_is_no_fault(self):
         np.savez_compressed(self.folder / "a.npz", x=np.zeros(1 << 20, np.float32))

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/group.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"
@@ -76,6 +79,55 @@ TEST_CASE("zarr saver: uneven shards, cast as they are written, are read by any 
       },
       how);
   CHECK(refused.starts_with("unsupported: "));
+}
+
+TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
+  const memory_store store;
+  const node unit = node::object{{"unit", "m"}};
+  const node layer = node::object{{"layer", 0}};
+  const auto tree = [](int rank) {
+    shard_metadata one{.key = "layers/0/w",
+                       .type = dtype_kind::float32,
+                       .local_shape = {3, 4},
+                       .global_shape = {6, 4},
+                       .global_offset = {3 * rank, 0}};
+    shard_metadata other = one;
+    other.key = "v";
+    return state{{"w", with_values(one, 1)},
+                 {"v", with_values(other, 1)},
+                 {"o", sharded_object::make("objects", json_text{"1"}, {{2}, {rank}, {}}).value()}};
+  };
+  group_save_options how;
+  how.storage.attributes_of = {{"layers/0/w", unit}, {"layers/0", layer}, {"objects", unit}};
+  CHECK(save_by(2, store, tree, how) == "done");
+  const auto opened = checkpoint::open(store).value();
+  CHECK(opened.attributes("layers/0/w").value() == unit);
+  CHECK(opened.metadata("layers/0/w").value().attributes == unit);
+  CHECK(opened.attributes("objects").value() == unit);
+  CHECK(opened.attributes("layers/0").value() == layer);
+  CHECK(opened.attributes("layers").value().is_null());
+  CHECK(opened.attributes("v").value().is_null());
+  CHECK(array::open(store, store_key::parse("layers/0/w").value()).value().metadata().attributes ==
+        unit);
+  CHECK(group::open(store, store_key::parse("layers/0").value()).value().attributes() == layer);
+
+  CHECK(remove_sharded_tensors(store, "v").value() == std::vector<std::string>{"v"});
+  const auto rest = checkpoint::open(store).value();
+  CHECK(rest.attributes("layers/0/w").value() == unit);
+  CHECK(rest.attributes("layers/0").value() == layer);
+  CHECK(remove_sharded_tensors(store, "layers").value().size() == 1);
+  CHECK_FALSE(checkpoint::open(store).value().attributes("layers/0"));
+
+  const auto refused = [&](node::object of) {
+    how.storage.attributes_of = std::move(of);
+    return save_by(2, store, tree, how);
+  };
+  CHECK(refused({{"layers/1", layer}}).find("attributes_of \"layers/1\": no leaf or group") !=
+        std::string::npos);
+  CHECK(refused({{"common_state", layer}}).find("no leaf or group") != std::string::npos);
+  CHECK(refused({{"v", 3}}).find("must be an object") != std::string::npos);
+  CHECK(refused({{"layers", node::object{{"zarrpoint", 1}}}}).find("reserved") !=
+        std::string::npos);
 }
 
 }  // namespace zarr_saver_test

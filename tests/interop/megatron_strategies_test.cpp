@@ -185,6 +185,39 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST_CASE("attributes of tensors and groups, which this layout does not have, are refused") {
+  const memory_store store;
+  const auto with = [&](node::object of) {
+    group_save_options how = in_their_layout();
+    how.storage.attributes_of = std::move(of);
+    return saved(
+        2, store,
+        [](int rank) {
+          return state{{"w", with_values({.key = "g.w",
+                                          .type = dtype_kind::float32,
+                                          .local_shape = {1, 4},
+                                          .global_shape = {2, 4},
+                                          .global_offset = {rank, 0}},
+                                         1)},
+                       {"v", with_values({.key = "g/v",
+                                          .type = dtype_kind::float32,
+                                          .local_shape = {1, 4},
+                                          .global_shape = {2, 4},
+                                          .global_offset = {rank, 0}},
+                                         1)}};
+        },
+        how);
+  };
+  const node one = node::object{{"n", 1}};
+  const std::string of_tensor = with({{"g.w", one}});
+  CHECK(of_tensor.starts_with("unsupported: "));
+  CHECK(of_tensor.find("save \"g.w\": strategy ") != of_tensor.npos);
+  CHECK(of_tensor.find("(zarr, 1) does not store save_options::attributes_of") != of_tensor.npos);
+  const std::string of_group = with({{"g", one}});
+  CHECK(of_group.starts_with("unsupported: "));
+  CHECK(of_group.find("attributes_of \"g\": strategy ") != of_group.npos);
+}
+
 TEST_CASE("megatron_strategies: directories of 2 and 4 processes, loaded by 1, 3 and 4") {
   for (const fixture& one : fixtures()) {
     for (const int ranks : {1, 3, 4}) {

@@ -65,6 +65,7 @@ class writer {
 
     const quantized members{{1, -2, 3}, 0.5F};
     zp::save(folder_ + "/v3-members.zarr", {{"w", members}}).value();
+    save_attributes();
     save("v3-core.zarr", core, {});
     save("v3-small.zarr", small, {});
     save("v3-core-sharded.zarr", core, {.rules = {raw}});
@@ -95,6 +96,28 @@ class writer {
   }
 
  private:
+  /// Attributes of the root, of groups with leaves and without, and of leaves.
+  void save_attributes() {
+    const std::vector<float> w{1, 2};
+    for (const int format : {2, 3}) {
+      for (const bool consolidated : {false, true}) {
+        const std::vector<zp::leaf> leaves{
+            {"layers/0/w", w}, {"layers/1/w", w}, zp::leaf::empty_group("e")};
+        const zp::save_options options{
+            .zarr_format = format,
+            .consolidated_metadata = consolidated,
+            .attributes = zp::node::object{{"optimizer", "adam"}},
+            .attributes_of = {{"layers/0", zp::node::object{{"layer", 0}}},
+                              {"e", zp::node::object{{"why", zp::node()}}},
+                              {"layers/0/w", zp::node::object{{"unit", "m"}}}}};
+        zp::save(folder_ + "/v" + std::to_string(format) + "-attributes" +
+                     (consolidated ? "-consolidated" : "") + ".zarr",
+                 leaves, options)
+            .value();
+      }
+    }
+  }
+
   /// Elements of which some bytes are noise and the others are not, in one block and in several,
   /// with a short last one, and in numbers that are not multiples of 8.
   void save_blosc() {

@@ -25,6 +25,7 @@ struct converted {
 struct conversion {
   const source& from;
   std::vector<converted> arrays;
+  std::vector<std::string> empty_groups;  ///< names in the target; Zarr only
   std::string out;
   bool overwrite = false;
 

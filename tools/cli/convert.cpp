@@ -104,16 +104,18 @@ bool is_beneath(const std::string& path, const std::string& folder) {
 class planner {
  public:
   planner(const convert_arguments& of, const source& from)
-      : of_(of), plan_{from, {}, of.out, of.overwrite} {}
+      : of_(of), plan_{from, {}, {}, of.out, of.overwrite} {}
 
   zp::result<conversion> arrays() {
     const std::vector<entry>& all = plan_.from.entries();
     ZARRPOINT_TRY(chosen, choose());
+    for (const group_entry* group : empty_) moved_.push_back(group->name);
     for (const std::size_t i : chosen) {
       if (all[i].fault) return zp::error(*all[i].fault).at("array \"" + escaped(all[i].name) + '"');
       plan_.arrays.push_back({i, name_of(i), all[i].spec->type});
     }
     ZARRPOINT_CHECK(rename());
+    if (target().starts_with("zarr")) place_groups();
     for (const std::string& text : of_.casts) ZARRPOINT_CHECK(add_cast(text));
     return plan_;
   }
@@ -123,6 +125,11 @@ class planner {
     out.zarr_format = target() == "zarr2" ? 2 : 3;
     out.overwrite = of_.overwrite;
     out.attributes = attributes();
+    for (const converted& each : plan_.arrays) {
+      const zp::node& own = plan_.from.entries()[each.index].attributes;
+      if (has_members(own)) out.attributes_of.push_back({each.name, own});
+    }
+    for (const auto& [name, own] : group_attributes_) out.attributes_of.push_back({name, own});
     ZARRPOINT_CHECK(check_names());
     for (const converted& each : plan_.arrays) {
       if (each.type != plan_.spec(each).type)
@@ -154,6 +161,26 @@ class planner {
     return is_zarr ? "zarr3" : "";
   }
 
+  /// What formats without attributes lose.
+  void note_lost() const {
+    std::size_t arrays = 0;
+    for (const converted& each : plan_.arrays) {
+      if (has_members(plan_.from.entries()[each.index].attributes)) ++arrays;
+    }
+    std::size_t groups = 0;
+    for (const group_entry& group : plan_.from.groups()) {
+      if (has_members(group.attributes) && place_of(group.name).is_converted) ++groups;
+    }
+    const auto counted = [](std::size_t count, const std::string& what) {
+      return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+    };
+    if (arrays + groups == 0) return;
+    note("attributes of " + (arrays != 0 ? counted(arrays, "array") : "") +
+         (arrays != 0 && groups != 0 ? " and " : "") +
+         (groups != 0 ? counted(groups, "group") : "") + " are left out: " + target() +
+         " has no place for them");
+  }
+
   zp::result<void> check_target() const {
     const std::string to = target();
     if (is_beneath(of_.in, of_.out))
@@ -175,12 +202,11 @@ class planner {
     return name.empty() ? file_stem(of_.in) : name;
   }
 
-  /// The arrays that `--only` and `--skip` leave.
-  zp::result<std::vector<std::size_t>> choose() const {
+  /// The arrays that `--only` and `--skip` leave, and the groups without arrays.
+  zp::result<std::vector<std::size_t>> choose() {
     std::vector<std::size_t> out;
     std::vector<bool> used(of_.only.size() + of_.skip.size());
-    for (std::size_t i = 0; i < plan_.from.entries().size(); ++i) {
-      const std::string name = name_of(i);
+    const auto is_chosen = [&](const std::string& name) {
       // Each glob is looked at, so that one which matches nothing is told.
       const auto any = [&](const std::vector<std::string>& globs, std::size_t first) {
         bool found = false;
@@ -193,7 +219,13 @@ class planner {
       };
       const bool wanted = any(of_.only, 0) || of_.only.empty();
       const bool unwanted = any(of_.skip, of_.only.size());
-      if (wanted && !unwanted) out.push_back(i);
+      return wanted && !unwanted;
+    };
+    for (std::size_t i = 0; i < plan_.from.entries().size(); ++i) {
+      if (is_chosen(name_of(i))) out.push_back(i);
+    }
+    for (const group_entry& group : plan_.from.groups()) {
+      if (!holds_array(group.name) && is_chosen(group.name)) empty_.push_back(&group);
     }
     for (std::size_t k = 0; k < used.size(); ++k) {
       if (used[k]) continue;
@@ -220,6 +252,12 @@ class planner {
           return bad("--rename " + text + ": array \"" + escaped(plan_.arrays[i].name) +
                      "\" would have no name");
         names[i] = name;
+      }
+      for (std::size_t i = 0; i < moved_.size(); ++i) {
+        const auto name = rule.apply(empty_[i]->name);
+        if (!name) continue;
+        any = true;
+        moved_[i] = *name;
       }
       if (!any) return bad("--rename " + text + ": no array has such a name");
     }
@@ -297,14 +335,77 @@ class planner {
     return {};
   }
 
-  /// Those of the root; what only arrays have has no place in a checkpoint.
-  zp::node attributes() const {
-    std::size_t lost = 0;
-    for (const entry& array : plan_.from.entries()) {
-      const zp::node::object* members = array.attributes.if_object();
-      if (members != nullptr && !members->empty()) ++lost;
+  static bool has_members(const zp::node& attributes) {
+    const zp::node::object* members = attributes.if_object();
+    return members != nullptr && !members->empty();
+  }
+
+  bool holds_array(const std::string& group) const {
+    const std::vector<entry>& all = plan_.from.entries();
+    const auto at = std::lower_bound(
+        all.begin(), all.end(), group + '/',
+        [](const entry& one, const std::string& wanted) { return one.name < wanted; });
+    return at != all.end() && at->name.starts_with(group + '/');
+  }
+
+  /// Where the arrays of a group are in the target.
+  struct group_place {
+    bool is_converted = false;        ///< one of its arrays is
+    std::optional<std::string> name;  ///< nothing: they were torn apart; empty: in the root
+  };
+
+  /// In a group again, if they moved there together, or where they were, if some are there still.
+  group_place place_of(const std::string& group) const {
+    const std::string prefix = group + '/';
+    const auto name_of = [&](const converted& one) -> const std::string& {
+      return plan_.from.entries()[one.index].name;
+    };
+    auto at = std::lower_bound(
+        plan_.arrays.begin(), plan_.arrays.end(), prefix,
+        [&](const converted& one, const std::string& wanted) { return name_of(one) < wanted; });
+    group_place out;
+    bool is_torn = false;
+    for (; at != plan_.arrays.end() && name_of(*at).starts_with(prefix); ++at) {
+      if (at->name.starts_with(prefix)) return {true, group};
+      const std::string rest = '/' + name_of(*at).substr(prefix.size());
+      const std::string rooted = '/' + at->name;
+      const std::string to =
+          rooted.ends_with(rest) ? rooted.substr(0, rooted.size() - rest.size()) : "?";
+      const std::string there = to.empty() ? to : to.substr(1);
+      is_torn = is_torn || to == "?" || (out.is_converted && out.name != there);
+      out = {true, there};
     }
-    if (lost != 0) note("attributes of " + std::to_string(lost) + " arrays are left out");
+    if (is_torn) out.name.reset();
+    return out;
+  }
+
+  /// Groups without arrays, and what attributes groups have.
+  void place_groups() {
+    std::map<std::string, std::string> taken;  // by the name in the target
+    const auto take = [&](const group_entry& group, const std::optional<std::string>& to) {
+      if (!has_members(group.attributes)) return;
+      const auto lost = [&](const std::string& why) {
+        note("attributes of group \"" + escaped(group.name) + "\" are left out: " + why);
+      };
+      if (!to) return lost("its arrays are not in one group any more");
+      if (to->empty()) return lost("its arrays are in the root of the target");
+      const auto [at, is_new] = taken.emplace(*to, group.name);
+      if (!is_new) return lost("those of \"" + escaped(at->second) + "\" have their place");
+      group_attributes_.push_back({*to, group.attributes});
+    };
+    for (const group_entry& group : plan_.from.groups()) {
+      if (!holds_array(group.name)) continue;
+      const group_place place = place_of(group.name);
+      if (place.is_converted) take(group, place.name);
+    }
+    for (std::size_t i = 0; i < empty_.size(); ++i) {
+      take(*empty_[i], moved_[i]);
+      if (!moved_[i].empty()) plan_.empty_groups.push_back(moved_[i]);
+    }
+  }
+
+  /// Those of the root.
+  zp::node attributes() const {
     zp::node out = plan_.from.attributes();
     const zp::node::object* members = out.if_object();
     if (members == nullptr) return {};
@@ -321,6 +422,9 @@ class planner {
 
   const convert_arguments& of_;
   conversion plan_;
+  std::vector<const group_entry*> empty_;  ///< groups without arrays that are converted
+  std::vector<std::string> moved_;         ///< their names in the target
+  zp::node::object group_attributes_;      ///< by name in the target
 };
 
 }  // namespace
@@ -340,6 +444,7 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_CHECK(check_free(of.out, of.overwrite));
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
     const std::string to = plan.target();
+    if (!to.starts_with("zarr")) plan.note_lost();
     if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);
     ZARRPOINT_TRY(options, plan.options());

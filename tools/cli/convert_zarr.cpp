@@ -165,6 +165,8 @@ class zarr_conversion {
 
   zp::result<void> run(const zp::save_options& options, zp::context how) {
     for (std::size_t i = 0; i < what_.arrays.size(); ++i) ZARRPOINT_CHECK(add(i));
+    for (const std::string& group : what_.empty_groups)
+      leaves_.push_back(zp::leaf::empty_group(group));
     progress bar("convert");
     how.scratch = nullptr;
     how.limit.bytes_in_flight = std::min(how.limit.bytes_in_flight, how.limit.memory / 8);

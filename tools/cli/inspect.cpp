@@ -50,8 +50,11 @@ struct sizes {
 
 class inspection {
  public:
-  inspection(const source& from, const std::vector<std::size_t>& shown)
+  inspection(const source& from, const std::vector<std::size_t>& shown, std::string_view node)
       : from_(from), shown_(shown) {
+    for (const group_entry& group : from.groups()) {
+      if (is_within(group.name, node)) groups_.push_back(&group);
+    }
     for (const std::size_t i : shown) {
       sizes each{from.entries()[i].bytes(), {}};
       if (auto stored = from.stored_bytes(i)) each.stored = *stored;
@@ -63,7 +66,9 @@ class inspection {
 
   std::string tree() const {
     branch root;
-    for (std::size_t i = 0; i < shown_.size(); ++i) place(root, i);
+    for (const group_entry* group : groups_) place(root, group->name);
+    for (std::size_t i = 0; i < shown_.size(); ++i)
+      place(root, from_.entries()[shown_[i]].name).arrays.push_back(i);
     table out({"NAME", "KIND", "DTYPE", "SHAPE", "CHUNKS", "SHARDS", "CODECS", "STORED", "LOGICAL",
                "RATIO"});
     out.right_from(7);
@@ -86,7 +91,7 @@ class inspection {
     return text;
   }
 
-  /// A line for the root and each array that has some.
+  /// A line for the root and each group and array that has some.
   std::string attributes_text(std::optional<std::size_t> limit) const {
     table out({"", ""});
     out.right_from(2);
@@ -96,11 +101,15 @@ class inspection {
     };
     add("(root)", from_.attributes());
     const bool is_root = from_.entries().size() == 1 && from_.entries()[0].name.empty();
+    std::multimap<std::string_view, const zp::node*> by_name;
+    for (const group_entry* group : groups_) by_name.emplace(group->name, &group->attributes);
     for (const std::size_t i : shown_) {
       const entry& array = from_.entries()[i];
       if (!is_root || array.attributes != from_.attributes())
-        add(is_root ? "(root)" : escaped(array.name), array.attributes);
+        by_name.emplace(array.name, &array.attributes);
     }
+    for (const auto& [name, attributes] : by_name)
+      add(is_root ? "(root)" : escaped(name), *attributes);
     if (out.empty()) return {};
     if (limit) out.fit(*limit, {1});
     return painted("attributes", paint::bold) + '\n' + out.rows();
@@ -109,9 +118,16 @@ class inspection {
   zp::node json(const std::string& path) const {
     zp::node::array arrays;
     for (std::size_t i = 0; i < shown_.size(); ++i) arrays.push_back(json_of(i));
+    zp::node::array groups;
+    for (const group_entry* group : groups_) {
+      zp::node one = zp::node::object{{"name", text_node(group->name)}};
+      if (!group->attributes.is_null()) one.set("attributes", group->attributes);
+      groups.push_back(std::move(one));
+    }
     zp::node out = zp::node::object{{"path", text_node(path)}, {"format", from_.format()}};
     if (!from_.id().empty()) out.set("id", from_.id());
     if (!from_.attributes().is_null()) out.set("attributes", from_.attributes());
+    if (!groups.empty()) out.set("groups", std::move(groups));
     out.set("arrays", std::move(arrays));
     zp::node totals = zp::node::object{{"arrays", std::uint64_t{shown_.size()}}};
     set_bytes(totals, total_.logical);
@@ -127,8 +143,7 @@ class inspection {
     std::vector<std::size_t> arrays;  // positions in `shown_`
   };
 
-  void place(branch& root, std::size_t position) const {
-    std::string_view rest = from_.entries()[shown_[position]].name;
+  static branch& place(branch& root, std::string_view rest) {
     branch* at = &root;
     for (std::size_t depth = 0; !rest.empty() && depth < 100; ++depth) {
       const std::size_t slash = rest.find('/');
@@ -137,7 +152,7 @@ class inspection {
       at = child.get();
       rest = slash == rest.npos ? std::string_view() : rest.substr(slash + 1);
     }
-    at->arrays.push_back(position);
+    return *at;
   }
 
   void draw(const branch& at, const std::string& indent, table& to) const {
@@ -209,6 +224,7 @@ class inspection {
 
   const source& from_;
   const std::vector<std::size_t>& shown_;
+  std::vector<const group_entry*> groups_;
   std::vector<sizes> sizes_;
   sizes total_;
 };
@@ -238,7 +254,7 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(from, open_source(of.path, how));
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
-    const inspection found(*from, shown);
+    const inspection found(*from, shown, of.node);
     if (of.json) return put_json(found.json(of.path));
     return put(title(of.path, *from) + '\n' + found.tree());
   };

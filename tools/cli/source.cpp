@@ -116,18 +116,23 @@ zp::result<source_pointer> open_source(const std::string& path, const zp::contex
   return opened;
 }
 
-zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {
+bool is_within(std::string_view name, std::string_view node) {
   while (node.ends_with('/')) node.remove_suffix(1);
   while (node.starts_with('/')) node.remove_prefix(1);
+  return node.empty() || name == node ||
+         (name.size() > node.size() && name.starts_with(node) && name[node.size()] == '/');
+}
+
+zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {
   std::vector<std::size_t> out;
   const std::vector<entry>& all = from.entries();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string_view name = all[i].name;
-    if (node.empty() || name == node ||
-        (name.size() > node.size() && name.starts_with(node) && name[node.size()] == '/'))
-      out.push_back(i);
+    if (is_within(all[i].name, node)) out.push_back(i);
   }
-  if (!out.empty() || node.empty()) return out;
+  const std::vector<group_entry>& groups = from.groups();
+  const auto within = [&](const group_entry& one) { return is_within(one.name, node); };
+  if (!out.empty() || is_within("", node) || std::any_of(groups.begin(), groups.end(), within))
+    return out;
   std::string text = "there is no array or group \"" + escaped(node) + "\"";
   for (std::size_t i = 0; i < all.size() && i < 8; ++i)
     text += (i == 0 ? "; there are \"" : ", \"") + escaped(all[i].name) + '"';

@@ -52,6 +52,12 @@ struct entry {
   }
 };
 
+/// A group below the root.
+struct group_entry {
+  std::string name;
+  zp::node attributes{};  ///< an object with members; null for none
+};
+
 /// How bad a finding is.
 enum class severity : std::uint8_t {
   fault,       ///< wrong
@@ -113,6 +119,8 @@ class source {
 
   const std::string& format() const { return format_; }
   const std::vector<entry>& entries() const { return entries_; }
+  /// Sorted by name; none where the format has no groups.
+  const std::vector<group_entry>& groups() const { return groups_; }
   /// What is said of the whole: attributes of the root, `__metadata__`.
   const zp::node& attributes() const { return attributes_; }
   /// Identifies the commit of a checkpoint of ours.
@@ -141,6 +149,7 @@ class source {
  protected:
   std::string format_;
   std::vector<entry> entries_;
+  std::vector<group_entry> groups_;
   zp::node attributes_;
   std::string id_;
 
@@ -161,6 +170,9 @@ zp::result<source_pointer> open_safetensors(const std::string& path);
 zp::result<source_pointer> open_safetensors_index(const std::string& path);
 zp::result<source_pointer> open_npy(const std::string& path);
 zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how);
+
+/// Whether `name` is `node`, or lies beneath it; every name does beneath the empty one.
+bool is_within(std::string_view name, std::string_view node);
 
 /// The arrays that `node` names: itself, or those beneath it; all for the empty name. Errors:
 /// `not_found` listing some names.

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace cli {
@@ -86,6 +87,7 @@ zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents co
     any_v2 = any_v2 || leaf.zarr_format == 2;
     add(leaf, how);
   }
+  add_groups();
   lent_.resize(arrays_.size());
   const bool single = entries_.size() == 1 && entries_[0].name.empty();
   format_ = std::string("Zarr v") + (any_v2 ? "2" : "3") +
@@ -124,6 +126,22 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     arrays_.emplace_back();
   }
   entries_.push_back(std::move(made));
+}
+
+void zarr_source::add_groups() {
+  std::set<std::string> names(contents_.groups.begin(), contents_.groups.end());
+  const auto add_parents = [&](const std::string& name) {
+    // From the nearest: where that is known, so are those above it.
+    for (std::size_t at = name.rfind('/'); at != name.npos && at != 0; at = name.rfind('/', at - 1))
+      if (!names.insert(name.substr(0, at)).second) break;
+  };
+  for (const std::string& group : contents_.groups) add_parents(group);
+  for (const zp::detail::stored_leaf& leaf : contents_.leaves) add_parents(leaf.name);
+  for (const std::string& name : names) {
+    const zp::node* own = zp::detail::find_sorted(contents_.group_attributes, name);
+    const bool is_object = own != nullptr && own->if_object() != nullptr;
+    groups_.push_back({name, is_object ? *own : zp::node()});
+  }
 }
 
 zp::result<void> zarr_source::read(std::size_t index, const zp::selection& part,

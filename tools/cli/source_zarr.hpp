@@ -35,6 +35,7 @@ class zarr_source final : public source {
 
  private:
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
+  void add_groups();
 
   zp::any_store store_;
   zp::detail::checkpoint_contents contents_;

@@ -8,6 +8,7 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "row_blocks.hpp"
 #include "source_zarr.hpp"
@@ -176,16 +177,11 @@ class document_verifier {
   document_verifier(const zarr_source& from, verification& to) : from_(from), to_(to) {}
 
   void run() {
-    std::set<std::string> groups;
-    for (const zp::detail::stored_leaf& leaf : from_.contents().leaves) {
-      compare(leaf, leaf.zarr_format == 2 ? ".zarray" : "zarr.json");
-      for (std::size_t at = leaf.name.find('/'); at != leaf.name.npos;
-           at = leaf.name.find('/', at + 1))
-        groups.insert(leaf.name.substr(0, at));
-      is_v2_ = leaf.zarr_format == 2;
-    }
-    if (is_v2_) groups.insert("");
-    for (const std::string& group : groups) check_group(group, is_v2_ ? ".zgroup" : "zarr.json");
+    const auto& leaves = from_.contents().leaves;
+    is_v2_ = leaves.empty() ? !document("", "zarr.json") : leaves.front().zarr_format == 2;
+    for (const zp::detail::stored_leaf& leaf : leaves) compare(leaf);
+    if (is_v2_) check_group({});
+    for (const group_entry& group : from_.groups()) check_group(group);
     check_consolidated();
   }
 
@@ -207,21 +203,47 @@ class document_verifier {
     return zp::node();
   }
 
-  void check_group(const std::string& group, std::string_view name) {
-    const auto there = document(group, name);
-    if (!there) return add(group, name, "corrupt: the document of the group is missing");
-    if (there->is_null()) return;  // said already
-    const auto parsed = is_v2_ ? zp::parse_group_v2(*there, nullptr) : zp::parse_group_v3(*there);
-    if (!parsed) add(group, name, to_string(parsed.failure()));
+  /// Attributes as they are compared: an object without members is none.
+  static zp::node known(const zp::node* attributes) {
+    if (attributes == nullptr || *attributes == zp::node(zp::node::object{})) return {};
+    return *attributes;
   }
 
-  void compare(const zp::detail::stored_leaf& leaf, std::string_view name) {
+  /// By their text, in which NaN is like NaN.
+  static bool same(const zp::node& a, const zp::node& b) {
+    return a == b || dump_json(a) == dump_json(b);
+  }
+
+  /// The `.zattrs` of a node of v2.
+  void compare_attributes(const std::string& node, const zp::node& wanted) {
+    const auto there = document(node, ".zattrs");
+    if (there && there->is_null()) return;  // said already
+    if (!same(known(there ? &*there : nullptr), known(&wanted)))
+      add(node, ".zattrs", "corrupt: the attributes differ from those of the commit document");
+  }
+
+  void check_group(const group_entry& group) {
+    const std::string_view name = is_v2_ ? ".zgroup" : "zarr.json";
+    const auto there = document(group.name, name);
+    if (!there) return add(group.name, name, "corrupt: the document of the group is missing");
+    if (there->is_null()) return;  // said already
+    const auto parsed = is_v2_ ? zp::parse_group_v2(*there, nullptr) : zp::parse_group_v3(*there);
+    if (!parsed) return add(group.name, name, to_string(parsed.failure()));
+    if (group.name.empty()) return;  // the root's hold the commit document itself
+    if (is_v2_) return compare_attributes(group.name, group.attributes);
+    if (!same(parsed->attributes, known(&group.attributes)))
+      add(group.name, name, "corrupt: the attributes differ from those of the commit document");
+  }
+
+  void compare(const zp::detail::stored_leaf& leaf) {
+    const std::string_view name = is_v2_ ? ".zarray" : "zarr.json";
     const auto there = document(leaf.name, name);
     if (!there) {
       add(leaf.name, name, "corrupt: the document of the array is missing");
-    } else if (!there->is_null() && *there != leaf.document->content()) {
+    } else if (!there->is_null() && !same(*there, leaf.document->content())) {
       add(leaf.name, name, "corrupt: it differs from what the commit document says of the array");
     }
+    if (is_v2_) compare_attributes(leaf.name, leaf.attributes);
   }
 
   void check_consolidated() {
@@ -232,12 +254,28 @@ class document_verifier {
     if (documents == nullptr || documents->if_object() == nullptr) return;
     std::map<std::string_view, const zp::node*> by_path;
     for (const auto& [path, said] : *documents->if_object()) by_path.emplace(path, &said);
+    const auto said = [&](const std::string& path) {
+      const auto at = by_path.find(path);
+      return at == by_path.end() ? nullptr : at->second;
+    };
+    const auto differs = [&](const std::string& path) {
+      add("", is_v2_ ? ".zmetadata" : "zarr.json",
+          "corrupt: the consolidated metadata of \"" + path +
+              "\" differ from what the commit document says");
+    };
     for (const zp::detail::stored_leaf& leaf : from_.contents().leaves) {
-      const auto said = by_path.find(is_v2_ ? leaf.name + "/.zarray" : leaf.name);
-      if (said == by_path.end() || *said->second != leaf.document->content())
-        add("", is_v2_ ? ".zmetadata" : "zarr.json",
-            "corrupt: the consolidated metadata of \"" + leaf.name +
-                "\" differ from what the commit document says");
+      const zp::node* document = said(is_v2_ ? leaf.name + "/.zarray" : leaf.name);
+      if (document == nullptr || !same(*document, leaf.document->content()) ||
+          (is_v2_ && !same(known(said(leaf.name + "/.zattrs")), known(&leaf.attributes))))
+        differs(leaf.name);
+    }
+    for (const group_entry& group : from_.groups()) {
+      const zp::node* document = said(is_v2_ ? group.name + "/.zgroup" : group.name);
+      const zp::node* attributes = document == nullptr ? nullptr
+                                   : is_v2_            ? said(group.name + "/.zattrs")
+                                                       : document->find("attributes");
+      if (document == nullptr || !same(known(attributes), known(&group.attributes)))
+        differs(group.name);
     }
   }
 

@@ -55,6 +55,9 @@ struct save_options {
   bool consolidated_metadata =
       true;           ///< inline in the root, when every dtype is one that zarr-python knows
   node attributes{};  ///< the root group's attributes; the member "zarrpoint" is ours
+  /// The attributes of leaves and of groups below the root, by name: an object each, nested no
+  /// deeper than 40. A name of neither is an error, and so is a member "zarrpoint" of a group's.
+  node::object attributes_of{};
   /// `save_async` copies what lives on a device there, and returns once that is done: the link to
   /// the host no longer holds up the caller. What the device has no room for is copied to the host.
   bool device_copy = false;

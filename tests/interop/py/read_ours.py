@@ -153,6 +153,28 @@ def check_members(folder):
     return [] if found == wanted else [f"v3-members.zarr: {found}"]
 
 
+def check_attributes(folder):
+    """Attributes of the root, of groups and of leaves, by each node's documents and consolidated."""
+    wanted = {"": {"optimizer": "adam"}, "layers": {}, "layers/0": {"layer": 0}, "e": {"why": None}}
+    wanted |= {"layers/0/w": {"unit": "m"}, "layers/1": {}, "layers/1/w": {}}
+    failures = []
+    for zarr_format in (2, 3):
+        for name, ways in (("", [False]), ("-consolidated", [False, True])):
+            path = str(folder / f"v{zarr_format}-attributes{name}.zarr")
+            for consolidated in ways:
+                group = zarr.open_group(path, mode="r", use_consolidated=consolidated)
+                found = {"": dict(group.attrs)}
+                found |= {name: dict(node.attrs) for name, node in group.members(max_depth=None)}
+                del found[""]["zarrpoint"]
+                if found != wanted:
+                    failures.append(f"{path}, consolidated {consolidated}: {found}")
+                alone = zarr.open(path + "/layers/0/w", mode="r")
+                if dict(alone.attrs) != wanted["layers/0/w"]:
+                    failures.append(f"{path}: w alone: {dict(alone.attrs)}")
+    print(f"zarr-python read attributes of {len(wanted)} nodes in each of 4 checkpoints")
+    return failures
+
+
 def check_safetensors(folder, index):
     failures = []
     for entry in index["safetensors"]:
@@ -172,7 +194,8 @@ def main(folder):
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     failures = check_arrays(folder, index) + check_groups(folder, index)
     failures += check_zips(folder, index) + check_hierarchies(folder, index)
-    failures += check_types(folder, index) + check_members(folder) + check_safetensors(folder, index)
+    failures += check_types(folder, index) + check_members(folder) + check_attributes(folder)
+    failures += check_safetensors(folder, index)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -20,6 +20,7 @@ struct leaf_record {
   std::string typestr;    ///< the handler that wrote it
   node metadata;          ///< its array document: `zarr.json`, or `.zarray`
   chunk_digests objects;  ///< every object that holds its data
+  node attributes{};      ///< the `.zattrs` of a v2 array; null when there are none
 
   friend bool operator==(const leaf_record&, const leaf_record&) = default;
 };
@@ -33,6 +34,7 @@ struct commit_document {
   std::string id;  ///< 128 random bits in hex: two saves are never taken for one
   std::vector<leaf_record> leaves;
   std::vector<std::string> groups{};  ///< those that hold no leaf, sorted
+  node::object group_attributes{};    ///< of the groups below the root that have some, sorted
 
   friend bool operator==(const commit_document&, const commit_document&) = default;
 };
@@ -43,6 +45,12 @@ void append_hex(std::string& text, std::uint32_t value);
 
 /// The checksum of a commit document's node, which has no member `crc32c` yet.
 std::string commit_seal(const node& unsealed);
+
+/// The value of that key among members sorted by their keys; null when there is none.
+const node* find_sorted(const node::object& members, std::string_view key);
+
+/// Sorts members by their keys.
+void sort_members(node::object& members);
 
 /// Takes a member out of an object; null when it has none of that key.
 node take_member(node& from, std::string_view key);

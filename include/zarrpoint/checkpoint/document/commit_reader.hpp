@@ -26,12 +26,16 @@ class commit_reader final : public json_member {
   std::string id;
   std::vector<detail::stored_leaf> leaves;
   std::vector<std::string> groups;
+  node::object group_attributes;  ///< sorted
 
  private:
   static constexpr std::string_view path[] = {"attributes", commit_document::member_name};
   static constexpr std::size_t levels = 5;  ///< of nesting
   /// More are not looked for: that would take longer than to parse one.
   static constexpr std::size_t most_documents = 32;
+  /// Of those as many may have attributes: they often differ from leaf to leaf, and must not keep
+  /// the others from being shared.
+  static constexpr std::size_t most_with_attributes = 8;
 
   /// The text of a document that was met, and the values in it.
   struct known_document {
@@ -50,6 +54,11 @@ class commit_reader final : public json_member {
 
   bool read_groups(json_reader& from);
 
+  bool read_group_attributes(json_reader& from);
+
+  /// An object as it is sealed.
+  bool read_object(json_reader& from, node& out);
+
   /// An object ends where it ends: text that begins with the whole of one holds the same.
   bool read_document(json_reader& from, detail::stored_leaf& leaf);
 
@@ -57,6 +66,7 @@ class commit_reader final : public json_member {
 
   const int zarr_format_;
   std::vector<known_document> documents_;
+  std::size_t with_attributes_ = 0;  ///< of `documents_`
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -30,6 +30,9 @@ struct checkpoint_contents {
   node attributes;                  ///< of the root group, without our member
   std::vector<stored_leaf> leaves;  ///< sorted by name
   std::vector<std::string> groups;  ///< those that hold no array, sorted
+  /// Of the groups below the root that have some, sorted, without our member. In hierarchies that
+  /// others wrote they are not looked into, and may be something else than objects.
+  node::object group_attributes{};
 
   bool is_ours() const noexcept { return !id.empty(); }
 };
@@ -57,6 +60,7 @@ class contents_reader {
     std::sort(out_.leaves.begin(), out_.leaves.end(),
               [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
     std::sort(out_.groups.begin(), out_.groups.end());
+    sort_members(out_.group_attributes);
     std::erase_if(out_.groups, [&](const std::string& group) { return holds_an_array(group); });
     return std::move(out_);
   }
@@ -103,12 +107,13 @@ class contents_reader {
                     parse_commit_document(take_member(attributes, commit_document::member_name)));
       commit.id = std::move(parsed.id);
       commit.groups = std::move(parsed.groups);
+      commit.group_attributes = std::move(parsed.group_attributes);
       commit.leaves.clear();
       commit.leaves.reserve(parsed.leaves.size());
       for (leaf_record& leaf : parsed.leaves) {
         commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
                                  std::make_shared<const stored_document>(std::move(leaf.metadata)),
-                                 zarr_format, std::move(leaf.objects)});
+                                 zarr_format, std::move(leaf.objects), std::move(leaf.attributes)});
       }
     }
     std::erase_if(*attributes.if_object(), [](const node::member& member) {
@@ -118,8 +123,11 @@ class contents_reader {
     out_.id = std::move(commit.id);
     for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
     for (const std::string& group : commit.groups) ZARRPOINT_CHECK(check_name(group));
+    for (const node::member& group : commit.group_attributes)
+      ZARRPOINT_CHECK(check_name(group.key));
     out_.leaves = std::move(commit.leaves);
     out_.groups = std::move(commit.groups);
+    out_.group_attributes = std::move(commit.group_attributes);
     return {};
   }
 
@@ -156,7 +164,7 @@ class contents_reader {
       if (node_kind_there == node_kind::array) {
         ZARRPOINT_CHECK(add_array(path, std::move(document), 3));
       } else if (!path.empty()) {
-        out_.groups.push_back(path);
+        add_group(path, take_member(document, "attributes"));
       }
     }
     return {};
@@ -190,10 +198,22 @@ class contents_reader {
       if (one.kind == node_kind::array) {
         ZARRPOINT_CHECK(add_array(one.path, std::move(one.document), 2, std::move(one.attributes)));
       } else if (!one.path.empty()) {
-        out_.groups.push_back(std::move(one.path));
+        add_group(std::move(one.path), std::move(one.attributes));
       }
     }
     return true;
+  }
+
+  void add_group(std::string path, node attributes) {
+    if (node::object* members = attributes.if_object()) {
+      // That of a checkpoint within this hierarchy.
+      std::erase_if(*members, [](const node::member& one) {
+        return one.key == commit_document::member_name && one.value.if_object() != nullptr;
+      });
+      if (members->empty()) attributes = node();
+    }
+    if (!attributes.is_null()) out_.group_attributes.push_back({path, std::move(attributes)});
+    out_.groups.push_back(std::move(path));
   }
 
   result<void> add_array(std::string_view path, node document, int zarr_format,
@@ -229,19 +249,21 @@ class contents_reader {
                                                  in_quotes(path)};
         ZARRPOINT_TRY(is_group, visit(path));
         if (!is_group) continue;
-        out_.groups.push_back(path);
         open.push_back(path);
       }
     }
     return {};
   }
 
-  /// Adds the array at `path`; tells whether a group is there.
+  /// Adds the array or the group at `path`; tells whether a group is there.
   result<bool> visit(const std::string& path) {
     ZARRPOINT_TRY(v3, document(path + "/zarr.json"));
     if (v3) {
       ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(in_quotes(path)));
-      if (kind == node_kind::group) return true;
+      if (kind == node_kind::group) {
+        add_group(path, take_member(*v3, "attributes"));
+        return true;
+      }
       ZARRPOINT_CHECK(add_array(path, *std::move(v3), 3));
       return false;
     }
@@ -252,7 +274,10 @@ class contents_reader {
       return false;
     }
     ZARRPOINT_TRY(group, document(path + "/.zgroup"));
-    return group.has_value();
+    if (!group) return false;
+    ZARRPOINT_TRY(own, attributes_of(path + "/"));
+    add_group(path, std::move(own));
+    return true;
   }
 
   const Store& store_;

@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
@@ -46,6 +47,7 @@ struct leaf_metadata {
   std::optional<std::uint64_t>
       stored_bytes{};  ///< of all its objects; nothing when others wrote it
   int zarr_format = 3;
+  node attributes{};  ///< an object, or null for none
 };
 
 class checkpoint;
@@ -68,6 +70,9 @@ class checkpoint {
   const std::string& id() const noexcept;
   /// The root group's attributes, without our own.
   const node& attributes() const noexcept;
+  /// The attributes of a leaf, or of a group below the root: an object, or null for none. Reads
+  /// nothing. Errors: `not_found`; `corrupt` where others wrote something else than an object.
+  result<node> attributes(std::string_view name) const;
   /// How it was opened.
   const context& how() const noexcept;
   std::size_t size() const noexcept;
@@ -250,6 +255,7 @@ class checkpoint {
                                                 std::string_view name) const;
   /// The error of a call that asked for what is not there, a `kind` of node.
   error no_such(std::string_view kind, std::string_view action, std::string_view name) const;
+  bool has_group(std::string_view name) const;
   /// Errors: `shape_mismatch` for a leaf of that name, `not_found` where there is no such group.
   result<void> check_group(std::string_view name) const;
   /// `failure` with the place and the action.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,12 +26,13 @@ result<void> put_document(const any_store& store, const store_key& node_key, std
 /// The document of an array, as `leaf_record::metadata` and its file hold it.
 result<node> array_document(const array_metadata& metadata);
 
+/// The documents of an array: one, or in v2 its attributes too, if it has some.
 result<void> put_array_document(const any_store& store, const store_key& key,
                                 const leaf_record& leaf, int zarr_format);
 
-/// The documents of the groups below the root.
+/// The documents of the groups below the root; those in `attributes`, which is sorted, have some.
 result<void> put_group_documents(const any_store& store, const std::set<std::string>& groups,
-                                 int zarr_format);
+                                 const node::object& attributes, int zarr_format);
 
 /// Every node below the root, by depth and then by name, as zarr-python orders them.
 result<consolidated_documents> consolidate(const commit_document& document,
@@ -64,8 +66,22 @@ bool is_core_array(const array_metadata& metadata);
 /// Takes away what makes a hierarchy a checkpoint, before it is overwritten in place.
 result<void> erase_root_document(const any_store& store);
 
+/// Takes away what a v2 node may have of an older checkpoint that is overwritten in place.
+result<void> erase_v2_attributes(const any_store& store, std::string_view node);
+
 /// The attributes that a caller gives must leave our member alone, and be what JSON can say.
 result<void> check_attributes(const node& attributes);
+
+/// `save_options::attributes_of`, sorted by name; null where there are none. Errors:
+/// `invalid_argument` for what is not an object, is nested too deeply for the commit document, or
+/// has a name twice.
+result<node::object> sorted_attributes_of(const save_options& options);
+
+/// Those of `sorted` that are a group's; each must be one of `groups` or of `leaves`, which are
+/// names, sorted. Errors: `invalid_argument` naming another, and our member in a group's.
+result<node::object> attributes_of_groups(const node::object& sorted,
+                                          const std::set<std::string>& groups,
+                                          std::span<const std::string_view> leaves);
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -32,7 +32,7 @@ inline constexpr std::string_view strategies_member = "zarrpoint_strategies";
 
 /// Writes shards in our own format: Zarr v3, each cell one shard (or, in an irregular grid, one
 /// chunk of a rectilinear grid). `save_options::rules` apply; a `shard_shape` other than that of
-/// the cells is `invalid_argument`.
+/// the cells is `invalid_argument`. `attributes_of` names tensors, objects and groups.
 struct zarr_saver {
   static constexpr std::string_view name = "zarr_saver";
   static constexpr std::string_view backend = "zarr";

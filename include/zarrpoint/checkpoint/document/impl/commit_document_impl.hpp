@@ -11,6 +11,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,18 @@ ZARRPOINT_INLINE std::string commit_seal(const node& unsealed) {
 
 ZARRPOINT_INLINE error bad_commit(std::string_view what) {
   return {errc::corrupt, "commit document: " + std::string(what)};
+}
+
+ZARRPOINT_INLINE const node* find_sorted(const node::object& members, std::string_view key) {
+  const auto at = std::lower_bound(
+      members.begin(), members.end(), key,
+      [](const node::member& one, std::string_view wanted) { return one.key < wanted; });
+  return at != members.end() && at->key == key ? &at->value : nullptr;
+}
+
+ZARRPOINT_INLINE void sort_members(node::object& members) {
+  std::sort(members.begin(), members.end(),
+            [](const node::member& a, const node::member& b) { return a.key < b.key; });
 }
 
 ZARRPOINT_INLINE node take_member(node& from, std::string_view key) {
@@ -93,6 +106,9 @@ ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(node& from) {
   leaf.metadata = take_member(from, "metadata");
   if (leaf.metadata.if_object() == nullptr)
     return bad_commit("leaf \"" + leaf.name + "\" has no metadata");
+  leaf.attributes = take_member(from, "attributes");
+  if (!leaf.attributes.is_null() && leaf.attributes.if_object() == nullptr)
+    return bad_commit("the attributes of leaf \"" + leaf.name + "\" are not an object");
   node* objects = from.find("objects");
   if (objects == nullptr || objects->if_object() == nullptr)
     return bad_commit("leaf \"" + leaf.name + "\" has no list of objects");
@@ -101,6 +117,18 @@ ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(node& from) {
     leaf.objects.set(std::move(member.key), std::move(object));
   }
   return leaf;
+}
+
+ZARRPOINT_INLINE result<node::object> parse_group_attributes(node from) {
+  if (from.is_null()) return node::object();
+  node::object* groups = from.if_object();
+  if (groups == nullptr) return bad_commit("member \"group_attributes\" is not an object");
+  for (const node::member& group : *groups) {
+    if (group.value.if_object() == nullptr)
+      return bad_commit("the attributes of group \"" + group.key + "\" are not an object");
+  }
+  sort_members(*groups);
+  return std::move(*groups);
 }
 
 }  // namespace detail
@@ -122,10 +150,11 @@ ZARRPOINT_INLINE node to_node(const commit_document& document) {
       }
       objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
     }
-    leaves.push_back(node::object{{"name", leaf.name},
-                                  {"typestr", leaf.typestr},
-                                  {"metadata", leaf.metadata},
-                                  {"objects", std::move(objects)}});
+    node::object members{
+        {"name", leaf.name}, {"typestr", leaf.typestr}, {"metadata", leaf.metadata}};
+    if (!leaf.attributes.is_null()) members.push_back({"attributes", leaf.attributes});
+    members.push_back({"objects", std::move(objects)});
+    leaves.push_back(std::move(members));
   }
   const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
@@ -139,6 +168,7 @@ ZARRPOINT_INLINE node to_node(const commit_document& document) {
     for (const std::string& group : document.groups) groups.emplace_back(group);
     out.set("groups", std::move(groups));
   }
+  if (!document.group_attributes.empty()) out.set("group_attributes", document.group_attributes);
   out.set("crc32c", detail::commit_seal(out));
   return out;
 }
@@ -167,6 +197,9 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
     ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
     document.leaves.push_back(std::move(record));
   }
+  ZARRPOINT_TRY(group_attributes,
+                detail::parse_group_attributes(detail::take_member(from, "group_attributes")));
+  document.group_attributes = std::move(group_attributes);
   node groups = detail::take_member(from, "groups");
   if (groups.is_null()) return document;
   if (groups.if_array() == nullptr) return detail::bad_commit("no list of groups");

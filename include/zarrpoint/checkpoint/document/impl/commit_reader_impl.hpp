@@ -27,14 +27,16 @@ ZARRPOINT_INLINE bool commit_reader::read(json_reader& from) {
   id.clear();
   leaves.clear();
   groups.clear();
+  group_attributes.clear();
   documents_.clear();
+  with_attributes_ = 0;
   const std::string_view text = from.rest();
   std::string writer;
   // The document, its leaves, one of them, its objects, one of them.
   if (!from.descend(levels) || !from.take_text(R"({"format":1,"writer":)") ||
       !from.read_plain_string(writer) || !from.take_text(R"(,"id":)") ||
       !from.read_plain_string(id) || !from.take_text(R"(,"leaves":[)") || !read_leaves(from) ||
-      !read_groups(from))
+      !read_groups(from) || !read_group_attributes(from))
     return false;
   const std::string_view sealed = text.substr(0, text.size() - from.rest().size());
   std::string seal;
@@ -54,7 +56,7 @@ ZARRPOINT_INLINE bool commit_reader::read_leaves(json_reader& from) {
   return from.take_text("]");
 }
 
-/// The last member but the seal, which is there only if there are such groups.
+/// There only if there are such groups, as is the next one.
 ZARRPOINT_INLINE bool commit_reader::read_groups(json_reader& from) {
   if (!from.take_text(R"(,"groups":[)")) return true;
   do {
@@ -63,12 +65,31 @@ ZARRPOINT_INLINE bool commit_reader::read_groups(json_reader& from) {
   return from.take_text("]") && from.count_values(1 + groups.size());
 }
 
+ZARRPOINT_INLINE bool commit_reader::read_group_attributes(json_reader& from) {
+  if (!from.take_text(R"(,"group_attributes":)")) return true;
+  node all;
+  if (!read_object(from, all)) return false;
+  group_attributes = std::move(*all.if_object());
+  for (const node::member& group : group_attributes) {
+    if (group.value.if_object() == nullptr) return false;
+  }
+  sort_members(group_attributes);
+  return true;
+}
+
+ZARRPOINT_INLINE bool commit_reader::read_object(json_reader& from, node& out) {
+  const std::string_view text = from.rest();
+  return from.read_value(out) && out.if_object() != nullptr &&
+         dump_json(out) == text.substr(0, text.size() - from.rest().size());
+}
+
 ZARRPOINT_INLINE bool commit_reader::read_leaf(json_reader& from) {
   detail::stored_leaf& leaf = leaves.emplace_back();
   leaf.zarr_format = zarr_format_;
   return from.take_text(R"({"name":)") && from.read_plain_string(leaf.name) &&
          from.take_text(R"(,"typestr":)") && from.read_plain_string(leaf.typestr) &&
          from.take_text(R"(,"metadata":)") && read_document(from, leaf) &&
+         (!from.take_text(R"(,"attributes":)") || read_object(from, leaf.attributes)) &&
          from.take_text(R"(,"objects":{)") && read_objects(from, leaf) && from.take_text("}") &&
          from.count_values(4);
 }
@@ -82,12 +103,15 @@ ZARRPOINT_INLINE bool commit_reader::read_document(json_reader& from, detail::st
   const std::string_view text = from.rest();
   const std::size_t before = from.values_left();
   node content;
-  if (!from.read_value(content) || content.if_object() == nullptr) return false;
+  if (!read_object(from, content)) return false;
   const std::string_view own = text.substr(0, text.size() - from.rest().size());
-  if (dump_json(content) != own) return false;  // not as it is sealed
+  const bool has_attributes = content.find("attributes") != nullptr;
   leaf.document = std::make_shared<const detail::stored_document>(std::move(content));
-  if (documents_.size() < most_documents)
-    documents_.push_back({own, before - from.values_left(), leaf.document});
+  if (documents_.size() == most_documents ||
+      (has_attributes && with_attributes_ == most_with_attributes))
+    return true;
+  documents_.push_back({own, before - from.values_left(), leaf.document});
+  if (has_attributes) ++with_attributes_;
   return true;
 }
 

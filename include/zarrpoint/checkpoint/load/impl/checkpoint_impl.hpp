@@ -13,6 +13,7 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/document.hpp>
 
 #include <algorithm>
 #include <string>
@@ -93,6 +94,23 @@ ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
   return state_->contents.attributes;
 }
 
+ZARRPOINT_INLINE result<node> checkpoint::attributes(std::string_view name) const {
+  const node* found = nullptr;
+  if (const detail::stored_leaf* leaf = find(name)) {
+    found =
+        leaf->zarr_format == 2 ? &leaf->attributes : leaf->document->content().find("attributes");
+  } else if (name.empty()) {
+    found = &attributes();
+  } else if (has_group(name)) {
+    found = detail::find_sorted(state_->contents.group_attributes, name);
+  } else {
+    return no_such("leaf or group", "attributes of", name);
+  }
+  auto parsed = detail::parse_attributes(found != nullptr ? *found : node());
+  if (!parsed) return failed("attributes of", name, std::move(parsed).failure());
+  return parsed;
+}
+
 ZARRPOINT_INLINE const context& checkpoint::how() const noexcept { return state_->how; }
 
 ZARRPOINT_INLINE std::size_t checkpoint::size() const noexcept {
@@ -125,7 +143,8 @@ ZARRPOINT_INLINE result<leaf_metadata> checkpoint::metadata(std::string_view nam
                                        .chunk_shape = source.layout().chain().chunk_spec().shape,
                                        .shard_shape = source.metadata().chunk_shape,
                                        .codecs = source.metadata().codecs,
-                                       .zarr_format = leaf.zarr_format};
+                                       .zarr_format = leaf.zarr_format,
+                                       .attributes = source.metadata().attributes};
                      ZARRPOINT_TRY(inner, inner_codecs(source.metadata()));
                      out.codecs = std::move(inner);
                      if (state_->contents.is_ours()) {
@@ -171,22 +190,25 @@ ZARRPOINT_INLINE error checkpoint::no_such(std::string_view kind, std::string_vi
                                                     detail::in_quotes(name));
 }
 
-ZARRPOINT_INLINE result<void> checkpoint::check_group(std::string_view name) const {
-  if (contains(name))
-    return failed("load", name,
-                  {errc::shape_mismatch, detail::in_quotes(name) + " is an array, not a group"});
-  if (name.empty()) return {};
+ZARRPOINT_INLINE bool checkpoint::has_group(std::string_view name) const {
   const std::string prefix = std::string(name) + "/";
   const auto& leaves = state_->contents.leaves;
   const auto& groups = state_->contents.groups;
   const auto leaf = std::lower_bound(
       leaves.begin(), leaves.end(), prefix,
       [](const detail::stored_leaf& one, const std::string& wanted) { return one.name < wanted; });
-  if (leaf != leaves.end() && leaf->name.starts_with(prefix)) return {};
+  if (leaf != leaves.end() && leaf->name.starts_with(prefix)) return true;
   const auto group = std::lower_bound(groups.begin(), groups.end(), name);
-  if (group != groups.end() && *group == name) return {};
+  if (group != groups.end() && *group == name) return true;
   const auto within = std::lower_bound(groups.begin(), groups.end(), prefix);
-  if (within != groups.end() && within->starts_with(prefix)) return {};
+  return within != groups.end() && within->starts_with(prefix);
+}
+
+ZARRPOINT_INLINE result<void> checkpoint::check_group(std::string_view name) const {
+  if (contains(name))
+    return failed("load", name,
+                  {errc::shape_mismatch, detail::in_quotes(name) + " is an array, not a group"});
+  if (name.empty() || has_group(name)) return {};
   return no_such("group", "load", name);
 }
 
@@ -216,9 +238,9 @@ ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& 
     return array::from_metadata(state_->store, key, *std::move(metadata), state_->how);
   };
   ZARRPOINT_TRY(key, store_key::parse(leaf.name));
-  // What nobody shares is not kept.
-  ZARRPOINT_TRY(opened,
-                leaf.document.use_count() > 1 ? leaf.document->array_at(key, made) : made(key));
+  // What nobody shares is not kept. A leaf with a `.zattrs` has metadata of its own.
+  const bool is_shared = leaf.document.use_count() > 1 && leaf.attributes.is_null();
+  ZARRPOINT_TRY(opened, is_shared ? leaf.document->array_at(key, made) : made(key));
   if (!state_->contents.is_ours()) return std::move(opened);
   return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
 }

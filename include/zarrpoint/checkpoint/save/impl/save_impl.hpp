@@ -17,6 +17,7 @@
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -53,6 +54,7 @@ struct leaves_plan {
   std::vector<planned_leaf> leaves;
   std::set<std::string> groups;
   std::vector<std::string> empty_groups;  ///< those of `groups` that hold no leaf, sorted
+  node::object group_attributes;          ///< sorted
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
 
@@ -65,7 +67,8 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   out.reserve(leaves.size());
   for (const planned_leaf& leaf : leaves) out.emplace_back(leaf.value->name());
   for (const std::string& group : empty_groups) {
-    for (const char* document : {"/zarr.json", "/.zgroup"}) out.push_back(group + document);
+    for (const char* document : {"/zarr.json", "/.zgroup", "/.zattrs"})
+      out.push_back(group + document);
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -88,6 +91,12 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
                         std::back_inserter(plan.empty_groups));
   }
   ZARRPOINT_CHECK(check_attributes(options.attributes));
+  ZARRPOINT_TRY(attributes, sorted_attributes_of(options));
+  if (!attributes.empty()) {
+    std::sort(names.begin(), names.end());
+    ZARRPOINT_TRY(of_groups, attributes_of_groups(attributes, plan.groups, names));
+    plan.group_attributes = std::move(of_groups);
+  }
   plan.leaves.reserve(set.leaves.size());
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
     const leaf& value = set.leaves[i];
@@ -103,6 +112,7 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
       return detail::plan_layout(value.name(), stored, options);
     };
     ZARRPOINT_TRY(layout, planned().at("save " + in_quotes(value.name())));
+    if (const node* own = find_sorted(attributes, value.name())) layout.metadata.attributes = *own;
     for (std::string& warning : layout.warnings)
       plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
     ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
@@ -122,7 +132,10 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
                                                       const save_options& options,
                                                       const context& given) {
   const context how = with_scratch(given);
-  commit_document document{.id = random_id(), .leaves{}, .groups = plan.empty_groups};
+  commit_document document{.id = random_id(),
+                           .leaves{},
+                           .groups = plan.empty_groups,
+                           .group_attributes = plan.group_attributes};
   document.leaves.resize(plan.leaves.size());
   save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
   report.leaves.resize(plan.leaves.size());
@@ -194,6 +207,12 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     }
     // Without atomic publication: an old commit document must not vouch for new data.
     ZARRPOINT_CHECK(erase_root_document(beneath));
+    if (options.zarr_format == 2) {
+      for (const planned_leaf& leaf : plan.leaves)
+        ZARRPOINT_CHECK(erase_v2_attributes(beneath, leaf.value->name()));
+      for (const std::string& group : plan.groups)
+        ZARRPOINT_CHECK(erase_v2_attributes(beneath, group));
+    }
     return write_checkpoint(beneath, plan, options, how);
   };
   auto report = run();

@@ -5,10 +5,12 @@
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_limits.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/consolidated_v2.hpp>
@@ -18,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,7 +42,10 @@ ZARRPOINT_INLINE result<node> array_document(const array_metadata& metadata) {
 
 ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, const store_key& key,
                                                  const leaf_record& leaf, int zarr_format) {
-  return put_document(store, key, zarr_format == 2 ? ".zarray" : "zarr.json", leaf.metadata);
+  if (zarr_format != 2) return put_document(store, key, "zarr.json", leaf.metadata);
+  if (!leaf.attributes.is_null())
+    ZARRPOINT_CHECK(put_document(store, key, ".zattrs", leaf.attributes));
+  return put_document(store, key, ".zarray", leaf.metadata);
 }
 
 ZARRPOINT_INLINE result<node> group_document(int zarr_format) {
@@ -49,11 +55,20 @@ ZARRPOINT_INLINE result<node> group_document(int zarr_format) {
 
 ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
                                                   const std::set<std::string>& groups,
-                                                  int zarr_format) {
-  ZARRPOINT_TRY(document, group_document(zarr_format));
+                                                  const node::object& attributes, int zarr_format) {
+  ZARRPOINT_TRY(bare, group_document(zarr_format));
   for (const std::string& group : groups) {
     ZARRPOINT_TRY(key, store_key::parse(group));
-    ZARRPOINT_CHECK(put_document(store, key, zarr_format == 2 ? ".zgroup" : "zarr.json", document));
+    const node* own = find_sorted(attributes, group);
+    if (zarr_format == 2) {
+      if (own != nullptr) ZARRPOINT_CHECK(put_document(store, key, ".zattrs", *own));
+      ZARRPOINT_CHECK(put_document(store, key, ".zgroup", bare));
+    } else if (own != nullptr) {
+      ZARRPOINT_TRY(document, to_v3(group_metadata{.attributes = *own}));
+      ZARRPOINT_CHECK(put_document(store, key, "zarr.json", document));
+    } else {
+      ZARRPOINT_CHECK(put_document(store, key, "zarr.json", bare));
+    }
   }
   return {};
 }
@@ -65,8 +80,17 @@ ZARRPOINT_INLINE result<consolidated_documents> consolidate(const commit_documen
   // zarr-python marks groups below with an empty consolidation of their own.
   group_metadata marked;
   marked.consolidated.emplace();
-  ZARRPOINT_TRY(group, to_v3(marked));
-  for (const std::string& path : groups) out.emplace_back(path, group);
+  ZARRPOINT_TRY(bare, to_v3(marked));
+  for (const std::string& path : groups) {
+    const node* own = find_sorted(document.group_attributes, path);
+    if (own == nullptr) {
+      out.emplace_back(path, bare);
+      continue;
+    }
+    marked.attributes = *own;
+    ZARRPOINT_TRY(group, to_v3(marked));
+    out.emplace_back(path, std::move(group));
+  }
   for (const leaf_record& leaf : document.leaves) out.emplace_back(leaf.name, leaf.metadata);
   const auto depth = [](const std::string& path) {
     return std::count(path.begin(), path.end(), '/');
@@ -84,9 +108,12 @@ ZARRPOINT_INLINE result<node> consolidate_v2(const commit_document& document,
                                              const node& attributes) {
   ZARRPOINT_TRY(group, group_document(2));
   std::vector<v2_node> nodes{{"", node_kind::group, group, attributes}};
-  for (const std::string& path : groups) nodes.push_back({path, node_kind::group, group, node()});
+  for (const std::string& path : groups) {
+    const node* own = find_sorted(document.group_attributes, path);
+    nodes.push_back({path, node_kind::group, group, own != nullptr ? *own : node()});
+  }
   for (const leaf_record& leaf : document.leaves)
-    nodes.push_back({leaf.name, node_kind::array, leaf.metadata, node()});
+    nodes.push_back({leaf.name, node_kind::array, leaf.metadata, leaf.attributes});
   return to_zmetadata(nodes);
 }
 
@@ -98,24 +125,54 @@ ZARRPOINT_INLINE node root_attributes(const commit_document& document,
   return attributes;
 }
 
+/// As the parser counts them.
+ZARRPOINT_INLINE std::size_t count_values(const node& value) {
+  std::size_t out = 1;
+  if (const node::array* elements = value.if_array()) {
+    for (const node& element : *elements) out += count_values(element);
+  } else if (const node::object* members = value.if_object()) {
+    for (const node::member& member : *members) out += count_values(member.value);
+  }
+  return out;
+}
+
+/// Why `document`, which is `text`, would not be read back; empty when it would be.
+ZARRPOINT_INLINE std::string reading_limit(const node& document, const std::string& text,
+                                           std::size_t max_bytes) {
+  const auto over = [&](std::size_t count, const char* what, std::size_t most) {
+    return std::to_string(count) + what + std::to_string(most);
+  };
+  if (text.size() > max_bytes)
+    return over(text.size(), " bytes, more than limits::metadata_bytes of ", max_bytes);
+  const std::size_t most = json_limits{.max_bytes = max_bytes}.node_limit();
+  if (text.size() / 2 < most) return {};  // a value takes two bytes at least
+  const std::size_t values = count_values(document);
+  if (values <= most) return {};
+  return over(values,
+              " values, more than a document has that limits::metadata_bytes allows: ", most);
+}
+
 ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const root_document& of) {
   const store_key root = store_key::root();
   const bool is_v2 = of.options.zarr_format == 2;
   bool consolidated = of.options.consolidated_metadata;
   std::string text;
+  std::string limit;
   if (is_v2) {
     ZARRPOINT_TRY(group, group_document(2));
     ZARRPOINT_CHECK(put_document(store, root, ".zgroup", group));
     if (consolidated) {
       ZARRPOINT_TRY(nodes, consolidate_v2(of.commit, of.groups, of.options.attributes));
       text = dump_json(nodes, json_style::compact);
-      consolidated = text.size() <= of.max_bytes;
+      consolidated = reading_limit(nodes, text, of.max_bytes).empty();
     }
     if (consolidated) {
       ZARRPOINT_TRY(key, root.child(".zmetadata"));
       ZARRPOINT_CHECK(store.put(key, as_bytes(text)));
     }
-    text = dump_json(root_attributes(of.commit, of.options), json_style::compact);
+    const node attributes = root_attributes(of.commit, of.options);
+    text = dump_json(attributes, json_style::compact);
+    limit = reading_limit(attributes, text, of.max_bytes);
   } else {
     group_metadata metadata;
     metadata.attributes = root_attributes(of.commit, of.options);
@@ -125,18 +182,19 @@ ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const ro
     }
     ZARRPOINT_TRY(document, to_v3(metadata));
     text = dump_json(document, json_style::compact);
-    if (consolidated && text.size() > of.max_bytes) {
+    limit = reading_limit(document, text, of.max_bytes);
+    if (consolidated && !limit.empty()) {
       consolidated = false;
       metadata.consolidated.reset();
       ZARRPOINT_TRY(shorter, to_v3(metadata));
       text = dump_json(shorter, json_style::compact);
+      limit = reading_limit(shorter, text, of.max_bytes);
     }
   }
-  if (text.size() > of.max_bytes)
-    return error{errc::resource_limit,
-                 "the commit document of " + std::to_string(of.commit.leaves.size()) +
-                     " leaves takes " + std::to_string(text.size()) +
-                     " bytes, more than limits::metadata_bytes of " + std::to_string(of.max_bytes)};
+  if (!limit.empty())
+    return error{errc::resource_limit, "the commit document of " +
+                                           std::to_string(of.commit.leaves.size()) +
+                                           " leaves takes " + limit};
   ZARRPOINT_TRY(key, root.child(is_v2 ? ".zattrs" : "zarr.json"));
   ZARRPOINT_CHECK(store.put(key, as_bytes(text)));
   return consolidated == of.options.consolidated_metadata;
@@ -144,7 +202,8 @@ ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const ro
 
 ZARRPOINT_INLINE result<bool> put_hierarchy(const any_store& store, const root_document& of,
                                             bool all_core) {
-  ZARRPOINT_CHECK(put_group_documents(store, of.groups, of.options.zarr_format));
+  ZARRPOINT_CHECK(
+      put_group_documents(store, of.groups, of.commit.group_attributes, of.options.zarr_format));
   save_options of_root = of.options;
   of_root.consolidated_metadata = of.options.consolidated_metadata && all_core;
   return put_root_document(store, {of.commit, of.groups, of_root, of.max_bytes});
@@ -162,6 +221,12 @@ ZARRPOINT_INLINE result<void> erase_root_document(const any_store& store) {
   return {};
 }
 
+ZARRPOINT_INLINE result<void> erase_v2_attributes(const any_store& store, std::string_view node) {
+  ZARRPOINT_TRY(key, store_key::parse(node));
+  ZARRPOINT_TRY(attributes, key.child(".zattrs"));
+  return store.erase(attributes).transform([](const auto&) {});
+}
+
 ZARRPOINT_INLINE result<void> check_attributes(const node& attributes) {
   if (attributes.is_null()) return {};
   ZARRPOINT_CHECK(check_writable_attributes(attributes).at("save_options"));
@@ -169,6 +234,45 @@ ZARRPOINT_INLINE result<void> check_attributes(const node& attributes) {
     return error{errc::invalid_argument,
                  "save_options: attributes: the member \"zarrpoint\" is reserved"};
   return {};
+}
+
+ZARRPOINT_INLINE result<node::object> sorted_attributes_of(const save_options& options) {
+  // The commit document has them six levels deep, and 48 is what `check_writable` allows of it.
+  constexpr std::size_t levels = 40;
+  node::object out = options.attributes_of;
+  sort_members(out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::string where = "save_options: attributes_of " + in_quotes(out[i].key);
+    if (i != 0 && out[i].key == out[i - 1].key)
+      return error{errc::invalid_argument, where + ": the name stands twice"};
+    if (!out[i].value.is_null() && out[i].value.if_object() == nullptr)
+      return error{errc::invalid_argument, where + ": attributes must be an object"};
+    ZARRPOINT_CHECK(check_writable(out[i].value, levels).at(where));
+    if (out[i].value == node(node::object{})) out[i].value = node();
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<node::object> attributes_of_groups(
+    const node::object& sorted, const std::set<std::string>& groups,
+    std::span<const std::string_view> leaves) {
+  node::object out;
+  for (const node::member& one : sorted) {
+    const auto refuse = [&](const char* why) {
+      return error{errc::invalid_argument,
+                   "save_options: attributes_of " + in_quotes(one.key) + ": " + why};
+    };
+    if (one.key.empty()) return refuse("those of the root are save_options::attributes");
+    if (!groups.contains(one.key)) {
+      if (!std::binary_search(leaves.begin(), leaves.end(), std::string_view(one.key)))
+        return refuse("no leaf or group that is saved has this name");
+      continue;
+    }
+    if (one.value.find(commit_document::member_name) != nullptr)
+      return refuse("the member \"zarrpoint\" is reserved");
+    if (!one.value.is_null()) out.push_back(one);
+  }
+  return out;
 }
 
 }}}  // namespace zarrpoint::v0::detail

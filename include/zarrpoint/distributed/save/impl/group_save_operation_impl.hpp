@@ -196,10 +196,16 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   ZARRPOINT_TRY(states, read_descriptions(described));
   const group_planner planner{options_, group_.how.limit};
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
+  ZARRPOINT_TRY(attributes, planner.attributes_of(planned, saver_));
   ZARRPOINT_CHECK(open_target());
   for (const planned_tensor& tensor : planned.plan.tensors) {
     const std::string named = "save " + in_quotes(tensor.key);
     ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor).at(named));
+    const node* own = find_sorted(attributes, tensor.key);
+    if (own != nullptr && !own->is_null() && metadata.attributes.is_null())
+      return error{errc::unsupported,
+                   "strategy " + to_string(saver_) + " does not store save_options::attributes_of"}
+          .at(named);
     ZARRPOINT_TRY(document, array_document(metadata).at(named));
     arrays_.push_back({tensor, std::move(metadata), std::move(document)});
   }

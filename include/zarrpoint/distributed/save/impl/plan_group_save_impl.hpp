@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/document/names.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/plan/distribute.hpp>
@@ -94,6 +95,28 @@ ZARRPOINT_INLINE result<std::vector<message>> group_planner::parts_of(
     part.warnings = about.warnings;
     part.exchanges = exchanges;
     out.push_back(encode_part(part, texts));
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<node::object> group_planner::attributes_of(
+    const group_plan& planned, const any_strategy& saver) const {
+  ZARRPOINT_TRY(out, sorted_attributes_of(options.storage));
+  if (out.empty()) return out;
+  std::vector<std::string_view> names;
+  std::set<std::string_view> tensors;
+  for (const planned_tensor& tensor : planned.plan.tensors) tensors.insert(tensor.key);
+  names.assign(tensors.begin(), tensors.end());
+  for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
+  std::sort(names.begin(), names.end());
+  ZARRPOINT_TRY(groups, groups_of(names));
+  ZARRPOINT_CHECK(attributes_of_groups(out, groups, names).transform([](const auto&) {}));
+  if (saver.id() == strategy_id{std::string(zarr_saver::backend), zarr_saver::version}) return out;
+  for (const node::member& one : out) {
+    if (!tensors.contains(one.key))
+      return error{errc::unsupported, "save_options: attributes_of " + in_quotes(one.key) +
+                                          ": strategy " + to_string(saver) +
+                                          " stores no attributes of groups and objects"};
   }
   return out;
 }

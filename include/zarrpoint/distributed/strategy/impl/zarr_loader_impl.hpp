@@ -104,13 +104,16 @@ class zarr_reader final : public sharded_reader {
       const auto parsed =
           leaf.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
       all_core = all_core && parsed && is_core_array(*parsed);
-      commit.leaves.push_back(
-          {std::move(leaf.name), std::move(leaf.typestr), document, std::move(leaf.objects)});
+      commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr), document,
+                               std::move(leaf.objects), std::move(leaf.attributes)});
     }
     if (removed.empty()) return removed;
     kept.reserve(commit.leaves.size());
     for (const leaf_record& leaf : commit.leaves) kept.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(kept, commit.groups));
+    commit.group_attributes = std::move(contents.group_attributes);
+    std::erase_if(commit.group_attributes,
+                  [&](const node::member& one) { return !groups.contains(one.key); });
     save_options options;
     options.zarr_format = format;
     options.attributes = std::move(contents.attributes);

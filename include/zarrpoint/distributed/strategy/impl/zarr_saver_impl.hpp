@@ -20,6 +20,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,14 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
+/// Those of `save_options::attributes_of`.
+ZARRPOINT_INLINE node attributes_for(std::string_view key, const save_options& options) {
+  for (const node::member& one : options.attributes_of) {
+    if (one.key == key) return one.value;
+  }
+  return {};
+}
+
 /// How a grid of objects is stored: an array of byte strings, each a chunk of its own.
 ZARRPOINT_INLINE result<array_metadata> object_layout(const object_id& id,
                                                       const save_options& options) {
@@ -37,6 +46,7 @@ ZARRPOINT_INLINE result<array_metadata> object_layout(const object_id& id,
   const dims one(id.global_shape.rank(), 1);
   own.rules.push_back({.chunk_shape = one, .shard_shape = one});
   ZARRPOINT_TRY(planned, detail::plan_layout(id.key, {dtype_kind::bytes, id.global_shape}, own));
+  planned.metadata.attributes = attributes_for(id.key, options);
   return std::move(planned.metadata);
 }
 
@@ -75,6 +85,7 @@ ZARRPOINT_INLINE result<array_metadata> zarr_saver::layout(const save_job& job,
   if (!regular) own.rules.push_back({.chunk_shape = tensor.grid.cell_shape});
   ZARRPOINT_TRY(planned, detail::plan_layout(tensor.key, stored, own));
   planned.metadata.edges = tensor.grid.edges;
+  planned.metadata.attributes = detail::attributes_for(tensor.key, job.options);
   return std::move(planned.metadata);
 }
 
@@ -123,6 +134,10 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
   names.reserve(commit.leaves.size());
   for (const leaf_record& leaf : commit.leaves) names.emplace_back(leaf.name);
   ZARRPOINT_TRY(groups, groups_of(names));
+  std::sort(names.begin(), names.end());
+  ZARRPOINT_TRY(attributes, detail::sorted_attributes_of(job.options));
+  ZARRPOINT_TRY(of_groups, detail::attributes_of_groups(attributes, groups, names));
+  commit.group_attributes = std::move(of_groups);
   save_options options = job.options;
   if (options.attributes.is_null()) options.attributes = node::object{};
   const auto pair = [](std::string_view from, int number) {
