@@ -237,6 +237,8 @@ TEST_CASE("allocation: loads") {
   with_handle("view", [&](const checkpoint& from) {
     return dropped(from.view<std::int64_t>("layers/steps"));
   });
+  with_handle("attributes",
+              [&](const checkpoint& from) { return dropped(from.attributes(leaf_name)); });
   with_handle("as_array",
               [&](const checkpoint& from) { return dropped(from.as_array(leaf_name)); });
   with_handle("load_all", [&](const checkpoint& from) { return dropped(load_all(from)); });
@@ -284,6 +286,7 @@ TEST_CASE("allocation: arrays and groups") {
   sweep_both(
       "array open", [&] { return dropped(array::open(*std::move(store_of_call), key, alone())); },
       prepare);
+  sweep_both("read_async", [&] { return dropped(made.read_async(box({3, 4}, {20, 7})).get()); });
   const std::vector<index_t> rows{3, 1, 30};
   const indexed_array indexed(made);
   sweep_both("taken", [&]() -> result<void> {

@@ -7,6 +7,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
@@ -43,16 +44,18 @@ ZARRPOINT_INLINE result<array_metadata> read_array_metadata(const any_store& sto
 
 ZARRPOINT_INLINE result<array> array::from_metadata(any_store store, store_key key,
                                                     array_metadata metadata, const context& how) {
-  const std::size_t fill = metadata.fill.bytes().size();
-  if (fill != metadata.type.size() && !(metadata.fill.is_null() && fill == 0))
-    return error{errc::invalid_argument,
-                 "the fill value is not of type " + std::string(to_string(metadata.type))};
-  // What a v2 array leaves undefined reads as zero.
-  if (fill != metadata.type.size()) metadata.fill = fill_value::undefined(metadata.type);
-  result<array_layout> layout = array_layout::resolve(metadata, how.codecs, how.limit);
-  if (!layout) return std::move(layout).failure().at("array " + store.describe(key));
-  return array(std::make_shared<const detail::array_state>(
-      std::move(store), std::move(key), std::move(metadata), *std::move(layout), how));
+  return guarded([&]() -> result<array> {
+    const std::size_t fill = metadata.fill.bytes().size();
+    if (fill != metadata.type.size() && !(metadata.fill.is_null() && fill == 0))
+      return error{errc::invalid_argument,
+                   "the fill value is not of type " + std::string(to_string(metadata.type))};
+    // What a v2 array leaves undefined reads as zero.
+    if (fill != metadata.type.size()) metadata.fill = fill_value::undefined(metadata.type);
+    result<array_layout> layout = array_layout::resolve(metadata, how.codecs, how.limit);
+    if (!layout) return std::move(layout).failure().at("array " + store.describe(key));
+    return array(std::make_shared<const detail::array_state>(
+        std::move(store), std::move(key), std::move(metadata), *std::move(layout), how));
+  });
 }
 
 ZARRPOINT_INLINE array array::expecting(std::shared_ptr<const chunk_digests> digests) const {
@@ -68,34 +71,38 @@ ZARRPOINT_INLINE array array::same_at(store_key key) const {
 
 ZARRPOINT_INLINE result<array> array::open(any_store store, const store_key& key,
                                            const context& how) {
-  ZARRPOINT_TRY(metadata, detail::read_array_metadata(store, key, how.limit));
-  return from_metadata(std::move(store), key, std::move(metadata), how);
+  return guarded([&]() -> result<array> {
+    ZARRPOINT_TRY(metadata, detail::read_array_metadata(store, key, how.limit));
+    return from_metadata(std::move(store), key, std::move(metadata), how);
+  });
 }
 
 ZARRPOINT_INLINE result<array> array::create(any_store store, store_key key,
                                              array_metadata metadata, const context& how) {
-  if (auto allowed = detail::check_levels(metadata.codecs); !allowed)
-    return std::move(allowed).failure().at("create array " + store.describe(key));
-  ZARRPOINT_TRY(made, from_metadata(std::move(store), std::move(key), std::move(metadata), how));
-  const detail::array_state& state = *made.state_;
-  for (const std::string_view name : {"zarr.json", ".zarray"}) {
-    ZARRPOINT_TRY(document_key, state.key.child(name));
-    ZARRPOINT_TRY(existing, state.store.open(document_key));
-    if (existing != nullptr)
-      return error{errc::already_exists, "create array: " + existing->name() + " exists"};
-  }
-  if (state.metadata.zarr_format == 3) {
-    ZARRPOINT_TRY(document, to_v3(state.metadata));
-    ZARRPOINT_CHECK(detail::put_node_document(state.store, state.key, "zarr.json", document));
-  } else {
-    ZARRPOINT_TRY(documents, to_v2(state.metadata));
-    if (!documents.attributes.is_null())
+  return guarded([&]() -> result<array> {
+    if (auto allowed = detail::check_levels(metadata.codecs); !allowed)
+      return std::move(allowed).failure().at("create array " + store.describe(key));
+    ZARRPOINT_TRY(made, from_metadata(std::move(store), std::move(key), std::move(metadata), how));
+    const detail::array_state& state = *made.state_;
+    for (const std::string_view name : {"zarr.json", ".zarray"}) {
+      ZARRPOINT_TRY(document_key, state.key.child(name));
+      ZARRPOINT_TRY(existing, state.store.open(document_key));
+      if (existing != nullptr)
+        return error{errc::already_exists, "create array: " + existing->name() + " exists"};
+    }
+    if (state.metadata.zarr_format == 3) {
+      ZARRPOINT_TRY(document, to_v3(state.metadata));
+      ZARRPOINT_CHECK(detail::put_node_document(state.store, state.key, "zarr.json", document));
+    } else {
+      ZARRPOINT_TRY(documents, to_v2(state.metadata));
+      if (!documents.attributes.is_null())
+        ZARRPOINT_CHECK(
+            detail::put_node_document(state.store, state.key, ".zattrs", documents.attributes));
       ZARRPOINT_CHECK(
-          detail::put_node_document(state.store, state.key, ".zattrs", documents.attributes));
-    ZARRPOINT_CHECK(
-        detail::put_node_document(state.store, state.key, ".zarray", documents.document));
-  }
-  return std::move(made);
+          detail::put_node_document(state.store, state.key, ".zarray", documents.document));
+    }
+    return std::move(made);
+  });
 }
 
 ZARRPOINT_INLINE const array_metadata& array::metadata() const noexcept { return state_->metadata; }

@@ -11,6 +11,7 @@
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/array/write/write_operation.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
@@ -46,28 +47,32 @@ inline std::uint64_t transfer_bytes(const array_state& of, const dims& shape) {
 
 ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_host_view& into,
                                           const read_options& options) const {
-  ZARRPOINT_CHECK(
-      detail::at_array(detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
-  const context& how = options.how != nullptr ? *options.how : state_->how;
-  const read_options checked = with_digests(options);
-  progress_meter own(options.meter ? progress_callback() : how.progress, "read",
-                     detail::transfer_bytes(*state_, part.shape));
-  progress_meter& meter = options.meter != nullptr ? *options.meter : own;
-  if (!state_->metadata.edges.empty())
-    return detail::at_array(
-        detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);
-  detail::read_operation operation(*state_, how, into, checked);
-  return detail::at_array(operation.run(part, meter), *state_);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_CHECK(detail::at_array(
+        detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
+    const context& how = options.how != nullptr ? *options.how : state_->how;
+    const read_options checked = with_digests(options);
+    progress_meter own(options.meter ? progress_callback() : how.progress, "read",
+                       detail::transfer_bytes(*state_, part.shape));
+    progress_meter& meter = options.meter != nullptr ? *options.meter : own;
+    if (!state_->metadata.edges.empty())
+      return detail::at_array(
+          detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);
+    detail::read_operation operation(*state_, how, into, checked);
+    return detail::at_array(operation.run(part, meter), *state_);
+  });
 }
 
 ZARRPOINT_INLINE result<tensor> array::read(const selection& part,
                                             const read_options& options) const {
-  const context& how = options.how != nullptr ? *options.how : state_->how;
-  ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
-  const tensor_spec spec{state_->metadata.type, part.shape};
-  ZARRPOINT_TRY(out, detail::at_array(detail::make_tensor(spec, how), *state_));
-  ZARRPOINT_CHECK(read(part, out.mutable_view(), options));
-  return std::move(out);
+  return guarded([&]() -> result<tensor> {
+    const context& how = options.how != nullptr ? *options.how : state_->how;
+    ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
+    const tensor_spec spec{state_->metadata.type, part.shape};
+    ZARRPOINT_TRY(out, detail::at_array(detail::make_tensor(spec, how), *state_));
+    ZARRPOINT_CHECK(read(part, out.mutable_view(), options));
+    return std::move(out);
+  });
 }
 
 namespace detail {
@@ -93,12 +98,16 @@ result<void> write_to(const array_state& of, const selection& part, Source& from
 
 ZARRPOINT_INLINE result<void> array::write(const selection& part, const host_view& from,
                                            const write_options& options) const {
-  return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+  return guarded([&]() -> result<void> {
+    return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+  });
 }
 
 ZARRPOINT_INLINE result<void> array::write(const selection& part, element_source& from,
                                            const write_options& options) const {
-  return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+  return guarded([&]() -> result<void> {
+    return detail::at_array(detail::write_to(*state_, part, from, options), *state_);
+  });
 }
 
 ZARRPOINT_INLINE pending<tensor> array::read_async(const selection& part,

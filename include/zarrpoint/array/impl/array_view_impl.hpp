@@ -9,6 +9,7 @@
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
@@ -67,14 +68,18 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::optional<mapped_view>> array::view(const read_options& options) const {
-  const context& how = options.how != nullptr ? *options.how : state_->how;
-  return detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_);
+  return guarded([&]() -> result<std::optional<mapped_view>> {
+    const context& how = options.how != nullptr ? *options.how : state_->how;
+    return detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_);
+  });
 }
 
 ZARRPOINT_INLINE result<std::optional<raw_object>> array::raw(const dims& object,
                                                               const read_options& options) const {
-  const context& how = options.how != nullptr ? *options.how : state_->how;
-  return detail::at_array(detail::find_raw(*state_, object, how, with_digests(options)), *state_);
+  return guarded([&]() -> result<std::optional<raw_object>> {
+    const context& how = options.how != nullptr ? *options.how : state_->how;
+    return detail::at_array(detail::find_raw(*state_, object, how, with_digests(options)), *state_);
+  });
 }
 
 }}  // namespace zarrpoint::v0

@@ -14,6 +14,7 @@
 #include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
@@ -78,34 +79,36 @@ ZARRPOINT_INLINE result<std::uint64_t> compact_shard(const array_state& of, cons
 }  // namespace detail
 
 ZARRPOINT_INLINE result<compaction> compact(const array& of) {
-  compaction out;
-  if (of.layout().shard() == nullptr) return out;
-  if (!of.metadata().edges.empty())
-    return error{errc::unsupported, "compact: the shards of a rectilinear grid"};
-  const context& how = of.default_context();
-  array_metadata metadata = of.metadata();
-  const dims shape = metadata.shape;
-  const detail::array_state state{of.store(), of.key(), std::move(metadata), of.layout(), how};
-  std::vector<std::string> keys;
-  ZARRPOINT_CHECK(
-      detail::for_each_object(of.store(), of.key(), [&](std::string path) -> result<void> {
-        if (state.metadata.keys.parse(path, shape.rank())) keys.push_back(std::move(path));
-        return {};
-      }));
-  const std::shared_ptr<scratch_pool> pool = detail::scratch_of(how);
-  std::mutex adding;
-  ZARRPOINT_CHECK(parallel_for(
-      how.executor, keys.size(),
-      [&](std::size_t i) -> result<void> {
-        ZARRPOINT_TRY(freed, detail::compact_shard(state, keys[i], *pool).at("chunk " + keys[i]));
-        const std::lock_guard lock(adding);
-        ++out.shards;
-        out.rewritten += freed != 0 ? 1 : 0;
-        out.bytes_freed += freed;
-        return {};
-      },
-      {.stop = how.stop}));
-  return out;
+  return guarded([&]() -> result<compaction> {
+    compaction out;
+    if (of.layout().shard() == nullptr) return out;
+    if (!of.metadata().edges.empty())
+      return error{errc::unsupported, "compact: the shards of a rectilinear grid"};
+    const context& how = of.default_context();
+    array_metadata metadata = of.metadata();
+    const dims shape = metadata.shape;
+    const detail::array_state state{of.store(), of.key(), std::move(metadata), of.layout(), how};
+    std::vector<std::string> keys;
+    ZARRPOINT_CHECK(
+        detail::for_each_object(of.store(), of.key(), [&](std::string path) -> result<void> {
+          if (state.metadata.keys.parse(path, shape.rank())) keys.push_back(std::move(path));
+          return {};
+        }));
+    const std::shared_ptr<scratch_pool> pool = detail::scratch_of(how);
+    std::mutex adding;
+    ZARRPOINT_CHECK(parallel_for(
+        how.executor, keys.size(),
+        [&](std::size_t i) -> result<void> {
+          ZARRPOINT_TRY(freed, detail::compact_shard(state, keys[i], *pool).at("chunk " + keys[i]));
+          const std::lock_guard lock(adding);
+          ++out.shards;
+          out.rewritten += freed != 0 ? 1 : 0;
+          out.bytes_freed += freed;
+          return {};
+        },
+        {.stop = how.stop}));
+    return out;
+  });
 }
 
 }}  // namespace zarrpoint::v0

@@ -10,6 +10,7 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/rename.hpp>
@@ -33,157 +34,188 @@ ZARRPOINT_INLINE group::group(location_of_group at, group_metadata metadata, nod
 
 ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const context& how,
                                            metadata_use use) {
-  ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
-  if (!found)
-    return detail::nothing_at(store, key, " is not a group: it has no zarr.json or .zgroup");
-  if (found->kind == node_kind::array)
-    return error{errc::invalid_argument, store.describe(key) + " is an array, not a group"};
-  const auto read = [&]() -> result<group> {
-    ZARRPOINT_TRY(metadata, parse_group(*found));
-    nodes consolidated;
-    if (use == metadata_use::consolidated) {
-      ZARRPOINT_TRY(listed, consolidated_nodes(store, key, *found, how.limit));
-      if (listed) consolidated = std::make_shared<const node_list>(*std::move(listed));
-    }
-    metadata.consolidated.reset();
-    return group({store, key, how}, std::move(metadata), std::move(consolidated));
-  };
-  return read().at("group " + store.describe(key));
+  return guarded([&]() -> result<group> {
+    ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
+    if (!found)
+      return detail::nothing_at(store, key, " is not a group: it has no zarr.json or .zgroup");
+    if (found->kind == node_kind::array)
+      return error{errc::invalid_argument, store.describe(key) + " is an array, not a group"};
+    const auto read = [&]() -> result<group> {
+      ZARRPOINT_TRY(metadata, parse_group(*found));
+      nodes consolidated;
+      if (use == metadata_use::consolidated) {
+        ZARRPOINT_TRY(listed, consolidated_nodes(store, key, *found, how.limit));
+        if (listed) consolidated = std::make_shared<const node_list>(*std::move(listed));
+      }
+      metadata.consolidated.reset();
+      return group({store, key, how}, std::move(metadata), std::move(consolidated));
+    };
+    return read().at("group " + store.describe(key));
+  });
 }
 
 ZARRPOINT_INLINE result<group> group::create(any_store store, store_key key,
                                              const group_options& options, const context& how) {
-  if (options.zarr_format != 2 && options.zarr_format != 3)
-    return error{errc::invalid_argument, "group: zarr_format must be 2 or 3"};
-  ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
-  if (found)
-    return error{errc::already_exists,
-                 "create group " + store.describe(key) + ": a node is there already"};
-  group_metadata metadata{options.zarr_format, options.attributes, {}};
-  ZARRPOINT_CHECK(
-      detail::put_group(store, key, metadata).at("create group " + store.describe(key)));
-  return group({std::move(store), std::move(key), how}, std::move(metadata), nullptr);
+  return guarded([&]() -> result<group> {
+    if (options.zarr_format != 2 && options.zarr_format != 3)
+      return error{errc::invalid_argument, "group: zarr_format must be 2 or 3"};
+    ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
+    if (found)
+      return error{errc::already_exists,
+                   "create group " + store.describe(key) + ": a node is there already"};
+    group_metadata metadata{options.zarr_format, options.attributes, {}};
+    ZARRPOINT_CHECK(
+        detail::put_group(store, key, metadata).at("create group " + store.describe(key)));
+    return group({std::move(store), std::move(key), how}, std::move(metadata), nullptr);
+  });
 }
 
 ZARRPOINT_INLINE result<void> group::set_attributes(node attributes) {
-  ZARRPOINT_CHECK(write_attributes(store_key::root(), attributes));
-  metadata_.attributes = std::move(attributes);
-  return {};
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_CHECK(write_attributes(store_key::root(), attributes));
+    metadata_.attributes = std::move(attributes);
+    return {};
+  });
 }
 
 ZARRPOINT_INLINE result<void> group::set_attributes(std::string_view path,
                                                     const node& attributes) const {
-  ZARRPOINT_TRY(relative, store_key::parse(path));
-  return write_attributes(relative, attributes);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(relative, store_key::parse(path));
+    return write_attributes(relative, attributes);
+  });
 }
 
 ZARRPOINT_INLINE result<std::vector<stored_node>> group::members() const {
-  if (!consolidated_) return list_nodes(at_.store, at_.key, at_.how.limit);
-  node_list out;
-  for (const stored_node& one : *consolidated_)
-    if (one.path.find('/') == one.path.npos) out.push_back(one);
-  return out;
+  return guarded([&]() -> result<std::vector<stored_node>> {
+    if (!consolidated_) return list_nodes(at_.store, at_.key, at_.how.limit);
+    node_list out;
+    for (const stored_node& one : *consolidated_)
+      if (one.path.find('/') == one.path.npos) out.push_back(one);
+    return out;
+  });
 }
 
 ZARRPOINT_INLINE result<std::vector<stored_node>> group::walk() const {
-  if (!consolidated_) return walk_nodes(at_.store, at_.key, at_.how.limit);
-  return *consolidated_;
+  return guarded([&]() -> result<std::vector<stored_node>> {
+    if (!consolidated_) return walk_nodes(at_.store, at_.key, at_.how.limit);
+    return *consolidated_;
+  });
 }
 
 ZARRPOINT_INLINE result<std::optional<stored_node>> group::find(std::string_view path) const {
-  if (!consolidated_) {
-    ZARRPOINT_TRY(full, at_.key.child(path));
-    ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
-    if (found) found->path = path;
-    return std::move(found);
-  }
-  for (const stored_node& one : *consolidated_)
-    if (one.path == path) return std::optional(one);
-  return std::optional<stored_node>();
+  return guarded([&]() -> result<std::optional<stored_node>> {
+    if (!consolidated_) {
+      ZARRPOINT_TRY(full, at_.key.child(path));
+      ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
+      if (found) found->path = path;
+      return std::move(found);
+    }
+    for (const stored_node& one : *consolidated_)
+      if (one.path == path) return std::optional(one);
+    return std::optional<stored_node>();
+  });
 }
 
 ZARRPOINT_INLINE result<group> group::open_group(std::string_view path) const {
-  ZARRPOINT_TRY(full, at_.key.child(path));
-  if (!consolidated_) return open(at_.store, std::move(full), at_.how);
-  ZARRPOINT_TRY(found, require(path, node_kind::group));
-  ZARRPOINT_TRY(metadata, parse_group(found).at("group " + at_.store.describe(full)));
-  metadata.consolidated.reset();
-  auto beneath = std::make_shared<node_list>();
-  const std::string prefix = std::string(path) + '/';
-  for (const stored_node& one : *consolidated_) {
-    if (!one.path.starts_with(prefix)) continue;
-    beneath->push_back(one);
-    beneath->back().path.erase(0, prefix.size());
-  }
-  return group({at_.store, std::move(full), at_.how}, std::move(metadata), std::move(beneath));
+  return guarded([&]() -> result<group> {
+    ZARRPOINT_TRY(full, at_.key.child(path));
+    if (!consolidated_) return open(at_.store, std::move(full), at_.how);
+    ZARRPOINT_TRY(found, require(path, node_kind::group));
+    ZARRPOINT_TRY(metadata, parse_group(found).at("group " + at_.store.describe(full)));
+    metadata.consolidated.reset();
+    auto beneath = std::make_shared<node_list>();
+    const std::string prefix = std::string(path) + '/';
+    for (const stored_node& one : *consolidated_) {
+      if (!one.path.starts_with(prefix)) continue;
+      beneath->push_back(one);
+      beneath->back().path.erase(0, prefix.size());
+    }
+    return group({at_.store, std::move(full), at_.how}, std::move(metadata), std::move(beneath));
+  });
 }
 
 ZARRPOINT_INLINE result<array> group::open_array(std::string_view path) const {
-  ZARRPOINT_TRY(full, at_.key.child(path));
-  ZARRPOINT_TRY(found, require(path, node_kind::array));
-  ZARRPOINT_TRY(metadata, parse_array(found).at("array " + at_.store.describe(full)));
-  return array::from_metadata(at_.store, std::move(full), std::move(metadata), at_.how);
+  return guarded([&]() -> result<array> {
+    ZARRPOINT_TRY(full, at_.key.child(path));
+    ZARRPOINT_TRY(found, require(path, node_kind::array));
+    ZARRPOINT_TRY(metadata, parse_array(found).at("array " + at_.store.describe(full)));
+    return array::from_metadata(at_.store, std::move(full), std::move(metadata), at_.how);
+  });
 }
 
 ZARRPOINT_INLINE result<group> group::create_group(std::string_view path, node attributes) const {
-  ZARRPOINT_CHECK(make_parents(path));
-  ZARRPOINT_TRY(full, at_.key.child(path));
-  return create(at_.store, std::move(full), {zarr_format(), std::move(attributes)}, at_.how);
+  return guarded([&]() -> result<group> {
+    ZARRPOINT_CHECK(make_parents(path));
+    ZARRPOINT_TRY(full, at_.key.child(path));
+    return create(at_.store, std::move(full), {zarr_format(), std::move(attributes)}, at_.how);
+  });
 }
 
 ZARRPOINT_INLINE result<array> group::create_array(std::string_view path,
                                                    array_metadata metadata) const {
-  if (metadata.zarr_format != zarr_format())
-    return error{errc::invalid_argument, "create array " + detail::in_quotes(path) + ": of Zarr v" +
-                                             std::to_string(metadata.zarr_format) +
-                                             " in a group of v" + std::to_string(zarr_format())};
-  ZARRPOINT_CHECK(make_parents(path));
-  ZARRPOINT_TRY(full, at_.key.child(path));
-  ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
-  if (found)
-    return error{errc::already_exists,
-                 "create array " + at_.store.describe(full) + ": a node is there already"};
-  return array::create(at_.store, std::move(full), std::move(metadata), at_.how);
+  return guarded([&]() -> result<array> {
+    if (metadata.zarr_format != zarr_format())
+      return error{errc::invalid_argument, "create array " + detail::in_quotes(path) +
+                                               ": of Zarr v" +
+                                               std::to_string(metadata.zarr_format) +
+                                               " in a group of v" + std::to_string(zarr_format())};
+    ZARRPOINT_CHECK(make_parents(path));
+    ZARRPOINT_TRY(full, at_.key.child(path));
+    ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
+    if (found)
+      return error{errc::already_exists,
+                   "create array " + at_.store.describe(full) + ": a node is there already"};
+    return array::create(at_.store, std::move(full), std::move(metadata), at_.how);
+  });
 }
 
 ZARRPOINT_INLINE result<bool> group::erase(std::string_view path) const {
-  ZARRPOINT_TRY(full, member_key(path));
-  return detail::erase_tree(at_.store, full);
+  return guarded([&]() -> result<bool> {
+    ZARRPOINT_TRY(full, member_key(path));
+    return detail::erase_tree(at_.store, full);
+  });
 }
 
 ZARRPOINT_INLINE result<void> group::rename(std::string_view from, std::string_view to) const {
-  ZARRPOINT_TRY(old_key, member_key(from));
-  ZARRPOINT_TRY(new_key, member_key(to));
-  ZARRPOINT_CHECK(detail::check_rename(at_.store, old_key, new_key));
-  ZARRPOINT_CHECK(stored_at(from));
-  ZARRPOINT_CHECK(check_free(to));
-  ZARRPOINT_CHECK(make_parents(to));
-  return detail::rename_tree(at_.store, old_key, new_key, at_.how);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(old_key, member_key(from));
+    ZARRPOINT_TRY(new_key, member_key(to));
+    ZARRPOINT_CHECK(detail::check_rename(at_.store, old_key, new_key));
+    ZARRPOINT_CHECK(stored_at(from));
+    ZARRPOINT_CHECK(check_free(to));
+    ZARRPOINT_CHECK(make_parents(to));
+    return detail::rename_tree(at_.store, old_key, new_key, at_.how);
+  });
 }
 
 ZARRPOINT_INLINE result<void> group::copy(std::string_view path, const group& target,
                                           std::string_view to) const {
-  ZARRPOINT_TRY(from_key, member_key(path));
-  ZARRPOINT_TRY(to_key, target.member_key(to));
-  ZARRPOINT_TRY(found, stored_at(path));
-  if (found.zarr_format != target.zarr_format())
-    return error{errc::invalid_argument, "copy " + at_.store.describe(from_key) + ": of Zarr v" +
-                                             std::to_string(found.zarr_format) +
-                                             " to a group of v" +
-                                             std::to_string(target.zarr_format())};
-  if (at_.store.is_above(from_key, target.at_.store, to_key))
-    return error{errc::invalid_argument,
-                 "copy " + at_.store.describe(from_key) + ": it cannot go into itself"};
-  ZARRPOINT_CHECK(target.check_free(to));
-  ZARRPOINT_CHECK(target.make_parents(to));
-  return detail::copy_tree({at_.store, from_key}, {target.at_.store, to_key}, at_.how);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(from_key, member_key(path));
+    ZARRPOINT_TRY(to_key, target.member_key(to));
+    ZARRPOINT_TRY(found, stored_at(path));
+    if (found.zarr_format != target.zarr_format())
+      return error{errc::invalid_argument, "copy " + at_.store.describe(from_key) + ": of Zarr v" +
+                                               std::to_string(found.zarr_format) +
+                                               " to a group of v" +
+                                               std::to_string(target.zarr_format())};
+    if (at_.store.is_above(from_key, target.at_.store, to_key))
+      return error{errc::invalid_argument,
+                   "copy " + at_.store.describe(from_key) + ": it cannot go into itself"};
+    ZARRPOINT_CHECK(target.check_free(to));
+    ZARRPOINT_CHECK(target.make_parents(to));
+    return detail::copy_tree({at_.store, from_key}, {target.at_.store, to_key}, at_.how);
+  });
 }
 
 ZARRPOINT_INLINE result<void> group::consolidate() const {
-  ZARRPOINT_TRY(beneath, walk_nodes(at_.store, at_.key, at_.how.limit));
-  ZARRPOINT_TRY(root, own_node());
-  return zarr_format() == 3 ? consolidate_v3(std::move(root), beneath)
-                            : consolidate_v2(root, beneath);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(beneath, walk_nodes(at_.store, at_.key, at_.how.limit));
+    ZARRPOINT_TRY(root, own_node());
+    return zarr_format() == 3 ? consolidate_v3(std::move(root), beneath)
+                              : consolidate_v2(root, beneath);
+  });
 }
 
 ZARRPOINT_INLINE result<stored_node> group::own_node() const {

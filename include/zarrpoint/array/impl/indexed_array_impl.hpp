@@ -8,6 +8,7 @@
 #include <zarrpoint/array/grid/axis_index.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
 #include <algorithm>
@@ -37,16 +38,20 @@ ZARRPOINT_INLINE dims indexed_array::shape() const {
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::sliced(std::size_t axis,
                                                              const slice& part) const {
-  ZARRPOINT_CHECK(check_axis(axis));
-  ZARRPOINT_TRY(index, indices_[kept_[axis]].sliced(part));
-  return with(axis, std::move(index));
+  return guarded([&]() -> result<indexed_array> {
+    ZARRPOINT_CHECK(check_axis(axis));
+    ZARRPOINT_TRY(index, indices_[kept_[axis]].sliced(part));
+    return with(axis, std::move(index));
+  });
 }
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::taken(
     std::size_t axis, std::span<const index_t> positions) const {
-  ZARRPOINT_CHECK(check_axis(axis));
-  ZARRPOINT_TRY(index, indices_[kept_[axis]].taken(positions));
-  return with(axis, std::move(index));
+  return guarded([&]() -> result<indexed_array> {
+    ZARRPOINT_CHECK(check_axis(axis));
+    ZARRPOINT_TRY(index, indices_[kept_[axis]].taken(positions));
+    return with(axis, std::move(index));
+  });
 }
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::taken(
@@ -56,72 +61,85 @@ ZARRPOINT_INLINE result<indexed_array> indexed_array::taken(
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::masked(std::size_t axis,
                                                              const std::vector<bool>& mask) const {
-  ZARRPOINT_CHECK(check_axis(axis));
-  if (static_cast<index_t>(mask.size()) != indices_[kept_[axis]].size())
-    return error{errc::shape_mismatch, "a mask of " + std::to_string(mask.size()) +
-                                           " for an axis of " +
-                                           std::to_string(indices_[kept_[axis]].size())};
-  std::vector<index_t> positions;
-  for (std::size_t i = 0; i < mask.size(); ++i)
-    if (mask[i]) positions.push_back(static_cast<index_t>(i));
-  return taken(axis, positions);
+  return guarded([&]() -> result<indexed_array> {
+    ZARRPOINT_CHECK(check_axis(axis));
+    if (static_cast<index_t>(mask.size()) != indices_[kept_[axis]].size())
+      return error{errc::shape_mismatch, "a mask of " + std::to_string(mask.size()) +
+                                             " for an axis of " +
+                                             std::to_string(indices_[kept_[axis]].size())};
+    std::vector<index_t> positions;
+    for (std::size_t i = 0; i < mask.size(); ++i)
+      if (mask[i]) positions.push_back(static_cast<index_t>(i));
+    return taken(axis, positions);
+  });
 }
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::at(std::size_t axis, index_t position) const {
-  ZARRPOINT_TRY(one, taken(axis, {position}));
-  one.kept_.erase(one.kept_.begin() + static_cast<std::ptrdiff_t>(axis));
-  return std::move(one);
+  return guarded([&]() -> result<indexed_array> {
+    ZARRPOINT_TRY(one, taken(axis, {position}));
+    one.kept_.erase(one.kept_.begin() + static_cast<std::ptrdiff_t>(axis));
+    return std::move(one);
+  });
 }
 
 ZARRPOINT_INLINE result<indexed_array> indexed_array::transposed(const dims& order) const {
-  std::vector<bool> seen(kept_.size());
-  indexed_array out = *this;
-  out.kept_.clear();
-  for (const index_t axis : order) {
-    const bool fits = axis >= 0 && static_cast<std::size_t>(axis) < kept_.size();
-    if (!fits || seen[static_cast<std::size_t>(axis)]) break;
-    seen[static_cast<std::size_t>(axis)] = true;
-    out.kept_.push_back(kept_[static_cast<std::size_t>(axis)]);
-  }
-  if (out.kept_.size() == kept_.size() && order.rank() == kept_.size()) return out;
-  return error{errc::invalid_argument, to_string(order) + " is not a permutation of " +
-                                           std::to_string(kept_.size()) + " axes"};
+  return guarded([&]() -> result<indexed_array> {
+    std::vector<bool> seen(kept_.size());
+    indexed_array out = *this;
+    out.kept_.clear();
+    for (const index_t axis : order) {
+      const bool fits = axis >= 0 && static_cast<std::size_t>(axis) < kept_.size();
+      if (!fits || seen[static_cast<std::size_t>(axis)]) break;
+      seen[static_cast<std::size_t>(axis)] = true;
+      out.kept_.push_back(kept_[static_cast<std::size_t>(axis)]);
+    }
+    if (out.kept_.size() == kept_.size() && order.rank() == kept_.size()) return out;
+    return error{errc::invalid_argument, to_string(order) + " is not a permutation of " +
+                                             std::to_string(kept_.size()) + " axes"};
+  });
 }
 
 ZARRPOINT_INLINE result<void> indexed_array::read(const mutable_host_view& into,
                                                   const read_options& options) const {
-  if (options.cast && into.type != array_.metadata().type && !is_even()) return cast(into, options);
-  ZARRPOINT_CHECK(check_memory(into.spec(), options.cast));
-  mutable_host_view full = of_all_axes(into);
-  if (is_even()) {
-    const selection part = even_selection(full);
-    return array_.read(part, full, options);
-  }
-  const context how = options.how != nullptr ? *options.how : array_.default_context();
-  read_options with_context = options;
-  with_context.how = &how;
-  return detail::gather(array_, indices_, full, with_context);
+  return guarded([&]() -> result<void> {
+    if (options.cast && into.type != array_.metadata().type && !is_even())
+      return cast(into, options);
+    ZARRPOINT_CHECK(check_memory(into.spec(), options.cast));
+    mutable_host_view full = of_all_axes(into);
+    if (is_even()) {
+      const selection part = even_selection(full);
+      return array_.read(part, full, options);
+    }
+    const context how = options.how != nullptr ? *options.how : array_.default_context();
+    read_options with_context = options;
+    with_context.how = &how;
+    return detail::gather(array_, indices_, full, with_context);
+  });
 }
 
 ZARRPOINT_INLINE result<tensor> indexed_array::read(const read_options& options) const {
-  const context& how = options.how != nullptr ? *options.how : array_.default_context();
-  ZARRPOINT_TRY(out, detail::make_tensor(spec(), how));
-  ZARRPOINT_CHECK(read(out.mutable_view(), options));
-  return std::move(out);
+  return guarded([&]() -> result<tensor> {
+    const context& how = options.how != nullptr ? *options.how : array_.default_context();
+    ZARRPOINT_TRY(out, detail::make_tensor(spec(), how));
+    ZARRPOINT_CHECK(read(out.mutable_view(), options));
+    return std::move(out);
+  });
 }
 
 ZARRPOINT_INLINE result<void> indexed_array::write(const host_view& from,
                                                    const write_options& options) const {
-  ZARRPOINT_CHECK(check_memory(from.spec(), options.cast && is_even()));
-  host_view full = of_all_axes(from);
-  if (is_even()) {
-    const selection part = even_selection(full);
-    return array_.write(part, full, options);
-  }
-  const context how = options.how != nullptr ? *options.how : array_.default_context();
-  write_options with_context = options;
-  with_context.how = &how;
-  return detail::scatter(array_, indices_, full, with_context);
+  return guarded([&]() -> result<void> {
+    ZARRPOINT_CHECK(check_memory(from.spec(), options.cast && is_even()));
+    host_view full = of_all_axes(from);
+    if (is_even()) {
+      const selection part = even_selection(full);
+      return array_.write(part, full, options);
+    }
+    const context how = options.how != nullptr ? *options.how : array_.default_context();
+    write_options with_context = options;
+    with_context.how = &how;
+    return detail::scatter(array_, indices_, full, with_context);
+  });
 }
 
 ZARRPOINT_INLINE result<void> indexed_array::check_axis(std::size_t axis) const {
@@ -164,80 +182,84 @@ ZARRPOINT_INLINE result<void> indexed_array::cast(const mutable_host_view& into,
 ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims> points,
                                           const mutable_host_view& into,
                                           const read_options& options) {
-  const array_metadata& metadata = of.metadata();
-  const std::size_t rank = metadata.shape.rank();
-  if (into.type != metadata.type || into.rank() != 1 ||
-      into.shape[0] != static_cast<index_t>(points.size()))
-    return error{errc::shape_mismatch, to_string(into.spec()) + " for " +
-                                           std::to_string(points.size()) + " points of " +
-                                           std::string(to_string(metadata.type))};
-  std::map<std::vector<index_t>, std::vector<std::size_t>> by_chunk;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    ZARRPOINT_CHECK(selection(box{points[i], dims(points[i].rank(), 1)}).check(metadata.shape));
-    std::vector<index_t> chunk;
-    for (std::size_t d = 0; d < rank; ++d)
-      chunk.push_back(detail::chunk_along(of, d, points[i][d], false));
-    by_chunk[std::move(chunk)].push_back(i);
-  }
-  std::vector<const std::vector<std::size_t>*> groups;
-  groups.reserve(by_chunk.size());
-  for (const auto& [chunk, members] : by_chunk) groups.push_back(&members);
-  const context how = options.how != nullptr ? *options.how : of.default_context();
-  const context alone = detail::of_one_worker(how);
-  shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
-  read_options each = options;
-  each.how = &alone;
-  if (each.indexes == nullptr) each.indexes = &indexes;
-  return parallel_for(
-      how.executor, groups.size(),
-      [&](std::size_t g) -> result<void> {
-        box bounds{points[groups[g]->front()], dims(rank, 1)};
-        for (const std::size_t i : *groups[g]) {
-          for (std::size_t d = 0; d < rank; ++d) {
-            const index_t end = std::max(bounds.offset[d] + bounds.shape[d], points[i][d] + 1);
-            bounds.offset[d] = std::min(bounds.offset[d], points[i][d]);
-            bounds.shape[d] = end - bounds.offset[d];
+  return guarded([&]() -> result<void> {
+    const array_metadata& metadata = of.metadata();
+    const std::size_t rank = metadata.shape.rank();
+    if (into.type != metadata.type || into.rank() != 1 ||
+        into.shape[0] != static_cast<index_t>(points.size()))
+      return error{errc::shape_mismatch, to_string(into.spec()) + " for " +
+                                             std::to_string(points.size()) + " points of " +
+                                             std::string(to_string(metadata.type))};
+    std::map<std::vector<index_t>, std::vector<std::size_t>> by_chunk;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      ZARRPOINT_CHECK(selection(box{points[i], dims(points[i].rank(), 1)}).check(metadata.shape));
+      std::vector<index_t> chunk;
+      for (std::size_t d = 0; d < rank; ++d)
+        chunk.push_back(detail::chunk_along(of, d, points[i][d], false));
+      by_chunk[std::move(chunk)].push_back(i);
+    }
+    std::vector<const std::vector<std::size_t>*> groups;
+    groups.reserve(by_chunk.size());
+    for (const auto& [chunk, members] : by_chunk) groups.push_back(&members);
+    const context how = options.how != nullptr ? *options.how : of.default_context();
+    const context alone = detail::of_one_worker(how);
+    shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
+    read_options each = options;
+    each.how = &alone;
+    if (each.indexes == nullptr) each.indexes = &indexes;
+    return parallel_for(
+        how.executor, groups.size(),
+        [&](std::size_t g) -> result<void> {
+          box bounds{points[groups[g]->front()], dims(rank, 1)};
+          for (const std::size_t i : *groups[g]) {
+            for (std::size_t d = 0; d < rank; ++d) {
+              const index_t end = std::max(bounds.offset[d] + bounds.shape[d], points[i][d] + 1);
+              bounds.offset[d] = std::min(bounds.offset[d], points[i][d]);
+              bounds.shape[d] = end - bounds.offset[d];
+            }
           }
-        }
-        ZARRPOINT_TRY(chunk, of.read(bounds, each));
-        const host_view from = chunk.view();
-        for (const std::size_t i : *groups[g]) {
-          index_t at = 0;
-          for (std::size_t d = 0; d < rank; ++d)
-            at += (points[i][d] - bounds.offset[d]) * from.strides[d];
-          detail::copy_element(into.data + static_cast<index_t>(i) * into.strides[0],
-                               from.data + at, from.type);
-        }
-        return {};
-      },
-      {.stop = how.stop});
+          ZARRPOINT_TRY(chunk, of.read(bounds, each));
+          const host_view from = chunk.view();
+          for (const std::size_t i : *groups[g]) {
+            index_t at = 0;
+            for (std::size_t d = 0; d < rank; ++d)
+              at += (points[i][d] - bounds.offset[d]) * from.strides[d];
+            detail::copy_element(into.data + static_cast<index_t>(i) * into.strides[0],
+                                 from.data + at, from.type);
+          }
+          return {};
+        },
+        {.stop = how.stop});
+  });
 }
 
 ZARRPOINT_INLINE result<tensor> read_masked(const array& of, const host_view& mask,
                                             const read_options& options) {
-  if (mask.type != dtype_kind::bool_)
-    return error{errc::dtype_mismatch, "a mask of type " + std::string(to_string(mask.type))};
-  if (mask.shape != of.metadata().shape)
-    return error{errc::shape_mismatch, "a mask of shape " + to_string(mask.shape) +
-                                           " for an array of shape " +
-                                           to_string(of.metadata().shape)};
-  std::vector<dims> points;
-  if (!box::whole(mask.shape).empty()) {
-    dims at(mask.rank(), 0);
-    while (true) {
-      index_t offset = 0;
-      for (std::size_t d = 0; d < at.rank(); ++d) offset += at[d] * mask.strides[d];
-      if (mask.data[offset] != std::byte{0}) points.push_back(at);
-      std::size_t d = at.rank();
-      while (d > 0 && ++at[d - 1] == mask.shape[d - 1]) at[--d] = 0;
-      if (d == 0) break;
+  return guarded([&]() -> result<tensor> {
+    if (mask.type != dtype_kind::bool_)
+      return error{errc::dtype_mismatch, "a mask of type " + std::string(to_string(mask.type))};
+    if (mask.shape != of.metadata().shape)
+      return error{errc::shape_mismatch, "a mask of shape " + to_string(mask.shape) +
+                                             " for an array of shape " +
+                                             to_string(of.metadata().shape)};
+    std::vector<dims> points;
+    if (!box::whole(mask.shape).empty()) {
+      dims at(mask.rank(), 0);
+      while (true) {
+        index_t offset = 0;
+        for (std::size_t d = 0; d < at.rank(); ++d) offset += at[d] * mask.strides[d];
+        if (mask.data[offset] != std::byte{0}) points.push_back(at);
+        std::size_t d = at.rank();
+        while (d > 0 && ++at[d - 1] == mask.shape[d - 1]) at[--d] = 0;
+        if (d == 0) break;
+      }
     }
-  }
-  const context& how = options.how != nullptr ? *options.how : of.default_context();
-  const tensor_spec spec{of.metadata().type, {static_cast<index_t>(points.size())}};
-  ZARRPOINT_TRY(out, detail::make_tensor(spec, how));
-  ZARRPOINT_CHECK(read_points(of, points, out.mutable_view(), options));
-  return std::move(out);
+    const context& how = options.how != nullptr ? *options.how : of.default_context();
+    const tensor_spec spec{of.metadata().type, {static_cast<index_t>(points.size())}};
+    ZARRPOINT_TRY(out, detail::make_tensor(spec, how));
+    ZARRPOINT_CHECK(read_points(of, points, out.mutable_view(), options));
+    return std::move(out);
+  });
 }
 
 }}  // namespace zarrpoint::v0

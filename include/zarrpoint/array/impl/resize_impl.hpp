@@ -6,6 +6,7 @@
 #include <zarrpoint/array/hierarchy/store_tree.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/resize.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
@@ -106,46 +107,50 @@ ZARRPOINT_INLINE result<void> write_array_documents(const array& of) {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<array> resize(const array& of, const dims& shape) {
-  const dims before = of.metadata().shape;
-  ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
-  ZARRPOINT_TRY(resized, array::from_metadata(of.store(), of.key(), std::move(metadata),
-                                              of.default_context()));
-  bool grows = false;
-  bool shrinks = false;
-  for (std::size_t d = 0; d < shape.rank() && d < before.rank(); ++d) {
-    grows = grows || shape[d] > before[d];
-    shrinks = shrinks || shape[d] < before[d];
-  }
-  // What an earlier one left behind would come back to life.
-  if (grows) ZARRPOINT_CHECK(detail::clear_beyond(of));
-  ZARRPOINT_CHECK(detail::write_array_documents(resized));
-  if (shrinks) ZARRPOINT_CHECK(detail::clear_beyond(resized));
-  return std::move(resized);
+  return guarded([&]() -> result<array> {
+    const dims before = of.metadata().shape;
+    ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
+    ZARRPOINT_TRY(resized, array::from_metadata(of.store(), of.key(), std::move(metadata),
+                                                of.default_context()));
+    bool grows = false;
+    bool shrinks = false;
+    for (std::size_t d = 0; d < shape.rank() && d < before.rank(); ++d) {
+      grows = grows || shape[d] > before[d];
+      shrinks = shrinks || shape[d] < before[d];
+    }
+    // What an earlier one left behind would come back to life.
+    if (grows) ZARRPOINT_CHECK(detail::clear_beyond(of));
+    ZARRPOINT_CHECK(detail::write_array_documents(resized));
+    if (shrinks) ZARRPOINT_CHECK(detail::clear_beyond(resized));
+    return std::move(resized);
+  });
 }
 
 ZARRPOINT_INLINE result<array> append(const array& of, std::size_t axis, const host_view& more,
                                       const write_options& options) {
-  dims shape = of.metadata().shape;
-  if (axis >= shape.rank() || more.rank() != shape.rank())
-    return error{errc::invalid_argument, "cannot append " + to_string(more.spec()) +
-                                             " along axis " + std::to_string(axis) + " of " +
-                                             to_string(of.spec())};
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (d != axis && more.shape[d] != shape[d])
-      return error{errc::shape_mismatch, "cannot append " + to_string(more.spec()) +
-                                             " along axis " + std::to_string(axis) + " of " +
-                                             to_string(of.spec())};
-  }
-  box part{dims(shape.rank(), 0), more.shape};
-  part.offset[axis] = shape[axis];
-  ZARRPOINT_TRY(length, checked_add(shape[axis], more.shape[axis]));
-  shape[axis] = length;
-  ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
-  ZARRPOINT_TRY(
-      grown, array::from_metadata(of.store(), of.key(), std::move(metadata), of.default_context()));
-  ZARRPOINT_CHECK(grown.write(part, more, options));
-  ZARRPOINT_CHECK(detail::write_array_documents(grown));
-  return std::move(grown);
+  return guarded([&]() -> result<array> {
+    dims shape = of.metadata().shape;
+    if (axis >= shape.rank() || more.rank() != shape.rank())
+      return error{errc::invalid_argument, "cannot append " + to_string(more.spec()) +
+                                               " along axis " + std::to_string(axis) + " of " +
+                                               to_string(of.spec())};
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      if (d != axis && more.shape[d] != shape[d])
+        return error{errc::shape_mismatch, "cannot append " + to_string(more.spec()) +
+                                               " along axis " + std::to_string(axis) + " of " +
+                                               to_string(of.spec())};
+    }
+    box part{dims(shape.rank(), 0), more.shape};
+    part.offset[axis] = shape[axis];
+    ZARRPOINT_TRY(length, checked_add(shape[axis], more.shape[axis]));
+    shape[axis] = length;
+    ZARRPOINT_TRY(metadata, detail::metadata_of_shape(of, shape));
+    ZARRPOINT_TRY(grown, array::from_metadata(of.store(), of.key(), std::move(metadata),
+                                              of.default_context()));
+    ZARRPOINT_CHECK(grown.write(part, more, options));
+    ZARRPOINT_CHECK(detail::write_array_documents(grown));
+    return std::move(grown);
+  });
 }
 
 }}  // namespace zarrpoint::v0

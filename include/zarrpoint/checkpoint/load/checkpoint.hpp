@@ -11,6 +11,7 @@
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
@@ -168,9 +169,13 @@ class checkpoint {
   /// is destroyed.
   template <class T>
   pending<T> load_async(std::string_view name, const load_options& options = {}) const {
-    return run_async(how().executor, [self = *this, name = std::string(name), options] {
-      return self.template load<T>(name, options);
+    auto begun = guarded([&]() -> result<pending<T>> {
+      return run_async(how().executor, [self = *this, name = std::string(name), options] {
+        return self.template load<T>(name, options);
+      });
     });
+    if (!begun) return pending<T>(std::move(begun).failure());
+    return *std::move(begun);
   }
 
   /// The leaf, as the type that `Registry` gives for its stored kind and dtype.
@@ -226,9 +231,11 @@ class checkpoint {
   /// `verify` is set, since that reads all of it. Errors: `dtype_mismatch`, and those of `load`.
   template <element T>
   result<mapped_tensor<T>> view(std::string_view name, bool verify = false) const {
-    ZARRPOINT_TRY(found, view_or_copy(name, dtype_of<T>, verify));
-    if (found.mapped) return mapped_tensor<T>(*std::move(found.mapped));
-    return mapped_tensor<T>(std::move(found.owned));
+    return guarded([&]() -> result<mapped_tensor<T>> {
+      ZARRPOINT_TRY(found, view_or_copy(name, dtype_of<T>, verify));
+      if (found.mapped) return mapped_tensor<T>(*std::move(found.mapped));
+      return mapped_tensor<T>(std::move(found.owned));
+    });
   }
 
   /// The leaf's array, for reading boxes of it: as strict as `load`, so that each inner chunk that
@@ -266,10 +273,12 @@ class checkpoint {
   template <class F>
   auto with_leaf(std::string_view action, std::string_view name, F&& f) const
       -> std::invoke_result_t<F, const detail::stored_leaf&> {
-    ZARRPOINT_TRY(found, leaf_named(action, name));
-    auto out = std::forward<F>(f)(*found);
-    if (out) return out;
-    return failed(action, name, std::move(out).failure());
+    return guarded([&]() -> std::invoke_result_t<F, const detail::stored_leaf&> {
+      ZARRPOINT_TRY(found, leaf_named(action, name));
+      auto out = guarded([&] { return std::forward<F>(f)(*found); });
+      if (out) return out;
+      return failed(action, name, std::move(out).failure());
+    });
   }
 
   template <class T, class Registry>

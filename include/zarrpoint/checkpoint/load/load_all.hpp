@@ -5,6 +5,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/load_target.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
@@ -162,7 +163,8 @@ template <class Registry = default_types, class... Spaces>
 result<std::map<std::string, typename Registry::value>> load_all(const checkpoint& from,
                                                                  const load_options& options = {},
                                                                  const place<Spaces>&... where) {
-  return detail::all_loader<Registry, Spaces...>(from, options, where...).run();
+  return guarded(
+      [&] { return detail::all_loader<Registry, Spaces...>(from, options, where...).run(); });
 }
 
 /// The same with one place, which may be in braces, such as `{.space = stream.space()}`: on the
@@ -171,9 +173,8 @@ template <class Registry = default_types>
 result<std::map<std::string, typename Registry::value>> load_all(
     const checkpoint& from, const load_options& options,
     const place<typename detail::placed_space<Registry>::type>& where) {
-  return detail::all_loader<Registry, typename detail::placed_space<Registry>::type>(from, options,
-                                                                                     where)
-      .run();
+  using space = typename detail::placed_space<Registry>::type;
+  return guarded([&] { return detail::all_loader<Registry, space>(from, options, where).run(); });
 }
 
 }}  // namespace zarrpoint::v0

@@ -12,6 +12,7 @@
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
@@ -72,20 +73,22 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
 }  // namespace detail
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
-  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
-  const auto opened = [&]() -> result<checkpoint> {
-    any_store store =
-        place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-    auto contents = detail::read_contents(store, how);
-    if (!contents && contents.failure().code == errc::not_found &&
-        !detail::may_exist(place.store, place.key))
-      return error{errc::not_found, where.name() + " does not exist"};
-    if (!contents)
-      return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
-    return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
-        std::move(store), with_scratch(how), *std::move(contents), where.name()}));
-  };
-  return opened().at("open " + where.name());
+  return guarded([&]() -> result<checkpoint> {
+    ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+    const auto opened = [&]() -> result<checkpoint> {
+      any_store store =
+          place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
+      auto contents = detail::read_contents(store, how);
+      if (!contents && contents.failure().code == errc::not_found &&
+          !detail::may_exist(place.store, place.key))
+        return error{errc::not_found, where.name() + " does not exist"};
+      if (!contents)
+        return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
+      return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
+          std::move(store), with_scratch(how), *std::move(contents), where.name()}));
+    };
+    return opened().at("open " + where.name());
+  });
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }
@@ -95,20 +98,22 @@ ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
 }
 
 ZARRPOINT_INLINE result<node> checkpoint::attributes(std::string_view name) const {
-  const node* found = nullptr;
-  if (const detail::stored_leaf* leaf = find(name)) {
-    found =
-        leaf->zarr_format == 2 ? &leaf->attributes : leaf->document->content().find("attributes");
-  } else if (name.empty()) {
-    found = &attributes();
-  } else if (has_group(name)) {
-    found = detail::find_sorted(state_->contents.group_attributes, name);
-  } else {
-    return no_such("leaf or group", "attributes of", name);
-  }
-  auto parsed = detail::parse_attributes(found != nullptr ? *found : node());
-  if (!parsed) return failed("attributes of", name, std::move(parsed).failure());
-  return parsed;
+  return guarded([&]() -> result<node> {
+    const node* found = nullptr;
+    if (const detail::stored_leaf* leaf = find(name)) {
+      found =
+          leaf->zarr_format == 2 ? &leaf->attributes : leaf->document->content().find("attributes");
+    } else if (name.empty()) {
+      found = &attributes();
+    } else if (has_group(name)) {
+      found = detail::find_sorted(state_->contents.group_attributes, name);
+    } else {
+      return no_such("leaf or group", "attributes of", name);
+    }
+    auto parsed = detail::parse_attributes(found != nullptr ? *found : node());
+    if (!parsed) return failed("attributes of", name, std::move(parsed).failure());
+    return parsed;
+  });
 }
 
 ZARRPOINT_INLINE const context& checkpoint::how() const noexcept { return state_->how; }

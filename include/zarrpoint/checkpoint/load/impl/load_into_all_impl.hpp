@@ -5,6 +5,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 
 #include <initializer_list>
 #include <span>
@@ -15,10 +16,12 @@ namespace zarrpoint { inline namespace v0 {
 ZARRPOINT_INLINE result<void> load_into_all(const checkpoint& from,
                                             std::span<const load_target> targets,
                                             const load_options& options) {
-  std::vector<const detail::bound_target*> bound;
-  bound.reserve(targets.size());
-  for (const load_target& one : targets) bound.push_back(&one.bound());
-  return detail::load_targets(from, bound, options);
+  return guarded([&]() -> result<void> {
+    std::vector<const detail::bound_target*> bound;
+    bound.reserve(targets.size());
+    for (const load_target& one : targets) bound.push_back(&one.bound());
+    return detail::load_targets(from, bound, options);
+  });
 }
 
 ZARRPOINT_INLINE result<void> load_into_all(const checkpoint& from,

@@ -18,6 +18,7 @@
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -202,7 +203,10 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
         report.kept = std::move(kept);
       }
       ZARRPOINT_CHECK(staged->commit());
-      add_late(staged->late(), report.kept, report.warnings);
+      // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
+      static_cast<void>(guarded([&]() -> result<void> {
+        return add_late(staged->late(), report.kept, report.warnings), result<void>();
+      }));
       return std::move(report);
     }
     // Without atomic publication: an old commit document must not vouch for new data.
@@ -215,7 +219,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     }
     return write_checkpoint(beneath, plan, options, how);
   };
-  auto report = run();
+  auto report = guarded(run);
   if (!report) return std::move(report).failure().at("save " + where.name());
   report->seconds = report->blocked_seconds = seconds_since(start);
   return report;
@@ -246,11 +250,13 @@ struct async_save {
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
                                           const save_options& options, const context& how) {
-  const auto is_group = [](const leaf& value) { return value.is_group(); };
-  if (std::none_of(leaves.begin(), leaves.end(), is_group))
-    return detail::save_set(where, {leaves}, options, how);
-  const detail::single_leaves all = leaf::single({leaves.begin(), leaves.end()});
-  return detail::save_set(where, {all.leaves, all.empty_groups}, options, how);
+  return guarded([&]() -> result<save_report> {
+    const auto is_group = [](const leaf& value) { return value.is_group(); };
+    if (std::none_of(leaves.begin(), leaves.end(), is_group))
+      return detail::save_set(where, {leaves}, options, how);
+    const detail::single_leaves all = leaf::single({leaves.begin(), leaves.end()});
+    return detail::save_set(where, {all.leaves, all.empty_groups}, options, how);
+  });
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
@@ -261,15 +267,18 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::initialize
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<leaf> leaves,
                                                  save_options options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
-  detail::single_leaves all = leaf::single(std::move(leaves));
-  // What is staged now must outlive this call, so that the scratch pool goes with it.
-  context shared = with_scratch(how);
-  auto early = detail::stage_leaves(all.leaves, options, shared);
-  if (!early) return pending<save_report>(std::move(early).failure());
-  const double blocked = detail::seconds_since(start);
-  return run_async(shared.executor,
-                   detail::async_save{shared, std::move(where), std::move(all), std::move(options),
-                                      *std::move(early), start, blocked});
+  auto begun = guarded([&]() -> result<pending<save_report>> {
+    detail::single_leaves all = leaf::single(std::move(leaves));
+    // What is staged now must outlive this call, so that the scratch pool goes with it.
+    context shared = with_scratch(how);
+    ZARRPOINT_TRY(early, detail::stage_leaves(all.leaves, options, shared));
+    const double blocked = detail::seconds_since(start);
+    return run_async(shared.executor,
+                     detail::async_save{shared, std::move(where), std::move(all),
+                                        std::move(options), std::move(early), start, blocked});
+  });
+  if (!begun) return pending<save_report>(std::move(begun).failure());
+  return *std::move(begun);
 }
 
 }}  // namespace zarrpoint::v0

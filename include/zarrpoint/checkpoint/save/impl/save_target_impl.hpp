@@ -30,8 +30,10 @@ ZARRPOINT_INLINE bool holds_commit(const node& document) {
   return false;
 }
 
-ZARRPOINT_INLINE bool holds_commit(bytes_view document, std::size_t max_bytes) {
+/// What could not be read for want of memory is not taken for the document of another program.
+ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, std::size_t max_bytes) {
   const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
+  if (!parsed && parsed.failure().code == errc::resource_limit) return parsed.failure();
   return parsed && holds_commit(*parsed);
 }
 
@@ -39,7 +41,9 @@ ZARRPOINT_INLINE result<bool> holds_commit(const any_store& root, const limits& 
   for (const std::string_view name : {"zarr.json", ".zattrs"}) {
     ZARRPOINT_TRY(key, store_key::parse(name));
     ZARRPOINT_TRY(document, get(root, key, limit.metadata_bytes));
-    if (document && holds_commit(*document, limit.metadata_bytes)) return true;
+    if (!document) continue;
+    ZARRPOINT_TRY(ours, holds_commit(*document, limit.metadata_bytes).at(root.describe(key)));
+    if (ours) return true;
   }
   return false;
 }
@@ -64,7 +68,9 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
     ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
     if (!document) continue;
     if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    if (holds_commit(*document, limit.metadata_bytes)) return true;
+    ZARRPOINT_TRY(ours,
+                  holds_commit(*document, limit.metadata_bytes).at(target.store.describe(key)));
+    if (ours) return true;
     return there("holds " + std::string(name) +
                  ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
   }

@@ -8,6 +8,7 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
@@ -319,22 +320,24 @@ class leaf_verifier {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify_options& options) {
-  verify_report out;
-  for (std::string& name : of.names()) {
-    ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));
-    leaf_verification leaf{.name = std::move(name)};
-    const result<array> source = of.as_array(leaf.name);
-    if (source) {
-      ZARRPOINT_CHECK(detail::leaf_verifier(*source, leaf, out, options).run().at("verify"));
-    } else {
-      const bool is_fault = source.failure().code == errc::corrupt;
-      leaf.result = is_fault ? verdict::faulty : verdict::not_verified;
-      if (++out.failure_count <= options.max_failures)
-        out.failures.push_back({leaf.name, leaf.name, {}, {}, is_fault, source.failure()});
+  return guarded([&]() -> result<verify_report> {
+    verify_report out;
+    for (std::string& name : of.names()) {
+      ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));
+      leaf_verification leaf{.name = std::move(name)};
+      const result<array> source = of.as_array(leaf.name);
+      if (source) {
+        ZARRPOINT_CHECK(detail::leaf_verifier(*source, leaf, out, options).run().at("verify"));
+      } else {
+        const bool is_fault = source.failure().code == errc::corrupt;
+        leaf.result = is_fault ? verdict::faulty : verdict::not_verified;
+        if (++out.failure_count <= options.max_failures)
+          out.failures.push_back({leaf.name, leaf.name, {}, {}, is_fault, source.failure()});
+      }
+      out.leaves.push_back(std::move(leaf));
     }
-    out.leaves.push_back(std::move(leaf));
-  }
-  return out;
+    return out;
+  });
 }
 
 }}  // namespace zarrpoint::v0
