@@ -93,7 +93,7 @@ def optional_layers(headers):
 
 
 def bundle(headers):
-    """Whoever includes a part of an opt-in layer gets all of it: one file a layer."""
+    """A part of an opt-in layer brings all of it: one file a layer."""
     for whole in optional_layers(headers):
         folder = whole.removesuffix(".hpp") + "/"
         beside = [to for to in headers[whole].own if not to.startswith(folder)]

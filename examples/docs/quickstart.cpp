@@ -42,7 +42,7 @@ int main() {
   if (loaded != w || ckpt.load<std::int64_t>("step").value() != step) return 1;
   if (ckpt.load<std::vector<std::int64_t>>("data/tokens").value() != tokens) return 1;
 
-  // Load a part: elements 500,000 to 500,002, of which one inner chunk is read.
+  // Load a part: elements 500,000 to 500,002. One inner chunk is read.
   const auto array = ckpt.as_array("layers/0/w").value();
   const zp::tensor part = array.read(zp::box({500'000}, {3})).value();
   if (part.data<float>()[2] != 0.5F) return 1;

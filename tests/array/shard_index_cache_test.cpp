@@ -151,7 +151,7 @@ TEST_CASE("threads that need a shard at the same time open it once, or fail toge
     }).value();
     CHECK(calls == 4);
   }
-  // A failure is that of all who waited for it; who comes later tries again.
+  // All readers that waited get the failure; later readers try again.
   shard_index_cache cache;
   std::atomic<int> calls{0};
   std::atomic<int> others{0};

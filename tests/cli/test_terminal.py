@@ -214,7 +214,7 @@ class Terminal(Case):
                 [COMMAND, command, str(self.folder / "big.npy"), *options],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                # Who was started in the background of a script ignores interrupts, and so would this.
+                # A process started in the background of a script ignores interrupts; this one must not.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
             while f"{COMMAND}\0" not in Path(f"/proc/{running.pid}/cmdline").read_text():

@@ -156,7 +156,7 @@ TEST_CASE("blosc_decode: elements of any size, and blocks that do not divide") {
     const frame made{header, zstd_stream(shuffled(values, type_size)), {0}};
     CHECK(decoded(made.stored(), 5000).value() == values);
   }
-  // 5001 bytes are no two streams of equal size.
+  // 5001 bytes cannot be two streams of equal size.
   const frame odd{header_of(5001, 5001, blosc_header::byte_shuffle),
                   raw_stream(bytes(2500)) + raw_stream(bytes(2501)),
                   {0}};

@@ -85,7 +85,7 @@ TEST_CASE("categorize: an empty label is one") {
   CHECK(decoded_strings(codec, from_hex("01020200"), four).value() == strings{"", "a", "a", ""});
 }
 
-TEST_CASE("categorize: a few bytes are no way around the budget for text") {
+TEST_CASE("categorize: a few bytes cannot get around the budget for text") {
   const auto codec = of("|u1", {std::string(1000, 'x')});
   zp::limited_resource budget(100'000);
   zp::codec_workspace scratch(zp::default_resource(), 1 << 20, &budget);

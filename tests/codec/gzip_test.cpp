@@ -75,7 +75,7 @@ TEST_CASE("gzip: members one after another, and zeros at the end") {
   CHECK_FALSE(decoded(both + sample, sample.size(), codec));
   CHECK_FALSE(decoded(both + bytes(first), sample.size(), codec));
   CHECK_FALSE(decoded({}, 0, codec));
-  CHECK_FALSE(decoded(bytes(40), 10, codec));  // zeros alone are no member
+  CHECK_FALSE(decoded(bytes(40), 10, codec));  // zeros alone are not a member
 }
 
 TEST_CASE("gzip: what other tools put into headers") {

@@ -58,7 +58,7 @@ TEST_CASE("json2: escapes and space") {
         text_bytes("[\"\xc3\xa9\x7f\",\"|O\",[1]]"));
 }
 
-TEST_CASE("json2: objects that are no strings are refused by what they are") {
+TEST_CASE("json2: objects that are not strings are refused, and their kind is named") {
   const std::pair<const char*, const char*> table[] = {
       {R"([1,"|O",[1]])", "a number"},   {R"([-1.5,"|O",[1]])", "a number"},
       {R"([NaN,"|O",[1]])", "a number"}, {R"([0.5,"|O",[1]])", "a number"},

@@ -62,7 +62,7 @@ TEST_CASE("msgpack2: strings as they were before there was a type for bytes") {
   CHECK(decoded_strings(codec, stored, of({1})).value() == one);
 }
 
-TEST_CASE("msgpack2: objects that are no strings are refused by what they are") {
+TEST_CASE("msgpack2: objects that are not strings are refused, and their kind is named") {
   const std::pair<const char*, const char*> table[] = {
       {"9305a27c4f9101", "a number"},        {"93cb4000000000000000a27c4f9101", "a number"},
       {"93c3a27c4f9101", "a bool"},          {"9381a161c0a27c4f9101", "a map"},

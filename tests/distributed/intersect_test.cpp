@@ -139,7 +139,7 @@ TEST_CASE("few comparisons: boxes that cross each other nowhere, or everywhere b
   }
   CHECK(detail::intersect(rows, columns).empty());
   CHECK(detail::intersect(rows, rows).size() == n);
-  // One pair is enough for who asks for one.
+  // One pair is enough for a caller that asks for one.
   detail::box_list same(2);
   for (index_t i = 0; i < n; ++i) same.add({{0, 0}, {5, 5}});
   std::size_t found = 0;

@@ -93,7 +93,7 @@ TEST_CASE("LOC-3: saved, loaded, removed, one after the other") {
     for (const index_t old : {2, 9}) CHECK(remove_iteration(folder, old).value());
     CHECK(list_iterations(folder).value() == std::vector<index_t>{10});
     CHECK(load_latest() == 10);
-    // One that is there is replaced only by who says so.
+    // An existing checkpoint is replaced only if the caller says so.
     CHECK(save_iteration(10).starts_with("already_exists"));
   }
   std::filesystem::create_directory(directory / "run/notes");

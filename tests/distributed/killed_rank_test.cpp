@@ -243,7 +243,8 @@ void check_death(const test::temp_directory& folder, death of, const std::string
     if (rank == of.rank) {
       CHECK(text == "died of signal 9");
     } else {
-      // Who waits for the outcome of the commit does not learn it from a process that is gone.
+      // A rank that waits for the outcome of the commit cannot learn it from a process that is
+      // gone.
       const bool may_be_new = of.commits || expected == "2";
       CHECK(text.starts_with(may_be_new ? "outcome_unknown: " : "unavailable: "));
       CHECK(text.find(gone) != text.npos);

@@ -410,7 +410,8 @@ TEST_CASE("FP-3: saving and loading take the memory of a tensor or two, not of a
   }
 }
 
-TEST_CASE("read once: a large tensor is sent on by who has it, in all groups at a time") {
+TEST_CASE(
+    "read once: a large tensor is sent on by the ranks that have it, in all groups at a time") {
   constexpr int ranks = 16;
   constexpr index_t size = 1000;
   constexpr std::size_t bytes = 4 * size;

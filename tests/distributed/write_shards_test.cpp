@@ -123,7 +123,8 @@ TEST_CASE("write shards: what a process did not write is named before the commit
             said + "1 of 6 " + not_written + object);
       CHECK(save_with(path, 2, lost::all, who, elide) ==
             said + "2 of 6 " + not_written + cell + ", " + object);
-      // Who did not have to write it cannot say that it is there; an object is never left out.
+      // A process that did not have to write it cannot say that it is there; an object is never
+      // left out.
       CHECK(save_with(path, 2, lost::writer, who, elide) == said + "1 of 6 " + not_written + cell);
       CHECK(save_with(path, 2, lost::absent, who, elide) ==
             said + "1 of 6 " + not_written + object);

@@ -841,7 +841,7 @@ TEST_CASE("megatron_strategies: as types; a program's own stays in place of ours
   CHECK(save(folder / "a", tree, group, in_their_layout(true)).failure().code ==
         errc::already_exists);
 
-  // Who does not have the strategies is told which there are.
+  // Without the strategies, the error lists those that there are.
   const process_group bare = group_of({});
   const error no_saver = save(folder / "c", tree, bare, in_their_layout()).failure();
   CHECK(no_saver.code == errc::unsupported);

@@ -119,7 +119,7 @@ TEST_CASE("fake_device: the host dies of a touch of its memory") {
   CHECK(device.live_allocations() == 0);
 }
 
-TEST_CASE("fake_device: whoever forgets to wait reads poison") {
+TEST_CASE("fake_device: a reader that forgets to wait reads poison") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     fake_device device(seed);
     const fake_space space{&device};

@@ -200,7 +200,7 @@ TEST_CASE("cache_store: what is written through it is what it reads") {
   CHECK(text("c") == "theirs");
 }
 
-TEST_CASE("cache_store: who reads while an object changes never gets a part of each") {
+TEST_CASE("cache_store: a read while an object changes never mixes old and new bytes") {
   const hooked_store base;
   const cache_store store(base, {.bytes = 1 << 20, .block_bytes = 4096});
   const auto key = test::key("a/b");

@@ -61,7 +61,7 @@ std::string failed_read(const blob& object, long number) {
 
 }  // namespace
 
-TEST_CASE("file_blob: only regular files are objects, and nothing holds up who opens it") {
+TEST_CASE("file_blob: only regular files are objects, and opening never blocks") {
   const fixture f;
   fs::create_directory(f.dir / "directory");
   REQUIRE(::mkfifo((f.dir / "pipe").c_str(), 0600) == 0);

@@ -110,7 +110,7 @@ TEST_CASE("file_store: symbolic links are not followed, in the last segment or b
   }
 }
 
-TEST_CASE("file_store: FIFOs and directories are no objects, and hold nobody up") {
+TEST_CASE("file_store: FIFOs and directories are not objects, and opening them does not block") {
   const test::temp_directory dir;
   const file_store store = file_store::open(dir.path().string()).value();
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);

@@ -64,7 +64,7 @@ TEST_CASE("zip_store: of equal names the last one counts") {
   CHECK(store.list(store_key::root()).value().size() == 2);
 }
 
-TEST_CASE("zip_store: names that are no keys refuse the archive") {
+TEST_CASE("zip_store: an archive with names that are not keys is refused") {
   for (const char* name :
        {"/a", "../a", "a/../b", "a\\b", "a//b", "a/./b", "", "C:\\a", "\xff", "a\nb"}) {
     INFO(name);

@@ -103,7 +103,7 @@ TEST_CASE("what is wrong is refused") {
   CHECK_FALSE(read(std::string(1 << 20, '['), limits).has_value());
 }
 
-TEST_CASE("a member that is wanted is read by who wants it, and by nobody else") {
+TEST_CASE("a wanted member is read by its own reader and by no other") {
   constexpr std::array<std::string_view, 2> path = {"a", "b"};
   const auto found = [&](std::string_view text) {
     word_member wanted(path);
@@ -119,7 +119,7 @@ TEST_CASE("a member that is wanted is read by who wants it, and by nobody else")
   CHECK(found(R"({"a":{"b":seven},"a":{"b":seven}})") == "gave up");
 }
 
-TEST_CASE("who reads a member keeps to the limits of the document") {
+TEST_CASE("a reader of a member keeps to the limits of the document") {
   json_limits limits;
   limits.max_nodes = 3;
   limits.max_depth = 2;

@@ -55,7 +55,8 @@ zp::result<std::vector<zp::codec_spec>> codecs_of(const std::string& text) {
     int value = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, status] = std::from_chars(text.data() + colon + 1, end, value);
-    if (status != std::errc() || stop != end) return bad("--codec " + text + ": no level");
+    if (status != std::errc() || stop != end)
+      return bad("--codec " + text + ": the level is not a number");
     level = value;
   }
   if (name == "none" && !level) return zp::raw_codecs();
@@ -66,7 +67,7 @@ zp::result<std::vector<zp::codec_spec>> codecs_of(const std::string& text) {
     return out;
   }
   if (name == "blosc") return zp::blosc_codecs(level.value_or(1));
-  return bad("--codec " + text + ": blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none is meant");
+  return bad("--codec " + text + ": expected blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none");
 }
 
 zp::result<std::vector<zp::codec_spec>> parse_codec(const std::string& text) {
@@ -84,7 +85,7 @@ zp::result<zp::dims> parse_shape(const std::string& option, const std::string& t
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     if (status != std::errc() || value < 1 || out.rank() == zp::max_rank ||
         (!rest.empty() && rest[0] != ','))
-      return bad(option + ' ' + text + ": lengths such as 256,256 are meant");
+      return bad(option + ' ' + text + ": expected lengths such as 256,256");
     out.push_back(value);
     if (rest.empty()) return out;
     rest.remove_prefix(1);
@@ -142,7 +143,7 @@ class planner {
         return rule.glob.empty() || zp::glob_match(rule.glob, each.name);
       };
       if (std::none_of(plan_.arrays.begin(), plan_.arrays.end(), fits))
-        return bad("--codec " + text + ": no array has such a name");
+        return bad("--codec " + text + ": no array matches");
       out.rules.push_back({.glob = rule.glob.empty() ? "**" : rule.glob, .codecs = codecs});
     }
     ZARRPOINT_CHECK(add_shapes("--chunk", of_.chunks, &zp::leaf_rule::chunk_shape, out));
@@ -184,14 +185,13 @@ class planner {
   zp::result<void> check_target() const {
     const std::string to = target();
     if (is_beneath(of_.in, of_.out))
-      return bad('"' + of_.in + "\" lies in \"" + of_.out + "\", which would be replaced with it");
-    if (to.empty())
-      return bad("--to is needed: \"" + of_.out + "\" does not tell what it is to be");
+      return bad('"' + of_.in + "\" lies in \"" + of_.out + "\", which --overwrite would replace");
+    if (to.empty()) return bad("give --to: the name \"" + of_.out + "\" does not tell the format");
     if (of_.strings == "skip" && to != "safetensors")
-      return bad("--strings is for safetensors; " + to + " has strings");
+      return bad("--strings is for safetensors only; " + to + " can hold strings");
     if (to.starts_with("zarr")) return {};
     if (!of_.codecs.empty() || !of_.chunks.empty() || !of_.shards.empty())
-      return bad("--codec, --chunk and --shard are for Zarr; " + to + " has none of them");
+      return bad("--codec, --chunk and --shard are for Zarr only, not for " + to);
     return {};
   }
 
@@ -231,10 +231,10 @@ class planner {
       if (used[k]) continue;
       const bool is_only = k < of_.only.size();
       return bad((is_only ? "--only " + of_.only[k] : "--skip " + of_.skip[k - of_.only.size()]) +
-                 ": no array has such a name");
+                 ": no array matches");
     }
     if (out.empty() && !plan_.from.entries().empty())
-      return bad("--only and --skip leave no array");
+      return bad("--only and --skip leave nothing to convert");
     return out;
   }
 
@@ -259,7 +259,7 @@ class planner {
         any = true;
         moved_[i] = *name;
       }
-      if (!any) return bad("--rename " + text + ": no array has such a name");
+      if (!any) return bad("--rename " + text + ": no array or group matches");
     }
     std::map<std::string, std::string> before;  // by the new name
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -277,7 +277,7 @@ class planner {
     const ruled rule = split_rule(text);
     const auto type = zp::parse_dtype(rule.value);
     if (rule.glob.empty())
-      return bad("--dtype " + text + ": GLOB=T is meant, such as \"**=bfloat16\"");
+      return bad("--dtype " + text + ": expected GLOB=T, such as \"**=bfloat16\"");
     if (!type) {
       std::vector<std::string_view> known;
       for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
@@ -297,7 +297,7 @@ class planner {
                              std::string(to_string(stored)) + " to " + rule.value};
       each.type = *type;
     }
-    if (!any) return bad("--dtype " + text + ": no array has such a name");
+    if (!any) return bad("--dtype " + text + ": no array matches");
     return {};
   }
 
@@ -307,7 +307,7 @@ class planner {
     for (const converted& each : plan_.arrays) {
       if (each.name.find_first_of("*?") != each.name.npos)
         return zp::error{zp::errc::unsupported,
-                         "--dtype, --chunk and --shard beside the array name \"" +
+                         "--dtype, --chunk and --shard cannot be used with the array name \"" +
                              escaped(each.name) + "\", which holds * or ?"};
     }
     return {};
@@ -330,7 +330,7 @@ class planner {
         one.*member = shape;
         to.rules.push_back(std::move(one));
       }
-      if (!any) return bad(option + ' ' + text + ": it fits no array");
+      if (!any) return bad(option + ' ' + text + ": no array has that rank or matches");
     }
     return {};
   }

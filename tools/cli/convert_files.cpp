@@ -57,7 +57,7 @@ zp::safetensors::metadata_map metadata_of(const source& from) {
     if (const std::string* text = value.if_string()) {
       out.emplace(key, *text);
     } else {
-      std::fprintf(stderr, "zarrpoint: note: attribute \"%s\" is not text, and left out\n",
+      std::fprintf(stderr, "zarrpoint: note: attribute \"%s\" is not text; it is left out\n",
                    escaped(key).c_str());
     }
   }
@@ -83,7 +83,7 @@ zp::result<std::string> text_of(const conversion& what, const converted& each) {
                         [&](std::string_view piece) -> zp::result<void> {
                           if (out.size() + piece.size() > zp::safetensors::max_header_bytes)
                             return zp::error{zp::errc::resource_limit,
-                                             "its text is more than a safetensors header may take"};
+                                             "its text does not fit in a safetensors header"};
                           out += piece;
                           return {};
                         }));
@@ -105,10 +105,11 @@ zp::result<void> take_texts(const conversion& what, bool skip, std::vector<conve
     auto text = text_of(what, *each);
     if (!text) return std::move(text).failure().at("array " + name);
     if (!metadata.emplace(each->name, *std::move(text)).second)
-      return zp::error{zp::errc::invalid_argument,
-                       "array " + name +
-                           " goes into __metadata__, where an attribute has that name; --rename "
-                           "gives it another, --strings skip leaves it out"};
+      return zp::error{
+          zp::errc::invalid_argument,
+          "array " + name +
+              " would go into __metadata__, but an attribute there has that name; --rename "
+              "gives it another, --strings skip leaves it out"};
   }
   if (count > 8) names += " and " + std::to_string(count - 8) + " more";
   std::fprintf(stderr, "zarrpoint: note: safetensors has no strings; %s:%s\n",

@@ -153,7 +153,7 @@ struct file_space {
 
  private:
   static zp::error read_only() {
-    return {zp::errc::unsupported, "an array in a file is read only"};
+    return {zp::errc::unsupported, "an array in a file cannot be written"};
   }
 };
 static_assert(zp::device_space<file_space>);

@@ -67,7 +67,7 @@ double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 /// Adds what differs between two blocks of one dtype.
 class block_comparison {
  public:
-  /// `items` are those of both, should they be arrays of vectors.
+  /// `items` are those of both, if they are arrays of vectors.
   block_comparison(double tolerance, const std::optional<vector_items>& items, value_difference& to)
       : tolerance_(tolerance), items_(items), to_(to) {}
 
@@ -141,7 +141,7 @@ zp::dtype common_type(zp::dtype a, zp::dtype b) {
   return zp::dtype_kind::float64;
 }
 
-/// Bytes that are no vectors, or such of other numbers, are shown as bytes.
+/// Bytes that are not vectors, or vectors of different types, are shown as bytes.
 std::optional<vector_items> common_items(const entry& a, const entry& b) {
   const bool same =
       a.items && b.items && a.items->type == b.items->type && a.items->swapped == b.items->swapped;

@@ -64,7 +64,7 @@ zp::result<void> check_free(const std::string& path, bool overwrite) {
   if (overwrite || ::lstat(path.c_str(), &info) != 0) return {};
   return zp::error{zp::errc::already_exists,
                    path +
-                       " is there already; --overwrite replaces a checkpoint of zarrpoint's, "
+                       " exists; --overwrite replaces it if it is a zarrpoint checkpoint "
                        "or a file"};
 }
 
@@ -72,7 +72,8 @@ zp::result<std::unique_ptr<zp::blob_writer>> create_file(const std::string& path
   ZARRPOINT_CHECK(check_free(path, overwrite));
   const path_kind there = kind_of(path);
   if (there != path_kind::nothing && there != path_kind::file)
-    return zp::error{zp::errc::already_exists, path + " is not a file; it was left alone"};
+    return zp::error{zp::errc::already_exists,
+                     path + " exists and is not a file; nothing was changed"};
   ZARRPOINT_TRY(at, locate(path, {.sync = true}));
   return at.store.create(at.key);
 }

@@ -232,7 +232,7 @@ struct command_line {
           double value = -1;
           return CLI::detail::lexical_cast(text, value) && value >= 0
                      ? ""
-                     : "a number of 0 or more is meant";
+                     : "expected a number of 0 or more";
         });
     add_json(to, diff.json);
   }
@@ -273,7 +273,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& wrong, int cou
                suggestion(given[i], "commands", known);
     }
     if (wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError))
-      return "a command is needed" + suggestion("", "commands", known);
+      return "no command was given" + suggestion("", "commands", known);
   }
   if (wrong.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return wrong.what();
   const CLI::App& of = chosen.empty() ? app : *chosen[0];
@@ -306,7 +306,8 @@ exit_status run(int count, char** words) {
   }
   std::uint64_t memory = default_memory();
   if (!line.memory.empty() && (!parse_bytes(line.memory, memory) || memory < (1U << 20)))
-    return usage("--memory: \"" + line.memory + "\" is not a size of 1M or more");
+    return usage("--memory: \"" + line.memory +
+                 "\" must be a size of at least 1M, such as 512M or 4G");
   catch_interrupt();
   const exit_status status = line.chosen(make_context(memory));
   if (const auto flushed = flush(); !flushed) return fail(flushed.failure());

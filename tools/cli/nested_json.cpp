@@ -27,7 +27,8 @@ zp::result<std::string> empty_lists(const zp::dims& shape) {
   for (const zp::index_t extent : shape) {
     if (extent == 0) break;
     if (__builtin_mul_overflow(lists, extent, &lists) || lists > (1 << 20))
-      return zp::error{zp::errc::resource_limit, "a list of more than a million empty lists"};
+      return zp::error{zp::errc::resource_limit,
+                       "the JSON would have more than a million empty lists"};
   }
   std::string text;
   append_empty(text, shape, 0);

@@ -91,7 +91,7 @@ zp::result<zp::dims> parse_shape(literal& from) {
       return zp::error{zp::errc::unsupported,
                        "npy: more than " + std::to_string(zp::max_rank) + " dimensions"};
     shape.push_back(*extent);
-    if (!from.take(',') && !from.rest().starts_with(')')) return broken("\"shape\" is torn");
+    if (!from.take(',') && !from.rest().starts_with(')')) return broken("\"shape\" is malformed");
   }
   return shape;
 }
@@ -159,7 +159,8 @@ zp::result<void> parse_dictionary(literal from, npy_header& out) {
     } else {
       return broken("unknown member " + zp::detail::in_quotes(*key));
     }
-    if (!from.take(',') && !from.rest().starts_with('}')) return broken("it is torn");
+    if (!from.take(',') && !from.rest().starts_with('}'))
+      return broken("the dictionary is malformed");
   }
   if (seen != 7U) return broken("descr, fortran_order or shape is missing");
   if (!from.at_end()) return broken("text after the dictionary");
@@ -188,7 +189,8 @@ zp::result<npy_header> parse_npy(zp::bytes_view file) {
   };
   const std::uint32_t version = byte(6);
   if (version < 1 || version > 3)
-    return zp::error{zp::errc::unsupported, "npy format version " + std::to_string(version)};
+    return zp::error{zp::errc::unsupported,
+                     "unknown npy format version " + std::to_string(version)};
   const std::size_t prefix = version == 1 ? 10 : 12;
   if (text.size() < prefix) return broken("it is cut short");
   std::size_t length = byte(8) | byte(9) << 8;
@@ -253,7 +255,7 @@ zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_l
 
 zp::result<std::size_t> utf32_length(std::string_view text) {
   if (text.ends_with('\0'))
-    return zp::error{zp::errc::unsupported, "npy has no strings that end in a zero"};
+    return zp::error{zp::errc::unsupported, "npy cannot hold strings that end in a NUL"};
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0U) != 0x80;
   }));

@@ -23,8 +23,8 @@ zp::result<void> put(zp::bytes_view bytes);
 /// Whatever is still on its way. Errors: `io`, also of an earlier `put`.
 zp::result<void> flush();
 
-/// Writes a JSON document, indented. Numbers that JSON has not become strings as `append_json` has
-/// them, and bytes that are not UTF-8 become U+FFFD.
+/// Writes a JSON document, indented. Numbers that JSON cannot hold become strings as `append_json`
+/// has them, and bytes that are not UTF-8 become U+FFFD.
 zp::result<void> put_json(const zp::node& document);
 
 /// A copy of a document that is JSON by the book, as `put_json` writes it.

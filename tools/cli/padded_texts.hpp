@@ -29,7 +29,7 @@ class padded_texts {
     std::size_t length = 1;
     ZARRPOINT_CHECK(for_each_text([&](const std::string& text) -> zp::result<void> {
       if (is_bytes() && text.ends_with('\0'))
-        return zp::error{zp::errc::unsupported, "npy has no bytes that end in a zero"};
+        return zp::error{zp::errc::unsupported, "npy cannot hold bytes that end in a zero"};
       const auto units = is_bytes() ? zp::result<std::size_t>(text.size()) : utf32_length(text);
       if (!units) return units.failure();
       length = std::max(length, *units);

@@ -68,7 +68,7 @@ zp::result<rename_rule> rename_rule::parse(std::string_view text) {
   };
   const std::size_t at = text.rfind('=');
   if (at == text.npos || at == 0)
-    return bad("FROM=TO is meant, such as \"model=encoder\" or \"h.*.w=layers/*/w\"");
+    return bad("expected FROM=TO, such as \"model=encoder\" or \"h.*.w=layers/*/w\"");
   rename_rule out{std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
   if (wildcards(out.from) > most_wildcards) return bad("more than 8 wildcards");
   if (wildcards(out.to) > wildcards(out.from)) return bad("TO has more wildcards than FROM");

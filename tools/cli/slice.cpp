@@ -50,7 +50,7 @@ zp::result<axis_range> parse_axis(std::string_view text, zp::index_t extent) {
   axis_range out;
   if (text.find(':') == text.npos) {
     const auto index = parse_index(text);
-    if (!index) return bad(text, "neither an index nor a range");
+    if (!index) return bad(text, "expected an index such as 3 or a range such as 0:3");
     if (*index >= extent || *index < -extent)
       return zp::error{zp::errc::out_of_range, "index " + std::to_string(*index) +
                                                    " is outside an axis of length " +

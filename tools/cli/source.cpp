@@ -29,7 +29,8 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
   if (!faults.empty())
     return zp::error{zp::errc::corrupt, faults[0].file + ": " + faults[0].message};
   if (found->entries().empty())
-    return zp::error{zp::errc::not_found, path + " holds no Zarr array, nor anything known"};
+    return zp::error{zp::errc::not_found,
+                     path + " holds no Zarr array and no file of a known format"};
   return std::move(found);
 }
 
@@ -78,10 +79,11 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
     return unsupported(path, "Python pickles are not supported (nor safe to open)");
   if (text.size() > 262 && text.substr(257, 5) == "ustar")
     return unsupported(path, "tar archives are not supported");
-  if (text.starts_with("\x1f\x8b")) return unsupported(path, "a gzip file; decompress it first");
+  if (text.starts_with("\x1f\x8b"))
+    return unsupported(path, "gzip files are not supported; decompress it first");
   if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
   if (text.starts_with('{')) return open_safetensors_index(path);
-  return unsupported(path, "not a format that is known: Zarr, safetensors, npy and npz are");
+  return unsupported(path, "unknown format; known are Zarr, safetensors, npy and npz");
 }
 
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
@@ -104,7 +106,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   const std::string name = file_name(path);
   if (name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zmetadata")
     return zp::error{zp::errc::invalid_argument,
-                     path + ": a metadata document; name the directory it lies in"};
+                     path + ": this is a metadata document; give the directory that it is in"};
   return open_by_content(path, how);
 }
 
@@ -142,14 +144,14 @@ zp::result<std::vector<std::size_t>> find_entries(const source& from, std::strin
 
 zp::result<std::size_t> find_array(const source& from, std::string_view node) {
   ZARRPOINT_TRY(found, find_entries(from, node));
-  if (found.empty()) return zp::error{zp::errc::not_found, "it holds no array"};
+  if (found.empty()) return zp::error{zp::errc::not_found, "it has no array"};
   // A name that an array has is that array, though others may lie beneath it in flat formats.
   std::size_t chosen = found[0];
   for (const std::size_t i : found) {
     if (from.entries()[i].name == node) chosen = i;
   }
   if (found.size() > 1 && from.entries()[chosen].name != node) {
-    std::string text = std::to_string(found.size()) + " arrays are there; name one:";
+    std::string text = std::to_string(found.size()) + " arrays were found; name one of them:";
     for (std::size_t i = 0; i < found.size() && i < 8; ++i)
       text += (i == 0 ? " \"" : ", \"") + escaped(from.entries()[found[i]].name) + '"';
     if (found.size() > 8) text += " and " + std::to_string(found.size() - 8) + " more";

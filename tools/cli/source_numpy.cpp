@@ -141,7 +141,8 @@ class npz_source final : public source {
     for (const std::string& name : names) {
       if (name.ends_with("zarr.json") || name.ends_with(".zarray") || name.ends_with(".zgroup"))
         return {zp::errc::unsupported,
-                "a zip file with Zarr in it, but neither a group nor an array at its root"};
+                "the zip file has Zarr in it, but no array or group at its root; give the path "
+                "inside it"};
       if (name.ends_with("/data.pkl"))
         return {zp::errc::unsupported, "a torch.save file is a pickle, which is not supported"};
     }
@@ -198,8 +199,9 @@ class npz_source final : public source {
     if (is_deflated(index)) {
       if (inflated_ == nullptr || inflated_index_ != index) {
         if (member.size > memory_)
-          return zp::error{zp::errc::resource_limit,
-                           "inflated it takes " + byte_text(member.size) + ", more than --memory"};
+          return zp::error{
+              zp::errc::resource_limit,
+              "decompressed it takes " + byte_text(member.size) + ", more than --memory"};
         inflated_.reset();
         ZARRPOINT_TRY(bytes, zp::buffer::allocate(static_cast<std::size_t>(member.size)));
         ZARRPOINT_CHECK(object->read(0, bytes.bytes()));
@@ -212,7 +214,7 @@ class npz_source final : public source {
     ZARRPOINT_TRY(bytes, object->map());
     if (!checked_[index]) {
       if (zp::detail::crc32(0, bytes.bytes()) != member.crc32)
-        return zp::error{zp::errc::corrupt, "its bytes are not those of its crc32"};
+        return zp::error{zp::errc::corrupt, "its bytes do not match its crc32"};
       checked_[index] = true;
     }
     ZARRPOINT_TRY(elements, elements_of(headers_[index], bytes.bytes()));

@@ -140,15 +140,16 @@ zp::result<index_document> parse_index(const zp::node& document) {
   const zp::node* map = document.find("weight_map");
   if (map == nullptr || map->if_object() == nullptr)
     return zp::error{zp::errc::unsupported,
-                     "JSON, but no index of safetensors files: it has no \"weight_map\""};
+                     "JSON without \"weight_map\": it is not an index of safetensors files"};
   index_document out;
   for (const auto& [name, file] : *map->if_object()) {
     const std::string* text = file.if_string();
     // A name in a file must not lead to files elsewhere.
     if (text == nullptr || text->empty() || text->find('/') != std::string::npos || *text == ".." ||
         *text == ".")
-      return zp::error{zp::errc::corrupt, "weight_map: tensor \"" + escaped(name) +
-                                              "\" is not in a file beside the index"};
+      return zp::error{zp::errc::corrupt,
+                       "weight_map: tensor \"" + escaped(name) +
+                           "\" names a file that is not in the directory of the index"};
     out.files.emplace(name, *text);
   }
   if (const zp::node* metadata = document.find("metadata")) {

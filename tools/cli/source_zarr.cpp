@@ -28,7 +28,7 @@ bool is_metadata_document(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The name of the dtype as the document has it, be it one that is not known.
+/// The name of the dtype as the document has it, even if it is not known.
 std::string stored_type(const zp::detail::stored_leaf& leaf) {
   const zp::node* type =
       leaf.document->content().find(leaf.zarr_format == 2 ? "dtype" : "data_type");
@@ -112,7 +112,7 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     }
     describe(*parsed, made);
     ZARRPOINT_TRY(array, zp::array::from_metadata(store_, std::move(key), *std::move(parsed), how));
-    // In the axes of the array, which a transpose before the shards has not.
+    // In the axes of the array; a transpose before the shards changes them.
     made.chunk_shape = array.layout().grid().inner_shape;
     if (!contents_.is_ours()) return std::move(array);
     return array.expecting(std::shared_ptr<const zp::chunk_digests>(

@@ -163,7 +163,7 @@ zp::result<std::string> summary_text(const source& from, std::size_t index, cons
   shown_elements shown(part.shape, from.entries()[index].elements(), count <= all_up_to);
   if (element_count(shown.kept()).value_or(most_shown + 1) > most_shown)
     return zp::error{zp::errc::unsupported,
-                     "too many dimensions to be shown; --slice takes a part"};
+                     "too many dimensions to show; use --slice to choose a part"};
   ZARRPOINT_TRY(texts, shown.read(from, index, part));
   return layout(shown, texts).text();
 }

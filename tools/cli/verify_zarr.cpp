@@ -79,8 +79,7 @@ class array_verifier {
                  entry_.name,
                  key,
                  {},
-                 "corrupt: it is missing; the commit has " + std::to_string(digest.size) +
-                     " bytes of it"});
+                 "corrupt: it is missing; " + std::to_string(digest.size) + " bytes were saved"});
     }
   }
 
@@ -241,7 +240,7 @@ class document_verifier {
     if (!there) {
       add(leaf.name, name, "corrupt: the document of the array is missing");
     } else if (!there->is_null() && !same(*there, leaf.document->content())) {
-      add(leaf.name, name, "corrupt: it differs from what the commit document says of the array");
+      add(leaf.name, name, "corrupt: it differs from the copy in the commit document");
     }
     if (is_v2_) compare_attributes(leaf.name, leaf.attributes);
   }

@@ -102,7 +102,7 @@ def page(names, home):
         "library's workrooms ([design](design.md#doors-and-rooms)). Made by `tools/docs/names.py`, and compared with the headers by the step `docs`.",
     ]
     for door in sorted(doors, key=lambda door: (door != UMBRELLA, door)):
-        lines += ["", f"## {door}", "", "| name | stands in |", "|---|---|"]
+        lines += ["", f"## {door}", "", "| name | header |", "|---|---|"]
         by_name = doors[door]
         lines += [f"| `{name}` | {', '.join(f'`{h}`' for h in sorted(by_name[name]))} |" for name in sorted(by_name)]
     return "\n".join(lines) + "\n"

@@ -11,7 +11,7 @@ namespace zarrpoint { inline namespace v0 {
 /// characters, `?` for one character but '/'; `**/` may stand for nothing at all, so that
 /// `**/bias` matches `bias` too. An empty pattern matches only an empty name.
 constexpr bool glob_match(std::string_view pattern, std::string_view name) noexcept {
-  // Where to go back to, should the text after a star not match: the last star of each kind. A
+  // Where to go back to if the text after a star does not match: the last star of each kind. A
   // single star cannot reach across a '/', so that beyond one only the last double star counts.
   struct resume_point {
     std::size_t pattern = std::string_view::npos;

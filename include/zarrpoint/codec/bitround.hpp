@@ -32,7 +32,7 @@ struct bitround_codec {
   result<std::vector<std::byte>> encode_fill(bytes_view fill, const tensor_spec& decoded) const;
 
  private:
-  /// 0 for types that are no floats of two bytes or more.
+  /// 0 for types that are not floats of two bytes or more.
   static int mantissa_bits(const dtype& type);
 
   void round(const mutable_host_view& to, const host_view& from) const;

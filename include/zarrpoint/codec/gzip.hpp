@@ -130,7 +130,8 @@ inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, inf
   from = from.last(cursor.input_left(stream));
   if (status == Z_STREAM_END) return to.size() - cursor.output_left(stream);
   if (status == Z_MEM_ERROR) return state.no_memory();
-  if (status == Z_NEED_DICT) return error{errc::unsupported, "the stream needs a dictionary"};
+  if (status == Z_NEED_DICT)
+    return error{errc::unsupported, "the stream needs a dictionary, which is not supported"};
   if (status != Z_BUF_ERROR)
     return error{errc::corrupt, stream.msg != nullptr ? stream.msg : "bad stream"};
   // No progress: input or output has run out. One more byte of room tells which.

@@ -52,11 +52,11 @@ class lzma_stream_state {
     switch (status) {
       case LZMA_MEM_ERROR: return memory_.no_memory("a coder");
       case LZMA_MEMLIMIT_ERROR:
-        return {errc::resource_limit, "a dictionary larger than the content can need"};
-      case LZMA_OPTIONS_ERROR: return {errc::unsupported, "options that liblzma does not support"};
+        return {errc::resource_limit, "the dictionary is larger than the content can need"};
+      case LZMA_OPTIONS_ERROR: return {errc::unsupported, "liblzma does not support these options"};
       case LZMA_UNSUPPORTED_CHECK:
-        return {errc::unsupported, "a check that liblzma does not support"};
-      case LZMA_FORMAT_ERROR: return {otherwise, "no stream of the format"};
+        return {errc::unsupported, "liblzma does not support this check"};
+      case LZMA_FORMAT_ERROR: return {otherwise, "the bytes are not a stream of this format"};
       default: return {otherwise, "bad stream"};
     }
   }

@@ -48,7 +48,8 @@ struct zfp_codec {
       const bool is_rate = mode == "fixed_rate";
       how.mode = is_rate ? kind::fixed_rate : kind::fixed_accuracy;
       ZARRPOINT_TRY(number, detail::zfp_number(reader, is_rate ? "rate" : "tolerance"));
-      if (number < 0) return error{errc::invalid_argument, "a rate or tolerance below 0"};
+      if (number < 0)
+        return error{errc::invalid_argument, "\"rate\" and \"tolerance\" must not be below 0"};
       (is_rate ? how.rate : how.tolerance) = number;
       members = 2;
     } else if (mode == "fixed_precision") {
@@ -71,7 +72,8 @@ struct zfp_codec {
     }
     const node::object* const given = configuration.if_object();
     if (given != nullptr && given->size() != members)
-      return error{errc::invalid_argument, "members that the mode does not have"};
+      return error{errc::invalid_argument,
+                   "the configuration has members that this mode does not have"};
     return out;
   }
   node configuration() const {
@@ -157,7 +159,7 @@ struct zfpy_codec {
   result<zfpy_codec> resolve(const tensor_spec& decoded) const {
     if (decoded.type.size() < 4 || decoded.type.is_unsigned_integer())
       return error{errc::unsupported,
-                   "compressing elements of type " + std::string(to_string(decoded.type))};
+                   "cannot compress elements of type " + std::string(to_string(decoded.type))};
     ZARRPOINT_TRY(field, detail::zfp_field_of(decoded));
     ZARRPOINT_CHECK(detail::zfp_bound(options(), field));
     return *this;

@@ -14,7 +14,7 @@ template <std::integral T>
 result<T> checked_add(T a, std::type_identity_t<T> b) {
   T sum{};
   if (__builtin_add_overflow(a, b, &sum))
-    return error{errc::out_of_range, "size overflow in a sum"};
+    return error{errc::out_of_range, "a sum of sizes is too large for its integer type"};
   return sum;
 }
 
@@ -23,7 +23,7 @@ template <std::integral T>
 result<T> checked_mul(T a, std::type_identity_t<T> b) {
   T product{};
   if (__builtin_mul_overflow(a, b, &product))
-    return error{errc::out_of_range, "size overflow in a product"};
+    return error{errc::out_of_range, "a product of sizes is too large for its integer type"};
   return product;
 }
 

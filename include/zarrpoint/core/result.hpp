@@ -94,7 +94,7 @@ class
   result& operator=(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
     if (this != &other) {
       destroy();
-      // Should the move of the value throw, an error is left: something is there to be destroyed.
+      // If the move of the value throws, an error is left, so that there is something to destroy.
       unless_made guard{this};
       if (other.ok_) {
         ::new (static_cast<void*>(&value_)) T(std::move(other.value_));

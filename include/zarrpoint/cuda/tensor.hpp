@@ -45,8 +45,8 @@ class tensor {
   const T* data() const noexcept { return reinterpret_cast<const T*>(any_.data()); }
   const device_space& get_space() const noexcept { return any_.get_space(); }
 
-  /// What a reader on another stream must wait for. Who writes the elements on a stream other than
-  /// the space's sets it to an event recorded there.
+  /// What a reader on another stream must wait for. A program that writes the elements on a stream
+  /// other than the space's sets it to an event recorded there.
   const event& ready() const noexcept { return any_.ready(); }
   void set_ready(event after) noexcept { any_.set_ready(std::move(after)); }
 

@@ -76,7 +76,8 @@ class tensor_any {
 
  private:
   error wrong_size(std::size_t given) const {
-    return {errc::invalid_argument, std::to_string(given) + " bytes of the host for a tensor of " +
+    return {errc::invalid_argument, std::to_string(given) +
+                                        " bytes of host memory were given; the tensor has " +
                                         std::to_string(bytes())};
   }
 

@@ -16,7 +16,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Work that is done once, by whoever comes first.
+/// Work that is done once, by the first thread that asks.
 class pending_state {
  public:
   pending_state() : sync_(make_sync()) {}
@@ -60,8 +60,8 @@ struct pending_call final : pending_value<T> {
 /// A result that is being made. The destructor waits for it, so that what the work borrows may live
 /// in the same scope; move it to wait elsewhere.
 ///
-/// Whoever waits runs the work when no thread has begun it: waiting never depends on the executor,
-/// and is safe from its own tasks.
+/// A thread that waits runs the work itself if no thread has begun it: waiting never needs the
+/// executor, and is safe from its own tasks.
 template <class T>
 class pending {
  public:
@@ -136,7 +136,7 @@ auto run_async(const any_executor& executor, F f) {
   pending<value> out;
   out.adopt(guarded([&]() -> result<typename pending<value>::shared_state> {
     auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
-    // An executor that refuses is not a failure: whoever waits does the work.
+    // An executor that refuses is not a failure: the thread that waits does the work.
     static_cast<void>(guarded([&]() -> result<void> {
       executor.execute([state] { state->start(); });
       return {};

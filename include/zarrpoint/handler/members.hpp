@@ -117,7 +117,8 @@ class member_leaves {
     const std::size_t before = leaves_.size();
     add(name, value);
     if (leaves_.size() == before)
-      refuse(name, "an empty optional could not be told from one that is not there");
+      refuse(name,
+             "an empty optional is not allowed here: it could not be told from a missing one");
   }
 
   void refuse(const std::string& name, std::string_view why) {
@@ -204,7 +205,7 @@ struct builtin_handler<std::tuple<Ts...>> {
   }
 };
 
-/// `0`, `1`, ...: of elements that are no elements of an array.
+/// `0`, `1`, ...: for values that cannot be elements of an array.
 template <class T, class Allocator>
   requires(!storable_element<T> && !std::same_as<T, bool>)
 struct builtin_handler<std::vector<T, Allocator>> {

@@ -115,7 +115,7 @@ constexpr bool entry_has_kind(std::string_view kind) {
 }
 
 /// Whether an array of kind `kind` is this entry's; without a kind the dtype decides, and blobs,
-/// which are no arrays, do not count.
+/// which are not arrays, do not count.
 template <class Entry>
 constexpr bool entry_matches(std::string_view kind, const tensor_spec& stored) {
   using traits = entry_traits<Entry>;

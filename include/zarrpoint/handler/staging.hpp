@@ -121,7 +121,7 @@ result<void> place_on_device(const mutable_tensor_view<Space>& to, const host_vi
   const packed_rows rows = packed_rows::of(to.shape, to.strides, to.type.size());
   if (rows.bytes != bytes)
     return error{errc::invalid_argument,
-                 "elements of the target share memory: its strides are " + to_string(to.strides)};
+                 "elements of the target overlap: its strides are " + to_string(to.strides)};
   if (bytes == 0) return {};
   ZARRPOINT_CHECK(to.space.check(to.data + rows.low, rows.cover));
   const bool same_order = is_dense(host_view{nullptr, to.type, to.shape, rows.strides, {}, {}});

@@ -141,7 +141,7 @@ class cufile_load {
   static constexpr std::uint64_t smallest_block = std::uint64_t{64} << 10;
 
   static error not_raw() {
-    return {errc::unsupported, "its chunks are not stored raw, each as it lies in the target"};
+    return {errc::unsupported, "its chunks are not stored uncompressed in the order of the target"};
   }
   /// Of object `i` in the grid.
   static dims position(const dims& counts, std::size_t i) {
@@ -194,8 +194,9 @@ class cufile_load {
     if (!has_kernels(to_.space))
       return error{errc::unsupported, "the device has no kernel for the checksums"};
     if ((run.blocks > 1 || !is_alone) && run.block_bytes < smallest_block)
-      return error{errc::unsupported, "the blocks of " + std::to_string(run.block_bytes) +
-                                          " bytes are too small to verify each on the device"};
+      return error{errc::unsupported,
+                   "blocks of " + std::to_string(run.block_bytes) +
+                       " bytes are too small to be verified one by one on the device"};
     return {};
   }
 
@@ -366,7 +367,7 @@ class cufile_loader {
   }
 
   std::shared_ptr<const detail::cufile_functions> by_;
-  std::string why_not_ = "none was looked for";
+  std::string why_not_ = "libcufile was not looked for";
 };
 
 }}  // namespace zarrpoint::v0

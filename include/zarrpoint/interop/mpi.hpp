@@ -137,7 +137,7 @@ class mpi_transport {
     if (!room)
       return error{errc::resource_limit, "rank " + std::to_string(from) + " sends " +
                                              std::to_string(header.body) +
-                                             " bytes, for which there is no memory"};
+                                             " bytes, but there is not enough memory for them"};
     for (std::size_t at = 0; at < got.body.size(); at += options_.part_bytes) {
       const std::size_t count = std::min(options_.part_bytes, got.body.size() - at);
       MPI_Request request = MPI_REQUEST_NULL;

@@ -48,7 +48,7 @@ struct joint_read {
 };
 
 /// The elements of a tensor that the host cannot touch where they are, given part by part to
-/// whoever writes them. Thread-safe. What they are read from stays until it is destroyed.
+/// the writer. Thread-safe. What they are read from stays until it is destroyed.
 class element_source {
  public:
   element_source() = default;
@@ -66,8 +66,8 @@ class element_source {
 
   /// Begins to read a part. Without room for it: waits, or gives null when `wait` is false.
   ///
-  /// Who holds parts and waits for one more must hold them all in the order in which they will be
-  /// given back, or could wait for itself. Errors: those of the space.
+  /// A thread that holds parts and waits for one more must hold them in the order in which it will
+  /// give them back, or it could wait for itself. Errors: those of the space.
   virtual result<std::unique_ptr<source_part>> begin(const box& part, bool wait) = 0;
 
   /// The bytes that all elements take of a part that they share; 0 when they must come alone.
@@ -77,7 +77,7 @@ class element_source {
   /// Begins to read several sources, this one the first, which all join it and together take no
   /// more than `part_bytes`. Else as `begin`.
   virtual result<std::unique_ptr<source_part>> begin_joint(joint_read&, bool) {
-    return error{errc::unsupported, "a source whose elements come alone"};
+    return error{errc::unsupported, "this source cannot be read together with others"};
   }
   /// Equal for sources of one type only.
   virtual const void* kind() const noexcept { return nullptr; }

@@ -20,7 +20,7 @@ namespace detail {
 class block_cache;
 }  // namespace detail
 
-/// Another store, of which what was read lately is kept in memory: for those far away, and for
+/// Keeps in memory what was read last from another store: for distant stores, and for
 /// arrays whose parts are read again and again. Objects are cached in aligned blocks; what is
 /// written through this store is at once what it reads, what others write is noticed when its
 /// blocks have gone, or after `clear`. A single read of more than half of the cache goes past it.

@@ -16,7 +16,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Another store, of which only what reads is left: what writes is not even compiled, which is what
+/// The reading half of another store. The code that writes is not even compiled, which is what
 /// a small program wants that loads and does nothing else.
 template <listable_store S>
 class read_only_store {

@@ -93,7 +93,7 @@ def page(outcomes, documents):
         "### Zarr v2", "",
         *matrix(outcomes, 2), "",
         "### Unusual metadata", "",
-        "Who opens an array whose metadata are not quite as the specification has them; –: refuses it.", "",
+        "Which implementations open an array whose metadata differ slightly from the specification. –: refused.", "",
         *table(["", "zarrpoint", "zarr-python", "tensorstore"], documents), "",
         "### What is not the same, and why", "",
         *explained(outcomes), "",

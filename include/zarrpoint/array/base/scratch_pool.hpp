@@ -116,8 +116,8 @@ class scratch_pool {
   kept_objects kept_;  // the last member: gone before the budget
 };
 
-/// `how`, with scratch memory that all operations it is passed to share: for whoever reads or
-/// writes many arrays. `limits::memory` and `limits::bytes_in_flight` then bound them together.
+/// `how`, with scratch memory that all operations with it share: for callers that read or
+/// write many arrays. `limits::memory` and `limits::bytes_in_flight` then bound them together.
 context with_scratch(context how);
 
 }}  // namespace zarrpoint::v0

@@ -26,7 +26,7 @@ ZARRPOINT_INLINE result<void> raw_run::check(std::size_t i, std::uint32_t found)
   if (crc32c[i] == found) return {};
   return error{errc::corrupt, "stored block [" + std::to_string(i) + "]: its " +
                                   std::to_string(block_bytes) +
-                                  " stored bytes are not those of the digest"};
+                                  " stored bytes do not match their checksum"};
 }
 
 ZARRPOINT_INLINE read_options array::with_digests(read_options options) const noexcept {

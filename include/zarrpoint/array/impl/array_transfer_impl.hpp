@@ -83,7 +83,8 @@ result<void> write_to(const array_state& of, const selection& part, Source& from
                       const write_options& options) {
   ZARRPOINT_CHECK(check_transfer(of, part, from.spec(), options.cast));
   if (!of.layout.can_write())
-    return error{errc::unsupported, "its codecs can only be read: one is not known"};
+    return error{errc::unsupported,
+                 "this array can only be read: this build does not know one of its codecs"};
   const context& how = options.how != nullptr ? *options.how : of.how;
   progress_meter own(options.meter ? progress_callback() : how.progress, "write",
                      transfer_bytes(of, part.shape));

@@ -83,7 +83,7 @@ ZARRPOINT_INLINE result<compaction> compact(const array& of) {
     compaction out;
     if (of.layout().shard() == nullptr) return out;
     if (!of.metadata().edges.empty())
-      return error{errc::unsupported, "compact: the shards of a rectilinear grid"};
+      return error{errc::unsupported, "compact: shards of a rectilinear grid cannot be compacted"};
     const context& how = of.default_context();
     array_metadata metadata = of.metadata();
     const dims shape = metadata.shape;

@@ -62,7 +62,7 @@ ZARRPOINT_INLINE result<group> group::create(any_store store, store_key key,
     ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
     if (found)
       return error{errc::already_exists,
-                   "create group " + store.describe(key) + ": a node is there already"};
+                   "create group " + store.describe(key) + ": an array or group is there already"};
     group_metadata metadata{options.zarr_format, options.attributes, {}};
     ZARRPOINT_CHECK(
         detail::put_group(store, key, metadata).at("create group " + store.describe(key)));
@@ -156,10 +156,10 @@ ZARRPOINT_INLINE result<array> group::create_array(std::string_view path,
                                                    array_metadata metadata) const {
   return guarded([&]() -> result<array> {
     if (metadata.zarr_format != zarr_format())
-      return error{errc::invalid_argument, "create array " + detail::in_quotes(path) +
-                                               ": of Zarr v" +
-                                               std::to_string(metadata.zarr_format) +
-                                               " in a group of v" + std::to_string(zarr_format())};
+      return error{errc::invalid_argument,
+                   "create array " + detail::in_quotes(path) + ": an array of Zarr v" +
+                       std::to_string(metadata.zarr_format) + " cannot be made in a group of v" +
+                       std::to_string(zarr_format())};
     ZARRPOINT_CHECK(make_parents(path));
     ZARRPOINT_TRY(full, at_.key.child(path));
     ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
@@ -196,13 +196,13 @@ ZARRPOINT_INLINE result<void> group::copy(std::string_view path, const group& ta
     ZARRPOINT_TRY(to_key, target.member_key(to));
     ZARRPOINT_TRY(found, stored_at(path));
     if (found.zarr_format != target.zarr_format())
-      return error{errc::invalid_argument, "copy " + at_.store.describe(from_key) + ": of Zarr v" +
-                                               std::to_string(found.zarr_format) +
-                                               " to a group of v" +
-                                               std::to_string(target.zarr_format())};
-    if (at_.store.is_above(from_key, target.at_.store, to_key))
       return error{errc::invalid_argument,
-                   "copy " + at_.store.describe(from_key) + ": it cannot go into itself"};
+                   "copy " + at_.store.describe(from_key) + ": a node of Zarr v" +
+                       std::to_string(found.zarr_format) + " cannot be copied to a group of v" +
+                       std::to_string(target.zarr_format())};
+    if (at_.store.is_above(from_key, target.at_.store, to_key))
+      return error{errc::invalid_argument, "copy " + at_.store.describe(from_key) +
+                                               ": a group cannot be copied into itself"};
     ZARRPOINT_CHECK(target.check_free(to));
     ZARRPOINT_CHECK(target.make_parents(to));
     return detail::copy_tree({at_.store, from_key}, {target.at_.store, to_key}, at_.how);
@@ -221,7 +221,8 @@ ZARRPOINT_INLINE result<void> group::consolidate() const {
 ZARRPOINT_INLINE result<stored_node> group::own_node() const {
   ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, at_.key, at_.how.limit));
   if (!found || found->kind != node_kind::group || found->zarr_format != zarr_format())
-    return error{errc::not_found, "no group at " + at_.store.describe(at_.key) + " any more"};
+    return error{errc::not_found,
+                 "the group at " + at_.store.describe(at_.key) + " was removed or replaced"};
   return *std::move(found);
 }
 
@@ -251,8 +252,8 @@ ZARRPOINT_INLINE result<stored_node> group::stored_at(std::string_view path) con
 
 ZARRPOINT_INLINE result<store_key> group::member_key(std::string_view path) const {
   if (path.empty())
-    return error{errc::invalid_argument,
-                 "group " + at_.store.describe(at_.key) + ": the path of a member is meant"};
+    return error{errc::invalid_argument, "group " + at_.store.describe(at_.key) +
+                                             ": give the path of a member; it is empty"};
   return at_.key.child(path);
 }
 
@@ -296,7 +297,7 @@ ZARRPOINT_INLINE result<void> group::consolidate_v3(stored_node root,
   for (const stored_node& one : beneath) {
     if (one.zarr_format != 3) continue;  // of another hierarchy, to which v3 is blind
     documents.push_back({one.path, one.document});
-    // A group beneath says that nothing else is known of it than stands here.
+    // A group below says that nothing is known about it except what is here.
     if (one.kind == node_kind::group)
       documents.back().value.set("consolidated_metadata", inline_documents({}));
   }

@@ -64,8 +64,8 @@ ZARRPOINT_INLINE result<indexed_array> indexed_array::masked(std::size_t axis,
   return guarded([&]() -> result<indexed_array> {
     ZARRPOINT_CHECK(check_axis(axis));
     if (static_cast<index_t>(mask.size()) != indices_[kept_[axis]].size())
-      return error{errc::shape_mismatch, "a mask of " + std::to_string(mask.size()) +
-                                             " for an axis of " +
+      return error{errc::shape_mismatch, "the mask has " + std::to_string(mask.size()) +
+                                             " elements, the axis has " +
                                              std::to_string(indices_[kept_[axis]].size())};
     std::vector<index_t> positions;
     for (std::size_t i = 0; i < mask.size(); ++i)
@@ -144,8 +144,8 @@ ZARRPOINT_INLINE result<void> indexed_array::write(const host_view& from,
 
 ZARRPOINT_INLINE result<void> indexed_array::check_axis(std::size_t axis) const {
   if (axis < kept_.size()) return {};
-  return error{errc::invalid_argument,
-               "axis " + std::to_string(axis) + " of " + std::to_string(kept_.size())};
+  return error{errc::invalid_argument, "there is no axis " + std::to_string(axis) +
+                                           "; the rank is " + std::to_string(kept_.size())};
 }
 
 ZARRPOINT_INLINE result<void> indexed_array::check_memory(const tensor_spec& memory,
@@ -187,7 +187,7 @@ ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims>
     const std::size_t rank = metadata.shape.rank();
     if (into.type != metadata.type || into.rank() != 1 ||
         into.shape[0] != static_cast<index_t>(points.size()))
-      return error{errc::shape_mismatch, to_string(into.spec()) + " for " +
+      return error{errc::shape_mismatch, "the memory is " + to_string(into.spec()) + ", wanted " +
                                              std::to_string(points.size()) + " points of " +
                                              std::string(to_string(metadata.type))};
     std::map<std::vector<index_t>, std::vector<std::size_t>> by_chunk;
@@ -237,11 +237,11 @@ ZARRPOINT_INLINE result<tensor> read_masked(const array& of, const host_view& ma
                                             const read_options& options) {
   return guarded([&]() -> result<tensor> {
     if (mask.type != dtype_kind::bool_)
-      return error{errc::dtype_mismatch, "a mask of type " + std::string(to_string(mask.type))};
+      return error{errc::dtype_mismatch,
+                   "a mask must be of type bool, not " + std::string(to_string(mask.type))};
     if (mask.shape != of.metadata().shape)
-      return error{errc::shape_mismatch, "a mask of shape " + to_string(mask.shape) +
-                                             " for an array of shape " +
-                                             to_string(of.metadata().shape)};
+      return error{errc::shape_mismatch, "the mask has shape " + to_string(mask.shape) +
+                                             ", the array " + to_string(of.metadata().shape)};
     std::vector<dims> points;
     if (!box::whole(mask.shape).empty()) {
       dims at(mask.rank(), 0);

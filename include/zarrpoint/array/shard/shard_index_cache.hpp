@@ -97,7 +97,7 @@ class shard_index_cache {
 
   static constexpr std::size_t entry_bytes = 256;  ///< about what it takes without an index
 
-  /// The same with a copy of the index, whose memory does not belong to the one who read it.
+  /// The same with a copy of the index, in memory that the reader does not own.
   static result<shard> with_own_index(shard of);
 
   /// Keeps to the bounds. The lock is held.

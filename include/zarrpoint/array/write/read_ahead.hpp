@@ -26,9 +26,9 @@ struct item_run {
 /// once, some before they are needed, and dropped with the last of its items. Thread-safe.
 ///
 /// Parts are begun in the order of their items, so that the items of those that hold room are
-/// claimed before those of one that waits for it. So whoever waits for room waits for items that
-/// some thread is at work on, and never for one that waits for himself; an item must be done, or
-/// given up, without waiting for a later one.
+/// claimed before those of one that waits for it. So a thread that waits for room waits for items
+/// that some thread is at work on, and never for one that waits for this thread; an item must be
+/// done, or given up, without waiting for a later one.
 class read_ahead {
  public:
   /// What the parts are, and how one is begun.

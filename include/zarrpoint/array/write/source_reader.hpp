@@ -57,7 +57,7 @@ class source_reader final : private read_ahead::parts {
   /// To be held for as long as an inner chunk is worked on.
   read_ahead::item claim(std::size_t i) { return {ahead_, i}; }
 
-  /// Waits until `elements` need not wait for others that hold room in the source. Who does this
+  /// Waits until `elements` need not wait for others that hold room in the source. A caller of this
   /// must hold no reservation of memory: others wait for one while they hold room.
   /// Errors: those of the source.
   result<void> wait_for_room(const read_ahead::item& claimed, const plan_item& item);

@@ -151,7 +151,7 @@ class contents_reader {
       if (!commit.found()) return add_array({}, std::move(root), 3);
       // An attribute like any other.
       ZARRPOINT_TRY(whole, document("zarr.json"));
-      if (!whole) return error{errc::not_found, "gone while it was read"};
+      if (!whole) return error{errc::not_found, "it was removed while it was read"};
       return add_array({}, *std::move(whole), 3);
     }
     ZARRPOINT_TRY(group, parse_group_v3(std::move(root)));

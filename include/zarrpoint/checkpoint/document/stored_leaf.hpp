@@ -50,7 +50,7 @@ class stored_document {
 /// read does not keep the others from being opened.
 struct stored_leaf {
   /// Path below the root; empty when the root itself is the array. In hierarchies that others wrote
-  /// it may be no key of ours (a backslash, 300 characters); opening that leaf is then an error.
+  /// it may not be a valid key (a backslash, 300 characters); opening that leaf is then an error.
   std::string name;
   std::string typestr;                              ///< empty in hierarchies that others wrote
   std::shared_ptr<const stored_document> document;  ///< never null

@@ -100,8 +100,8 @@ class member_loader {
   result<void> alternative(const std::string& name, std::int64_t index,
                            std::variant<Ts...>& target) {
     if constexpr (I == sizeof...(Ts)) {
-      return error{errc::out_of_range, "load " + in_quotes(name) + ": alternative " +
-                                           std::to_string(index) + " of a variant of " +
+      return error{errc::out_of_range, "load " + in_quotes(name) + ": the file has alternative " +
+                                           std::to_string(index) + "; the variant has only " +
                                            std::to_string(I)};
     } else {
       using type = std::variant_alternative_t<I, std::variant<Ts...>>;

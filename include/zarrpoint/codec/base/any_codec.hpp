@@ -146,7 +146,7 @@ struct array_codec_model final : codec_model<C, erased_array_codec> {
     const tensor_spec encoded = encoded_spec(lone);
     ZARRPOINT_TRY(count, element_count(encoded.shape));
     if (count != 1 || fill.size() != decoded.type.size())
-      return error{errc::unsupported, "cannot say what the fill value becomes"};
+      return error{errc::unsupported, "the codec cannot be applied to the fill value"};
     std::vector<std::byte> out(encoded.type.size());
     codec_workspace scratch;
     ZARRPOINT_CHECK(

@@ -55,7 +55,7 @@ class codec_chain {
   result<std::uint64_t> encoded_bound(const host_view& chunk) const;
 
   /// Whether the stored bytes are the elements as they lie in memory: row-major, native byte order
-  /// and nothing else. Never so for bool, of which untrusted bytes may hold no value, and strings.
+  /// and nothing else. Never for bool, whose untrusted bytes may be invalid, nor for strings.
   bool is_raw() const noexcept { return raw_; }
   /// Whether the last four stored bytes are a crc32c, little-endian, of those before them.
   bool ends_with_crc32c() const;

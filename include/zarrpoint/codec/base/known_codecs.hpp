@@ -59,8 +59,8 @@ inline constexpr codec_refusal refused_codecs[] = {
      "its format is that of the library pcodec alone: zarr-python reads it with the package "
      "pcodec, "
      "and can write the array again with another codec"},
-    {"n5_default", "blocks of N5; no other reader of Zarr has it either"},
-    {"n5_wrapper", "blocks of N5"},
+    {"n5_default", "it is for blocks of N5; no other reader of Zarr has it"},
+    {"n5_wrapper", "it is for blocks of N5"},
     {"conditional", "no other reader of Zarr has it either"},
     {"json", "of numcodecs before 0.6, and lost the shape: write the array again with json2"},
     {"msgpack", "of numcodecs before 0.6, and lost the shape: write the array again with msgpack2"},

@@ -137,8 +137,8 @@ struct blosc_base {
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     ZARRPOINT_TRY(header, blosc_header::parse(from));
     if (header.bytes > to.size())
-      return error{errc::out_of_range, "a frame of " + std::to_string(header.bytes) +
-                                           " bytes where " + std::to_string(to.size()) +
+      return error{errc::out_of_range, "the frame holds " + std::to_string(header.bytes) +
+                                           " bytes, but " + std::to_string(to.size()) +
                                            " are expected"};
     if (header.has(blosc_header::stored)) {
       if (header.bytes != 0) std::memcpy(to.data(), from.data() + blosc_header::size, header.bytes);
@@ -162,7 +162,7 @@ struct blosc_base {
     for (std::size_t i = 0; i < N; ++i) {
       if (names[i] == wanted) return i;
     }
-    return error{errc::invalid_argument, in_quotes(wanted) + " is none that Blosc has"};
+    return error{errc::invalid_argument, in_quotes(wanted) + " is not a compressor of Blosc"};
   }
 
   /// A name, or the number that numcodecs has for it.

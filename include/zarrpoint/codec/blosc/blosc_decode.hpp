@@ -48,7 +48,8 @@ class blosc_reader {
       return error{errc::corrupt, "begins outside of the frame"};
     bytes_view rest = frame_.subspan(start);
     const std::size_t streams = header_.streams(into.size());
-    if (into.size() % streams != 0) return error{errc::corrupt, "does not divide into its streams"};
+    if (into.size() % streams != 0)
+      return error{errc::corrupt, "its size is not a multiple of its number of streams"};
     const bool by_bytes = header_.has(blosc_header::byte_shuffle) && header_.type_size > 1;
     const bool by_bits = header_.has(blosc_header::bit_shuffle);
     if (!by_bytes && !by_bits) return join(rest, streams, into);

@@ -49,7 +49,7 @@ class huffman_decoder {
   static constexpr std::size_t most = 8;   // symbols of a look-up
   static constexpr std::size_t word = sizeof(std::uint64_t);
 
-  /// The next bits stand highest in `bits`, and below them a one that tells how many are taken.
+  /// The next bits are the highest in `bits`. A one below them marks how many are taken.
   struct stream {
     const std::byte* begin = nullptr;
     const std::byte* at = nullptr;  ///< of the eight bytes in `bits`

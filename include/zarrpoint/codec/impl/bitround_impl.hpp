@@ -57,10 +57,10 @@ ZARRPOINT_INLINE result<bitround_codec> bitround_codec::resolve(const tensor_spe
   const bool is_whole = (type.is_integer() && !type.is_below_byte()) || type.is_time();
   if (mantissa == 0 && !is_whole)
     return error{errc::unsupported,
-                 "rounding the bits of elements of type " + std::string(to_string(type))};
+                 "cannot round the bits of elements of type " + std::string(to_string(type))};
   if (is_whole && keepbits == 0)
     return error{errc::invalid_argument,
-                 "\"keepbits\" of 0 for elements of type " + std::string(to_string(type))};
+                 "\"keepbits\" must not be 0 for elements of type " + std::string(to_string(type))};
   return *this;
 }
 

@@ -161,7 +161,7 @@ ZARRPOINT_INLINE result<bytes_codec> bytes_codec::resolve(const tensor_spec& dec
   return out;
 }
 
-/// `field` counts the fields that are no records.
+/// `field` counts the fields that are not records.
 ZARRPOINT_INLINE result<void> bytes_codec::find_fixes(const dtype& type, std::size_t at,
                                                       std::size_t& field) {
   if (type.record() == nullptr) return add_fixes(type, at, field++);
@@ -189,7 +189,7 @@ ZARRPOINT_INLINE result<void> bytes_codec::add_fixes(const dtype& type, std::siz
   for (std::size_t done = 0; done < type.size(); done += unit) {
     if (fixes_.size() == max_fixes)
       return error{errc::unsupported, "a record of more than " + std::to_string(max_fixes) +
-                                          " scalars that are not stored as they lie in memory"};
+                                          " scalars whose byte order or size must be changed"};
     detail::scalar_fix fix{at + done, swapped ? unit : 1, type == dtype_kind::bool_, 8};
     if (type.is_below_byte()) fix.bits = static_cast<std::uint8_t>(type.bits());
     fixes_.push_back(fix);

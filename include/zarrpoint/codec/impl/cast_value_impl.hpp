@@ -29,13 +29,13 @@ ZARRPOINT_INLINE result<cast_value_codec> cast_value_codec::from_configuration(
   if (text == nullptr) return error{errc::invalid_argument, "\"data_type\" is missing"};
   out.type = parse_dtype(*text).value_or(dtype());
   if (!detail::is_real(out.type))
-    return error{errc::unsupported, "no numbers are cast to " + detail::in_quotes(*text)};
+    return error{errc::unsupported, "cannot cast numbers to " + detail::in_quotes(*text)};
   ZARRPOINT_TRY(rounding, reader.text("rounding"));
   ZARRPOINT_TRY(out_of_range, reader.text("out_of_range"));
   ZARRPOINT_TRY(rules, read_rules(rounding.value_or("nearest-even"), out_of_range.value_or("")));
   out.rules = rules;
   if (out.rules.beyond == detail::out_of_range::wrap && !out.type.is_integer())
-    return error{errc::invalid_argument, "only integers wrap"};
+    return error{errc::invalid_argument, "\"out_of_range\" \"wrap\" needs an integer type"};
   if (const node* const found = reader.find("scalar_map")) {
     ZARRPOINT_CHECK(configuration_reader::open(*found, {"encode", "decode"}).at("\"scalar_map\""));
     out.map = *found;
@@ -58,7 +58,7 @@ ZARRPOINT_INLINE result<cast_value_codec> cast_value_codec::resolve(
     const tensor_spec& decoded) const {
   if (!detail::is_real(decoded.type))
     return error{errc::unsupported,
-                 "casting the values of elements of type " + std::string(to_string(decoded.type))};
+                 "cannot cast elements of type " + std::string(to_string(decoded.type))};
   cast_value_codec out = *this;
   const detail::real_format outer(decoded.type);
   const detail::real_format inner(type);
@@ -152,7 +152,7 @@ ZARRPOINT_INLINE result<void> cast_value_codec::run(const mutable_host_view& to,
     }
     if (const auto made = detail::cast_real(source.value(bits), target, rules)) return *made;
     return error{code, "a number of type " + std::string(to_string(source.type)) +
-                           " that cannot be cast to " + std::string(to_string(target.type))};
+                           " does not fit " + std::string(to_string(target.type))};
   };
   return detail::run_filter(
       to, {to.type, false, {}}, from, {from.type, false, {}}, scratch,

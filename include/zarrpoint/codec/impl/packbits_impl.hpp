@@ -115,11 +115,11 @@ ZARRPOINT_INLINE node packbits_codec::configuration() const {
 ZARRPOINT_INLINE result<packbits_codec> packbits_codec::resolve(const tensor_spec& decoded) const {
   const dtype& type = decoded.type;
   if (!type.is_number() && !type.is_time())
-    return error{errc::unsupported, "bits of elements of type " + std::string(to_string(type))};
+    return error{errc::unsupported, "cannot pack elements of type " + std::string(to_string(type))};
   const int bits = static_cast<int>(type.bits());
   if (first_bit.value_or(0) > last_bit.value_or(bits - 1) || last_bit.value_or(0) >= bits)
-    return error{errc::invalid_argument,
-                 "\"first_bit\" and \"last_bit\" are no bits of a " + std::string(to_string(type))};
+    return error{errc::invalid_argument, "\"first_bit\" and \"last_bit\" are outside the bits of " +
+                                             std::string(to_string(type))};
   return *this;
 }
 
@@ -156,11 +156,11 @@ ZARRPOINT_INLINE result<void> packbits_codec::decode(bytes_view stored,
   if (counted != padding::none) {
     ZARRPOINT_TRY(unused, unused_bits(into.spec()));
     if (stored[counted == padding::first_byte ? 0 : stored.size() - 1] != unused)
-      return error{errc::corrupt, "a wrong number of unused bits"};
+      return error{errc::corrupt, "the stored number of unused bits is wrong"};
   }
   const layout of(*this, into.type);
   const detail::filter_dtype same{into.type, false, {}};
-  // The bytes are no elements yet, and only their place counts.
+  // The bytes are not elements yet; only their address counts.
   const host_view none = dense_view(stored.data(), tensor_spec{same.type, {0}});
   return detail::run_filter(into, same, none, same, scratch, [&](const auto& made, const auto&) {
     detail::bit_reader reader(stored.data() + (counted == padding::first_byte ? 1 : 0));
@@ -184,7 +184,7 @@ ZARRPOINT_INLINE result<void> packbits_codec::read_bit(const configuration_reade
   const node* const found = reader.find(key);
   if (found == nullptr || found->is_null()) return {};
   ZARRPOINT_TRY(bit, reader.integer(key, 0, 63));
-  if (to) return error{errc::invalid_argument, "a bit with two names"};
+  if (to) return error{errc::invalid_argument, "\"first_bit\" or \"last_bit\" is given twice"};
   to = static_cast<int>(*bit);
   return {};
 }

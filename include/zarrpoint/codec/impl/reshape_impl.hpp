@@ -101,7 +101,7 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> reshape_codec::encode_fill(
 ZARRPOINT_INLINE result<reshape_codec::extent> reshape_codec::read_extent(const node& value,
                                                                           index_t& last_axis) {
   const error wrong{errc::invalid_argument,
-                    "\"shape\" holds something that is neither an extent nor rising axes"};
+                    "\"shape\" may hold extents and lists of rising axes only"};
   if (const auto number = value.to_int64()) {
     if (*number == -1 || *number > 0) return extent{*number, std::nullopt};
     return wrong;
@@ -120,7 +120,7 @@ ZARRPOINT_INLINE result<reshape_codec::extent> reshape_codec::read_extent(const 
 
 ZARRPOINT_INLINE result<dims> reshape_codec::reshaped(const dims& from) const {
   const error wrong{errc::invalid_argument,
-                    "the shape " + to_string(from) + " cannot be reshaped as told"};
+                    "the shape " + to_string(from) + " cannot be reshaped by this \"shape\""};
   ZARRPOINT_TRY(total, element_count(from));
   dims out;
   std::optional<std::size_t> unknown;
@@ -186,7 +186,8 @@ ZARRPOINT_INLINE result<void> reshape_codec::copy(const mutable_host_view& to,
     return {};
   }
   if (to.type.is_variable())
-    return error{errc::unsupported, "strings of which neither side is dense"};
+    return error{errc::unsupported,
+                 "strings can be reshaped only where one side is contiguous in memory"};
   ZARRPOINT_TRY(bytes, byte_count(from.spec()));
   ZARRPOINT_TRY(held, buffer::allocate(bytes, scratch.resource()));
   copy_elements(dense_view(held.bytes().data(), from.spec()), from);

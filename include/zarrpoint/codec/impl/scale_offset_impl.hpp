@@ -35,7 +35,7 @@ ZARRPOINT_INLINE result<scale_offset_codec> scale_offset_codec::resolve(
     const tensor_spec& decoded) const {
   if (!detail::is_real(decoded.type))
     return error{errc::unsupported,
-                 "scale and offset of elements of type " + std::string(to_string(decoded.type))};
+                 "cannot scale elements of type " + std::string(to_string(decoded.type))};
   const detail::real_format format(decoded.type);
   scale_offset_codec out = *this;
   if (offset) {
@@ -152,7 +152,7 @@ ZARRPOINT_INLINE result<std::uint64_t> scale_offset_codec::step_integer(
 ZARRPOINT_INLINE error scale_offset_codec::not_held(const detail::real_format& format,
                                                     bool forward) {
   return {forward ? errc::invalid_argument : errc::corrupt,
-          "a scaled number that " + std::string(to_string(format.type)) + " cannot hold"};
+          "a scaled number does not fit " + std::string(to_string(format.type))};
 }
 
 }}  // namespace zarrpoint::v0

@@ -115,7 +115,7 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable
   auto& state = scratch.state<detail::zstd_state<ZSTD_DCtx>>();
   ZSTD_DCtx* const context = state.context();
   if (context == nullptr) return state.no_memory();
-  if (from.empty()) return error{errc::corrupt, "no frame"};
+  if (from.empty()) return error{errc::corrupt, "the input is empty; a zstd frame was expected"};
   std::size_t done = 0;
   while (!from.empty()) {
     // One frame at a time: what is not a frame of today's format never reaches the decoders of
@@ -125,8 +125,8 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable
     if (one.skippable) continue;
     const mutable_bytes rest = to.subspan(done);
     if (one.content && *one.content > rest.size())
-      return error{errc::out_of_range, "a frame of " + std::to_string(*one.content) +
-                                           " bytes where " + std::to_string(rest.size()) +
+      return error{errc::out_of_range, "the frame holds " + std::to_string(*one.content) +
+                                           " bytes, but " + std::to_string(rest.size()) +
                                            " are expected"};
     const std::size_t written =
         ZSTD_decompressDCtx(context, rest.data(), rest.size(), one.bytes.data(), one.bytes.size());
@@ -155,7 +155,7 @@ ZARRPOINT_INLINE result<zstd_codec::frame> zstd_codec::next_frame(bytes_view fro
   const auto magic = load_le<std::uint32_t>(from.data());
   out.skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
   if (!out.skippable && magic != ZSTD_MAGICNUMBER)
-    return error{errc::corrupt, "bytes that are no frame"};
+    return error{errc::corrupt, "the bytes are not a zstd frame"};
   const std::size_t size = ZSTD_findFrameCompressedSize(from.data(), from.size());
   if (ZSTD_isError(size)) return failure(size, errc::corrupt);
   out.bytes = from.first(size);

@@ -46,7 +46,7 @@ struct vlen_codec {
   result<Self> resolve(const tensor_spec& decoded) const {
     if (decoded.type != Self::kind)
       return error{errc::invalid_argument, "elements of type " +
-                                               std::string(to_string(decoded.type)) + " are no " +
+                                               std::string(to_string(decoded.type)) + " are not " +
                                                std::string(to_string(dtype(Self::kind)))};
     ZARRPOINT_TRY(count, element_count(decoded.shape));
     if (count > UINT32_MAX)
@@ -61,7 +61,7 @@ struct vlen_codec {
     ZARRPOINT_CHECK(
         for_each_string<const std::string>(from, [&](const std::string& text) -> result<void> {
           if (text.size() > UINT32_MAX)
-            return error{errc::out_of_range, "an element of 2^32 bytes or more"};
+            return error{errc::out_of_range, "an element has 2^32 bytes or more"};
           total += length_size + text.size();
           return {};
         }));

@@ -134,19 +134,19 @@ inline result<zfp_field> zfp_field_of(const tensor_spec& chunk) {
   out.type = zfp_type_of(chunk.type);
   if (out.type == zfp_type_none)
     return error{errc::unsupported,
-                 "compressing elements of type " + std::string(to_string(chunk.type))};
+                 "cannot compress elements of type " + std::string(to_string(chunk.type))};
   ZARRPOINT_CHECK(element_count(chunk.shape));
   const std::size_t rank = chunk.shape.rank();
   if (rank > 4)
     return error{errc::unsupported,
-                 "compressing " + std::to_string(rank) + " dimensions; there are up to 4"};
+                 "cannot compress " + std::to_string(rank) + " dimensions; 4 is the most"};
   if (native_endian != endian::little)
-    return error{errc::unsupported, "compressing on a machine that is not little-endian"};
+    return error{errc::unsupported, "cannot compress on a machine that is not little-endian"};
   std::array<std::size_t, 4> sizes{};
   if (rank == 0) sizes[0] = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     if (chunk.shape[rank - 1 - i] == 0)
-      return error{errc::invalid_argument, "a chunk of no elements"};
+      return error{errc::invalid_argument, "the chunk has no elements"};
     sizes[i] = static_cast<std::size_t>(chunk.shape[rank - 1 - i]);
   }
   out.nx = sizes[0];
@@ -162,14 +162,15 @@ inline result<void> check_zfp_parameters(const zfp_stream& stream, const zfp_fie
   // Of one dimension zfp splits off the blocks with a mask of 32 bits, and takes all the rest as
   // one block.
   if (zfp_field_dimensionality(&field) == 1 && field.nx > UINT32_MAX)
-    return error{errc::unsupported, "compressing 2^32 elements or more in one dimension"};
+    return error{errc::unsupported, "cannot compress one dimension of 2^32 elements or more"};
   if (zfp_field_blocks(&field) > UINT64_MAX >> 20)  // a block has 2^15 bits at most
-    return error{errc::unsupported, "compressing 2^44 blocks or more"};
+    return error{errc::unsupported, "cannot compress 2^44 blocks or more"};
   const std::uint32_t head = std::max(zfp_block_head(stream, field.type), 1U);
   if (stream.minbits > stream.maxbits || stream.maxbits < head || stream.maxbits > 1U << 15 ||
       stream.maxprec == 0 || stream.maxprec > ZFP_MAX_PREC || stream.minexp < -16495 ||
       stream.minexp > 16272)
-    return error{errc::invalid_argument, "parameters that zfp does not take for such elements"};
+    return error{errc::invalid_argument,
+                 "zfp does not accept these parameters for this element type"};
   return {};
 }
 
@@ -181,7 +182,7 @@ inline result<void> set_zfp_mode(zfp_stream& stream, const zfp_options& how,
     case zfp_options::kind::reversible: zfp_stream_set_reversible(&stream); break;
     case zfp_options::kind::fixed_accuracy:
       if (!(how.tolerance >= 0) || !std::isfinite(how.tolerance))
-        return error{errc::invalid_argument, "a tolerance that is not a number from 0 on"};
+        return error{errc::invalid_argument, "the tolerance must be a number of 0 or more"};
       zfp_stream_set_accuracy(&stream, how.tolerance);
       break;
     case zfp_options::kind::fixed_precision:
@@ -189,16 +190,16 @@ inline result<void> set_zfp_mode(zfp_stream& stream, const zfp_options& how,
       break;
     case zfp_options::kind::fixed_rate:
       if (!(how.rate >= 0))
-        return error{errc::invalid_argument, "a rate that is not a number from 0 on"};
+        return error{errc::invalid_argument, "the rate must be a number of 0 or more"};
       if (how.rate * static_cast<double>(1U << (2 * axes)) > ZFP_MAX_BITS)
-        return error{errc::invalid_argument, "a rate of more bits than a block can have"};
+        return error{errc::invalid_argument, "the rate is more bits than a block can have"};
       zfp_stream_set_rate(&stream, how.rate, field.type, axes, zfp_false);
       break;
     case zfp_options::kind::expert:
       if (how.minbits > ZFP_MAX_BITS ||
           zfp_stream_set_params(&stream, how.minbits, std::min(how.maxbits, 1U << 15), how.maxprec,
                                 how.minexp) == 0)
-        return error{errc::invalid_argument, "parameters that zfp does not take"};
+        return error{errc::invalid_argument, "zfp does not accept these parameters"};
       break;
   }
   return check_zfp_parameters(stream, field);
@@ -262,7 +263,8 @@ inline result<const std::byte*> elements_for_zfp(const host_view& view, buffer& 
     const std::size_t size = view.type.size();
     for (std::size_t i = 0; i < n; ++i) {
       if ((data[i * size + size - 1] & std::byte{0x80}) != std::byte{})
-        return error{errc::out_of_range, "an unsigned integer that its signed type does not hold"};
+        return error{errc::out_of_range,
+                     "an unsigned integer is too large: zfp has signed types only"};
     }
   }
   return data;
@@ -330,7 +332,7 @@ inline result<std::size_t> zfp_encode(const host_view& from, mutable_bytes to,
   // zfp does not write to its input; its interface is older than const.
   field.data = const_cast<std::byte*>(data);
   if (header && zfp_write_header(bits.get(), &field, ZFP_HEADER_FULL) == 0)
-    return error{errc::unsupported, "a chunk too long for the header of zfp"};
+    return error{errc::unsupported, "the chunk is too large for the header of zfp"};
   const std::size_t size = zfp_compress(bits.get(), &field);
   if (size == 0 || size > made.size()) return error{errc::out_of_range, "zfp has failed"};
   // zfp may be built to write bytes, as Debian's is; most are not, and read words of eight.
@@ -344,7 +346,7 @@ inline result<std::size_t> zfp_encode(const host_view& from, mutable_bytes to,
 inline result<void> read_zfp_header(zfp_stream& stream, zfp_field& field) {
   zfp_field told{};
   if (zfp_read_header(&stream, &told, ZFP_HEADER_FULL) == 0)
-    return error{errc::corrupt, "no header of zfp"};
+    return error{errc::corrupt, "the header of zfp is missing or damaged"};
   const auto count = [](const zfp_field& of) {
     std::uint64_t out = 1;
     for (const std::size_t one : {of.nx, of.ny, of.nz, of.nw}) {
@@ -353,7 +355,7 @@ inline result<void> read_zfp_header(zfp_stream& stream, zfp_field& field) {
     return out;
   };
   if (told.type != field.type || told.nx == 0 || count(told) != count(field))
-    return error{errc::corrupt, "the header of zfp is that of other elements"};
+    return error{errc::corrupt, "the header of zfp states another type or number of elements"};
   field.nx = told.nx;
   field.ny = told.ny;
   field.nz = told.nz;

@@ -37,14 +37,15 @@ class rows_reader {
     std::string type;
     ZARRPOINT_CHECK(from_.text(type));
     if (type != "|O")
-      return error{errc::unsupported, "elements of type " + in_quotes(type) + ", not \"|O\""};
+      return error{errc::unsupported,
+                   "the stored elements must be of type \"|O\", not " + in_quotes(type)};
     ZARRPOINT_CHECK(from_.next(count + 1));
     ZARRPOINT_CHECK(from_.begin_list(static_cast<index_t>(rank)));
     for (std::size_t axis = 0; axis < rank; ++axis) {
       ZARRPOINT_CHECK(from_.next(static_cast<index_t>(axis)));
       ZARRPOINT_TRY(extent, from_.number());
       if (extent != static_cast<std::uint64_t>(into.shape[axis]))
-        return error{errc::corrupt, "rows of another shape than " + to_string(into.shape)};
+        return error{errc::corrupt, "the stored rows do not have shape " + to_string(into.shape)};
     }
     ZARRPOINT_CHECK(from_.end_list());
     ZARRPOINT_CHECK(from_.end_list());
@@ -166,7 +167,7 @@ struct object_rows_codec {
   result<Self> resolve(const tensor_spec& decoded) const {
     if (decoded.type != dtype_kind::string)
       return error{errc::invalid_argument,
-                   "elements of type " + std::string(to_string(decoded.type)) + " are no strings"};
+                   "elements of type " + std::string(to_string(decoded.type)) + " are not strings"};
     ZARRPOINT_TRY(count, element_count(decoded.shape));
     if (count > INT32_MAX)
       return error{errc::invalid_argument, to_string(decoded) + " has too many strings"};

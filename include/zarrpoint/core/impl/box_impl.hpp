@@ -24,12 +24,12 @@ ZARRPOINT_INLINE std::string to_string(const box& part) {
 
 ZARRPOINT_INLINE result<void> selection::check(const dims& bounds) const {
   if (rank() != bounds.rank() || offset.rank() != rank() || step.rank() != rank())
-    return error{errc::invalid_argument, "selection of rank " + std::to_string(rank()) +
-                                             " on an array of shape " + to_string(bounds)};
+    return error{errc::invalid_argument, "the selection has rank " + std::to_string(rank()) +
+                                             ", the array has shape " + to_string(bounds)};
   for (std::size_t i = 0; i < rank(); ++i) {
     if (step[i] < 1 || shape[i] < 0 || offset[i] < 0)
       return error{errc::invalid_argument,
-                   "selection with a negative offset or count, or a step below 1"};
+                   "a selection must have offsets and counts of 0 or more, and steps of 1 or more"};
     index_t last = 0;
     if (shape[i] == 0) {
       if (offset[i] > bounds[i]) return outside(bounds);
@@ -42,9 +42,9 @@ ZARRPOINT_INLINE result<void> selection::check(const dims& bounds) const {
 }
 
 ZARRPOINT_INLINE error selection::outside(const dims& bounds) const {
-  return {errc::out_of_range, "selection at " + to_string(offset) + " of " + to_string(shape) +
-                                  " by " + to_string(step) + " leaves the array of shape " +
-                                  to_string(bounds)};
+  return {errc::out_of_range, "the selection (offset " + to_string(offset) + ", shape " +
+                                  to_string(shape) + ", step " + to_string(step) +
+                                  ") reaches beyond the array of shape " + to_string(bounds)};
 }
 
 }}  // namespace zarrpoint::v0

@@ -55,7 +55,7 @@ unit_move plan_move(const strided_move& elements) {
   plan.to = elements.to + nest.to_offset;
   plan.from = elements.from + nest.from_offset;
   std::uint64_t run = elements.element_size;
-  std::size_t first = 0;  // of the axes that are no part of a run
+  std::size_t first = 0;  // of the axes that are not part of a run
   if (const auto inner = nest.inner(0); nest.rank > 0 && inner.to == size && inner.from == size) {
     run *= static_cast<std::uint64_t>(inner.count);
     first = 1;

@@ -9,8 +9,8 @@
 namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// The number of the device whose memory, or managed memory, begins at `data`: what containers know
-/// that do not tell it. Of other memory the calling thread's current device, whose `check` then
-/// refuses it.
+/// that do not tell it. For other memory, the current device of the calling thread; its `check`
+/// then refuses it.
 inline int device_of(const void* data) noexcept {
   cudaPointerAttributes known{};
   if (data != nullptr && detail::succeeded(cudaPointerGetAttributes(&known, data)) &&

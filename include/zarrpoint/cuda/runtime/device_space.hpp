@@ -208,8 +208,8 @@ class device_space {
   result<void> usable(std::string_view what) const {
     if (stream_ != cudaStreamPerThread) return {};
     return error{errc::invalid_argument, detail::request{device_, what}.text() +
-                                             ": cudaStreamPerThread is another stream in each "
-                                             "thread; name one stream"};
+                                             ": cudaStreamPerThread differs from thread to "
+                                             "thread; pass one stream"};
   }
 
   template <class F>
@@ -229,7 +229,8 @@ class device_space {
   result<void> launch(std::string_view what, F&& f) const {
     if (kernels_ == nullptr)
       return error{errc::unsupported,
-                   detail::request{device_, what}.text() + ": the space was made without kernels"};
+                   detail::request{device_, what}.text() +
+                       ": this space was made without kernels, so it cannot do that"};
     return enqueue({device_, what}, f);
   }
 

@@ -58,7 +58,7 @@ inline error failure_of(cudaError_t status, const request& asked) {
           std::move(text)};
 }
 
-/// Whether a call succeeded whose failure nobody is told of. The runtime forgets that one, and
+/// Whether a call succeeded; its failure is not reported. The runtime forgets that failure and
 /// keeps what the program's own calls left.
 inline bool succeeded(cudaError_t status) noexcept {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());

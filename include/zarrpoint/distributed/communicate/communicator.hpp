@@ -84,7 +84,7 @@ namespace detail {
 result<void> check_step(const collective_step& step, int size);
 result<void> check_messages(const collective_step& step, std::size_t count, int size);
 
-/// `"rank 3 is in broadcast from rank 0, rank 0 in exchange"`, in front of which stands what is
+/// `"rank 3 is in broadcast from rank 0, rank 0 in exchange"`; the text before it says what is
 /// wrong with that.
 error unmatched(int other, const std::string& its, int mine, const std::string& ours);
 

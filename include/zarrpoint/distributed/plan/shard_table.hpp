@@ -130,7 +130,7 @@ struct sorted_shard {
   }
 };
 
-/// The row-major number of an offset within a tensor; unsigned, since it may be no place in it.
+/// The row-major number of an offset within a tensor; unsigned, since it may lie outside of it.
 std::uint64_t place_of(std::span<const index_t> offset, const shard_form& form) noexcept;
 
 std::vector<sorted_shard> sort_shards(const shard_table& table, const key_order& keys,

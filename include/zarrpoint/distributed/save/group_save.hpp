@@ -42,7 +42,7 @@ class plan_cache {
 };
 
 /// Saves the state of a group of processes as one checkpoint, in one step: until rank 0's last
-/// rename the target is what it was before, whatever fails and whoever dies. Collective; `tree` is
+/// rename the target stays as it was, even if a process fails or dies. Collective; `tree` is
 /// what this process brings, and is not changed. Each shard is stored once, by one process, as an
 /// object of its own.
 ///

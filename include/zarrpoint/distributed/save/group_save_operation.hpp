@@ -67,8 +67,8 @@ class group_save_operation {
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
 
-  /// What became of the commit, what it kept and what it warns of, told by rank 0. Who does not
-  /// hear of it does not know.
+  /// What became of the commit, what it kept and what it warns of, told by rank 0. A rank that does
+  /// not hear of it does not know.
   result<void> tell(result<void> committed);
 
   result<void> prepare(const state& tree);

@@ -49,7 +49,7 @@ write_item write_item_of(const sharded_object& object);
 class local_shards {
  public:
   /// In the order given, which hints count in. Errors: `invalid_argument` for shards that are not
-  /// of one tensor under `key`, or of which two hold the same elements' box; `unsupported` for a
+  /// of one tensor under `key`, or if two have the same box; `unsupported` for a
   /// flat range, which is not a box; those of `shard_metadata::check`.
   static result<local_shards> make(std::string key, std::vector<shard_metadata> shards);
 

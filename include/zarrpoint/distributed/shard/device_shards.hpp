@@ -40,7 +40,7 @@ box data_box(const shard_metadata& shard);
 /// A unit of the global tensor's grid along the axes of the local value.
 dims data_unit(const shard_metadata& shard, const dims& unit);
 
-/// The ring of a device that all operations share whose scratch memory this is.
+/// The ring of a device, shared by all operations with this scratch memory.
 template <device_space Space>
 std::shared_ptr<staging_ring<Space>> shared_ring(const Space& space, const context& how) {
   return ring_of(how.scratch->kept(), space, how.scratch->resource(), how.limit.memory);

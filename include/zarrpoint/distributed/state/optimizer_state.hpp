@@ -68,9 +68,8 @@ result<state> in_place_of(const state& parameter, std::string_view name, const M
                                              std::string(to_string(parameter.kind()))};
   const sharded<T>* of = factory->get<sharded<T>>();
   if (of == nullptr)
-    return error{errc::invalid_argument,
-                 "factory \"" + factory->key() +
-                     "\" is not of a sharded value of the type that the optimizer's has"};
+    return error{errc::invalid_argument, "factory \"" + factory->key() +
+                                             "\" has a value of another type than the optimizer's"};
   shard_metadata shard = of->metadata();
   shard.key = optimizer_key(name, factory->key());
   const std::string key = shard.key;
@@ -88,7 +87,7 @@ result<state> in_place_of(const state& parameter, std::string_view name, const M
 /// that factory, for `value`, which must be of the same type as the parameter's value (so a
 /// `tensor`, if the dtypes differ).
 ///
-/// Errors: `shape_mismatch` for a value that has not the parameter's local shape,
+/// Errors: `shape_mismatch` for a value without the parameter's local shape,
 /// `invalid_argument`.
 template <class T>
 result<state> optimizer_tensor(const state& parameter, std::string_view name, T&& value) {

@@ -63,7 +63,7 @@ class sharded_factory {
       const auto build_as = [build = std::move(how_to_build)](const sharded_factory& from) {
         const T* const value = from.data_ ? from.data_->get<T>() : nullptr;
         if (value == nullptr)
-          return result<state>(from.failure("it has no value of the type it was made for"));
+          return result<state>(from.failure("its value has another type than it was made for"));
         return result<state>(build(factory_source<T>{from.key_, *value, from.replica_}));
       };
       functions_ = std::make_shared<const functions>(functions{build_as, std::move(how_to_merge)});
@@ -91,8 +91,7 @@ class sharded_factory {
   template <class T>
   result<sharded_factory> with_data(T data) const {
     local_only value(std::move(data));
-    if (data_ && !data_->same_type(value))
-      return failure("its value cannot be one of another type");
+    if (data_ && !data_->same_type(value)) return failure("its new value must be of the same type");
     sharded_factory out = *this;
     out.data_ = std::move(value);
     return out;

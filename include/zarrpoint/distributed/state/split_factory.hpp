@@ -59,7 +59,7 @@ struct split_functions {
     const local_only* const of = local != nullptr ? local->if_local() : nullptr;
     const split_whole<T>* const found = of != nullptr ? of->get<split_whole<T>>() : nullptr;
     if (found == nullptr)
-      return error{errc::not_found, "what the parts are of has not come back from the load"};
+      return error{errc::not_found, "the load did not return the tensor that was split"};
     const sharded<T>& whole = *found->held;
     ZARRPOINT_TRY(parts, split_shard(whole.metadata(), how));
     std::vector<const sharded_tensor*> tensors(parts.size());

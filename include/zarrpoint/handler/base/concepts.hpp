@@ -82,7 +82,7 @@ concept loading_handler = saving_handler<H, T> && filling_handler<H, T> &&
   { H::make(spec, where) } -> std::same_as<result<T>>;
 };
 
-/// `H` turns a `T` into bytes and back: for leaves that are no tensors.
+/// `H` turns a `T` into bytes and back: for leaves that are not tensors.
 template <class H, class T>
 concept blob_handler = requires(const T& value, bytes_view stored) {
   { H::typestr } -> std::convertible_to<std::string_view>;

@@ -16,11 +16,12 @@ namespace detail {
 
 ZARRPOINT_INLINE result<std::unique_ptr<element_source>> no_source(const void*,
                                                                    const source_options&) {
-  return error{errc::invalid_argument, "what the host can read is read in place"};
+  return error{errc::invalid_argument,
+               "a host leaf has no element source: the host reads it in place"};
 }
 
 ZARRPOINT_INLINE result<staged> stage_nothing(const void*, memory_resource&) {
-  return error{errc::invalid_argument, "several leaves have no elements of their own"};
+  return error{errc::invalid_argument, "a value of several leaves has no elements of its own"};
 }
 ZARRPOINT_INLINE result<tensor_spec> spec_of_group(const void*) {
   return error{errc::unsupported, "a value of several leaves cannot be saved here"};

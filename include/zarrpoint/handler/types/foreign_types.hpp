@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Types that are no leaf as they are, and of which more can be said than of others: those that a
-// header of their own makes savable, and containers that are several leaves. All are known by their
-// members alone.
+// Types that cannot be saved as they are, but that deserve a better message than others: those that
+// a header of their own makes savable, and containers that are several leaves. All are known by
+// their members alone.
 
 #include <zarrpoint/handler/base/concepts.hpp>
 
@@ -84,7 +84,7 @@ concept like_variant = requires(const T& value) {
   value.valueless_by_exception();
 };
 
-/// A range whose elements are ranges that are no text, as `std::vector<std::vector<float>>` is.
+/// A range whose elements are ranges and not text, as `std::vector<std::vector<float>>` is.
 template <class T>
 concept like_nested_range = requires(const T& value) {
   value.begin();

@@ -118,7 +118,7 @@ result<data_type> read_typestr(PyObject* text) {
   }
   const bool is_ours = bytes != 0 && (said[0] == '<' || (said[0] == '|' && bytes == 1));
   if (!is_ours)
-    return bad_interface("elements of \"" + std::string(said.substr(0, 40)) + '"',
+    return bad_interface("cannot read elements of type \"" + std::string(said.substr(0, 40)) + '"',
                          errc::unsupported);
   return data_type{codes[kind], static_cast<std::uint8_t>(8 * bytes), 1};
 }
@@ -147,11 +147,11 @@ template <class = void>
 result<void> read_interface(PyObject* all, interface_array& out) {
   if (!PyDict_Check(all)) return bad_interface("it is not a dictionary");
   ZARRPOINT_TRY(version, read_integer(find_item(all, "version").get(), "version"));
-  // 0 and 1 are as 2, but for masks, and elements of which there are none.
+  // Versions 0 and 1 are like 2, except for masks and for arrays without elements.
   if (version < 0 || version > 3)
     return bad_interface("version " + std::to_string(version), errc::unsupported);
   if (find_item(all, "mask") != nullptr)
-    return bad_interface("elements with a mask", errc::unsupported);
+    return bad_interface("masked arrays are not supported", errc::unsupported);
   raw_tensor& raw = out.managed.dl_tensor;
   ZARRPOINT_TRY(type, read_typestr(find_item(all, "typestr").get()));
   raw.dtype = type;
@@ -168,7 +168,7 @@ result<void> read_interface(PyObject* all, interface_array& out) {
   const int read_only = is_address ? PyObject_IsTrue(PyTuple_GET_ITEM(data.get(), 1)) : -1;
   if (read_only < 0) {
     PyErr_Clear();
-    return bad_interface("data is not an address and flag");
+    return bad_interface("data must be an address and a read-only flag");
   }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python hands over addresses as numbers
   raw.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -190,7 +190,7 @@ result<typename Space::event> after_producer(const Space& space, std::optional<l
   if (!stream) return typename Space::event{};
   ZARRPOINT_TRY(producer, device_traits<Space>::on_stream(space, *stream));
   if (producer) return producer->record();
-  // The stream of each thread: of which one, nobody says. What is due there may need the GIL.
+  // The stream of each thread; the interface does not say which. Its pending work may need the GIL.
   const without_gil released;
   ZARRPOINT_CHECK(device_traits<Space>::settle(space));
   return typename Space::event{};
@@ -255,7 +255,7 @@ template <dlpack_space Space>
 /// What the property `__cuda_array_interface__` of a class of yours returns: a new dictionary, of
 /// version 3. The value stays until its users are done, and its elements are ready for work
 /// that follows on the stream that is named there. They are read-only if the value is not a target.
-/// Errors: `unsupported` for dtypes that the interface has not; those of the device.
+/// Errors: `unsupported` for dtypes that the interface does not have; those of the device.
 template <class T>
   requires(detail::handed_value<T>&& device_space<space_of_t<T>>)
 result<PyObject*> to_cuda_array_interface(T& value) {

@@ -65,8 +65,9 @@ result<managed_ptr<M>> hand_over(exported_ptr<M, Keep> made,
   for (std::size_t i = 0; i < view.rank(); ++i) {
     const index_t stride = bytes == 0 || view.shape[i] == 1 ? dense[i] : view.strides[i];
     if (stride % size != 0)
-      return error{errc::unsupported, "DLPack counts strides in elements: " +
-                                          std::to_string(stride) + " bytes are no such"};
+      return error{errc::unsupported, "DLPack needs strides in whole elements; " +
+                                          std::to_string(stride) +
+                                          " bytes are not a whole number of elements"};
     made->shape[i] = view.shape[i];
     made->strides[i] = stride / size;
   }
@@ -135,7 +136,7 @@ class lent {
   bool is_empty_ = false;
 };
 
-/// Who uses elements on a device next, and so when they must be ready.
+/// Which stream uses elements on a device next, so when they must be ready.
 template <class Space>
 struct consumer_of {
   std::optional<Space> stream{};  ///< none: any stream, so that the host waits
@@ -178,8 +179,8 @@ concept handed_value = savable<T> && dlpack_space<space_of_t<T>>;
 /// another library. It is destroyed when that library gives it back, on any thread, and is
 /// read-only there if it is not a target. `M` is the struct to hand over: `managed_legacy`, or a
 /// struct of DLPack's own header, for libraries that know no other.
-/// Errors: `unsupported` for dtypes that DLPack has not, strides that are no whole elements, and
-/// read-only elements in a struct without flags; those of the value's handler.
+/// Errors: `unsupported` for dtypes that DLPack does not have, strides that are not whole elements,
+/// and read-only elements in a struct without flags; those of the value's handler.
 template <managed_tensor M = managed_versioned, class T>
   requires(!std::is_reference_v<T> && !std::is_const_v<T> && detail::handed_value<T> &&
            !handler_is_view<handler_of<T>>() && space_of_t<T>::host_accessible)

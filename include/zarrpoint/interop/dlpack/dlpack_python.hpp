@@ -132,7 +132,8 @@ result<basic_tensor<Space>> take_capsule_of(PyObject* capsule, const Space& spac
   return basic_tensor<Space>::take(managed, space);
 }
 
-/// Who asks `__dlpack__` for elements on a device: `stream` as the array API standard counts.
+/// The stream that asks `__dlpack__` for elements on a device: `stream` as the array API standard
+/// counts.
 template <class Space>
 result<consumer_of<Space>> read_stream(PyObject* stream, const Space& space) {
   long long number = 1;  // of none: the legacy default stream
@@ -156,7 +157,8 @@ result<basic_tensor<Space>> take_capsule(PyObject* capsule, const Space& space =
     return detail::take_capsule_of<managed_versioned>(capsule, space);
   if (PyCapsule_IsValid(capsule, detail::capsule_name<managed_legacy>) != 0)
     return detail::take_capsule_of<managed_legacy>(capsule, space);
-  return error{errc::invalid_argument, "DLPack capsule: it is none, or was used before"};
+  return error{errc::invalid_argument,
+               "the object is not a DLPack capsule, or the capsule was used already"};
 }
 
 /// The elements of any array of Python that has `__dlpack__`, where they are, ready for work on the
@@ -204,12 +206,14 @@ result<PyObject*> make_capsule(std::shared_ptr<T> value, const python_request& a
   const bool copies = is_given(asked.copy) && PyObject_IsTrue(asked.copy) == 1;
   if constexpr (space::host_accessible) {
     if (is_given(asked.stream))
-      return error{errc::invalid_argument, "elements in host memory know no stream"};
+      return error{errc::invalid_argument,
+                   "a stream was given, but the elements are in host memory"};
     ZARRPOINT_TRY(made, copies ? copy_to_dlpack<M>(view) : to_dlpack<M>(std::move(value)));
     return to_capsule(std::move(made));
   } else {
     if (copies)
-      return error{errc::unsupported, "elements on a device are handed over without a copy only"};
+      return error{errc::unsupported,
+                   "elements on a device cannot be copied for the consumer (copy=True)"};
     ZARRPOINT_TRY(consumer, read_stream(asked.stream, view.space));
     ZARRPOINT_TRY(made, lend<M>(std::move(value), consumer,
                                 [](std::shared_ptr<T>& kept) -> T& { return *kept; }));

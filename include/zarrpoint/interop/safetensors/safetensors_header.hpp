@@ -102,7 +102,7 @@ result<header> parse_header(bytes_view text, std::uint64_t data_bytes);
 
 /// What a file of these tensors begins with: length, JSON, and spaces up to `data_alignment`. The
 /// tensors must tile. Errors: `invalid_argument` for a name or text that is twice there, reserved
-/// or not UTF-8; `unsupported` for a dtype that the format has not; `resource_limit`.
+/// or not UTF-8; `unsupported` for a dtype that the format does not have; `resource_limit`.
 result<std::string> dump_header(const header& from);
 
 }}}  // namespace zarrpoint::v0::safetensors

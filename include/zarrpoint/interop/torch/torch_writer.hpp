@@ -61,7 +61,7 @@ struct value::member {
 /// PyTorch 2.1. The object appears under its key in one step, and the same value makes the same
 /// file. `prefix` is the directory in the archive, of which PyTorch wants one: torch.save takes the
 /// name of the file. Errors: `invalid_argument` for text that is not UTF-8 and a prefix that is not
-/// a key; `unsupported` for dtypes that PyTorch has not; those of the store.
+/// a key; `unsupported` for dtypes that PyTorch does not have; those of the store.
 result<void> save(const any_store& store, const store_key& key, const value& what,
                   std::string_view prefix = "archive");
 

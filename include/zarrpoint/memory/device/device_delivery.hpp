@@ -230,7 +230,7 @@ class device_delivery {
       for (std::size_t d = 0; d < strides.rank(); ++d) first += from.wanted.offset[d] * strides[d];
       return to.space.move({to.data, first, to.type.size(), to.shape, to.strides, strides});
     } else {
-      return error{errc::unsupported, "a device without kernels"};
+      return error{errc::unsupported, "this needs a kernel, and the device has none"};
     }
   }
 

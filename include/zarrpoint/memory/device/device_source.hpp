@@ -253,8 +253,8 @@ class device_source final : public element_source {
     host_view out = packed_view(from, rows, to.data());
     if (rows.bytes == 0) return out;
     if (rows.bytes > to.size())
-      return error{errc::invalid_argument, "a part of " + std::to_string(rows.bytes) +
-                                               " bytes for a slot of " + std::to_string(to.size())};
+      return error{errc::invalid_argument, "a part takes " + std::to_string(rows.bytes) +
+                                               " bytes; the slot has " + std::to_string(to.size())};
     device_buffer<Space> gathered;
     ZARRPOINT_TRY(source, packed_on_device(from, rows, gathered));
     if (is_scattered(source.rows) && rows.cover <= to.size() && rows.cover / 8 <= rows.bytes) {

@@ -20,7 +20,7 @@ namespace zarrpoint { inline namespace v0 {
 struct row_block {
   std::size_t width = 0;
   std::size_t count = 1;
-  std::size_t device_pitch = 0;  ///< of no meaning for one row, as is the other
+  std::size_t device_pitch = 0;  ///< unused for one row, as `host_pitch` is
   std::size_t host_pitch = 0;
 };
 

@@ -53,7 +53,7 @@ class ring_budget {
   std::size_t left_;
 };
 
-/// A few blocks of host memory by way of which bytes go to a device and come from it, used again
+/// A few blocks of host memory through which bytes go to and from a device, used again
 /// and again. A block is allocated, touched and pinned when it is first needed, and unpinned when
 /// the ring ends; where pinning is refused, the ring works without. Thread-safe. The resource must
 /// outlive it, and it must outlive its slots.
@@ -93,7 +93,7 @@ class staging_ring {
     /// To be called before the first copy from or to the block is asked for: if no event is handed
     /// to `release`, the end of the slot waits for that stream.
     void used_by(const Space& stream) { stream_.emplace(stream); }
-    /// Gives the block back at once; whoever gets it next waits for `last`, an event after all
+    /// Gives the block back at once; its next user waits for `last`, an event after all
     /// copies that use the block.
     void release(const typename Space::event& last) {
       if (owner_ == nullptr) return;

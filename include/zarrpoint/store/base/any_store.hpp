@@ -169,7 +169,7 @@ class any_store {
 
     error refuse(const char* action, const store_key& key) const {
       return {errc::unsupported, std::string(action) + " " + store.describe(key) +
-                                     ": this kind of store does not offer it"};
+                                     ": this kind of store cannot do that"};
     }
 
     S store;

@@ -17,8 +17,8 @@ result<void> check_rename(const Store& store, const store_key& from, const store
     return error{errc::invalid_argument,
                  "rename " + store.describe(from) + " to " + store.describe(to) + ": " + why};
   };
-  if (from.is_root() || to.is_root()) return refuse("the root of a store has no other name");
-  if (from == to) return refuse("it is the same place");
+  if (from.is_root() || to.is_root()) return refuse("the root of a store cannot be renamed");
+  if (from == to) return refuse("both names are the same");
   const auto lies_in = [](const store_key& inner, const store_key& outer) {
     return inner.str().starts_with(std::string(outer.str()) + '/');
   };

@@ -60,7 +60,8 @@ class memory_store::writer final : public blob_writer {
     const std::size_t limit = bytes_.max_size();
     if (offset > limit || bytes.size() > limit - offset)
       return error{errc::out_of_range,
-                   "write " + memory_store(store_).describe(key_) + ": beyond all memory"};
+                   "write " + memory_store(store_).describe(key_) +
+                       ": the object would become larger than the address space"};
     const auto end = static_cast<std::size_t>(offset) + bytes.size();
     if (end > bytes_.size()) ZARRPOINT_CHECK(grow([&] { bytes_.resize(end); }));
     std::memcpy(bytes_.data() + offset, bytes.data(), bytes.size());
@@ -74,8 +75,8 @@ class memory_store::writer final : public blob_writer {
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
     const std::lock_guard lock(mutex_);
     if (offset > bytes_.size() || into.size() > bytes_.size() - offset)
-      return error{errc::out_of_range,
-                   "read " + memory_store(store_).describe(key_) + ": it was not written so far"};
+      return error{errc::out_of_range, "read " + memory_store(store_).describe(key_) +
+                                           ": that part was not written yet"};
     if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
     return {};
   }
@@ -157,7 +158,7 @@ class memory_store::staged final : public publication {
   result<void> replace() {
     const std::scoped_lock lock(target_->mutex, tree_->mutex);
     ZARRPOINT_CHECK(check_free_locked());
-    // What another publication put there meanwhile may be a checkpoint, of which nothing is known.
+    // Another publication may have put a checkpoint there meanwhile; we know nothing about it.
     if (owned_ && publications_ == target_->publications) late_.kept = keep_locked(*owned_);
     const std::string start = below(key_);
     object_map added;

@@ -41,7 +41,8 @@ ZARRPOINT_INLINE result<stored_place> parent_place(const std::string& path,
                                                    const file_store_options& how) {
   const auto [parent, name] = split_path(path);
   ZARRPOINT_TRY(key, store_key::parse(name));
-  if (key.is_root()) return error{errc::invalid_argument, "\"" + path + "\" names no checkpoint"};
+  if (key.is_root())
+    return error{errc::invalid_argument, "\"" + path + "\" is not the path of a checkpoint"};
   ZARRPOINT_TRY(store, file_store::open(parent, how));
   return stored_place{std::move(store), std::move(key)};
 }

@@ -29,8 +29,8 @@ ZARRPOINT_INLINE result<stored_place> store_table::open(const std::string& path_
 ZARRPOINT_INLINE result<const store_entry*> store_table::find(std::string_view scheme) const {
   for (const store_entry& entry : entries_)
     if (entry.scheme == scheme) return &entry;
-  std::string text = "no store for " + detail::in_quotes(std::string(scheme) + "://") +
-                     "; the table of the context has";
+  std::string text =
+      "no store for " + detail::in_quotes(std::string(scheme) + "://") + "; context::stores has";
   for (const store_entry& entry : entries_) text.append(" ").append(entry.scheme).append("://");
   text += " (context::stores = default_stores::with<...>::table() adds one)";
   return error{errc::unsupported, std::move(text)};

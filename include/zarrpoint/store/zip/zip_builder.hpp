@@ -45,7 +45,7 @@ class zip_builder {
   const std::string& name() const noexcept { return name_; }
   zip_space& space() noexcept { return space_; }
 
-  /// Writes a piece of the archive. What was once written stays in the file, whoever has its place
+  /// Writes a piece of the archive. Bytes stay in the file even if another member gets their place
   /// later: the directory comes behind it.
   result<void> write(std::uint64_t offset, bytes_view bytes);
   result<void> read(std::uint64_t offset, mutable_bytes into) const;

@@ -19,7 +19,7 @@ struct zip_extent {
   std::uint64_t capacity() const noexcept { return end - data; }
 };
 
-/// Who has which piece of an archive. What is given back is used again; nothing moves.
+/// Which pieces of an archive are in use. What is given back is used again; nothing moves.
 class zip_space {
  public:
   /// Room for `capacity` bytes at a multiple of `alignment`, with at least `header` bytes before.

@@ -31,7 +31,7 @@ struct zip_store_options {
 class zip_store {
  public:
   /// The archive that is the object `key` of `base`. Errors: `not_found`; `corrupt` for one that is
-  /// cut short, whose members overlap, or whose names are no keys (absolute, with `..`);
+  /// cut short, whose members overlap, or whose names are not keys (absolute, with `..`);
   /// `unsupported` for encryption and several volumes; `resource_limit`; `io`.
   static result<zip_store> open(const any_store& base, const store_key& key,
                                 const zip_store_options& how = {});

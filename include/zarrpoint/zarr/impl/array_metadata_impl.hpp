@@ -28,12 +28,12 @@ ZARRPOINT_INLINE bytes_view array_metadata::fill_element() const noexcept {
 
 ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) {
   const std::size_t rank = array.shape.rank();
-  if (!array.type.valid()) return error{errc::corrupt, "no data type"};
+  if (!array.type.valid()) return error{errc::corrupt, "the data type is missing"};
   if (array.type.size() == 0 && !array.type.is_variable())
-    return error{errc::corrupt, "elements of no bytes"};
+    return error{errc::corrupt, "elements have a size of 0 bytes"};
   if (array.chunk_shape.rank() != rank)
     return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                    " has not the rank of shape " + to_string(array.shape)};
+                                    " must have the same rank as shape " + to_string(array.shape)};
   // How many elements there are is not asked: 2^63 and more can be read in parts.
   for (const index_t extent : array.shape) {
     if (extent < 0)
@@ -52,7 +52,7 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
       ZARRPOINT_CHECK(array.edges[i].check(array.shape[i]).at("axis " + std::to_string(i)));
       if (array.chunk_shape[i] != array.edges[i].largest())
         return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                        " is not that of the largest chunks"};
+                                        " must be the largest extent along each axis"};
     }
   }
   const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);
@@ -60,7 +60,7 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
   if (array.dimension_names && array.dimension_names->size() != rank)
     return error{errc::corrupt, std::to_string(array.dimension_names->size()) +
                                     " dimension names for rank " + std::to_string(rank)};
-  if (array.codecs.empty()) return error{errc::corrupt, "no codecs"};
+  if (array.codecs.empty()) return error{errc::corrupt, "the list of codecs is empty"};
   return {};
 }
 

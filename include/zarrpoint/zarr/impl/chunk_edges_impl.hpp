@@ -67,7 +67,7 @@ ZARRPOINT_INLINE result<void> axis_edges::check(index_t length) const {
   }
   if (sum < length && !repeats_)
     return error{errc::corrupt, "chunk extents sum to " + std::to_string(sum) +
-                                    ", and the axis has " + std::to_string(length)};
+                                    "; the axis has length " + std::to_string(length)};
   return {};
 }
 

@@ -65,7 +65,8 @@ ZARRPOINT_INLINE result<node> codec_specs_to_node(std::span<const codec_spec> sp
   for (const codec_spec& spec : specs) {
     if (!spec.must_understand)
       return error{errc::invalid_argument,
-                   "codec " + detail::in_quotes(spec.name) + " has must_understand false"};
+                   "codec " + detail::in_quotes(spec.name) +
+                       " has must_understand: false, so the array can only be read"};
     node::object members{{"name", spec.name}};
     if (!spec.configuration.is_null()) members.push_back({"configuration", spec.configuration});
     out.emplace_back(std::move(members));

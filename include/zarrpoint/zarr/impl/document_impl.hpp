@@ -124,7 +124,7 @@ ZARRPOINT_INLINE result<void> check_writable(const node& value, std::size_t leve
     }
     std::sort(keys.begin(), keys.end());
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice != keys.end()) return refuse("key " + in_quotes(*twice) + " stands twice");
+    if (twice != keys.end()) return refuse("key " + in_quotes(*twice) + " occurs twice");
   }
   return {};
 }

@@ -31,12 +31,12 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_text(const std::string& text,
                                                         int zarr_format) {
   if (text == "NaN") {
     if (has_nan(type)) return nan_bits(type);
-    return corrupt(std::string(to_string(type)) + " has no NaN");
+    return corrupt(std::string(to_string(type)) + " cannot be NaN");
   }
   if (text == "Infinity" || text == "-Infinity") {
     const double infinity = std::numeric_limits<double>::infinity();
     if (has_infinity(type)) return float_bits(type, text == "Infinity" ? infinity : -infinity);
-    return corrupt(std::string(to_string(type)) + " has no infinity");
+    return corrupt(std::string(to_string(type)) + " cannot be infinite");
   }
   if (zarr_format == 3 && text.starts_with("0x")) {
     const std::string_view digits = std::string_view(text).substr(2);

@@ -104,7 +104,8 @@ ZARRPOINT_INLINE result<node> utf32_fill_to_node(bytes_view element) {
   for (std::size_t at = 0; at < size; at += 4) {
     const auto code_point = static_cast<char32_t>(load_native(element.data() + at, 4));
     if (!append_code_point(text, code_point))
-      return error{errc::invalid_argument, "fill value holds what is not a code point"};
+      return error{errc::invalid_argument,
+                   "the fill value holds a number that is not a Unicode code point"};
   }
   return node(std::move(text));
 }
@@ -137,7 +138,7 @@ ZARRPOINT_INLINE result<void> parse_record_fill(const node& value, const dtype& 
         parse_element_fill(*given, one.type, zarr_format, to + one.offset).at(in_quotes(one.name)));
   }
   if (list == nullptr && value.if_object()->size() != fields.size())
-    return corrupt("has values for fields that there are not");
+    return corrupt("has values for fields that the data type does not have");
   return {};
 }
 

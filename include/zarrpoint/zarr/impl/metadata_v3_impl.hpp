@@ -37,7 +37,7 @@ namespace detail {
 ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
                                                      array_metadata& out) {
   ZARRPOINT_TRY(kind, required(configuration, "kind"));
-  if (*kind != node("inline")) return unsupported("a rectilinear grid that is not inline");
+  if (*kind != node("inline")) return unsupported("a rectilinear grid must be of kind \"inline\"");
   ZARRPOINT_TRY(shapes, required(configuration, "chunk_shapes"));
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"kind", "chunk_shapes"}));
   const node::array* axes = shapes->if_array();
@@ -228,7 +228,7 @@ ZARRPOINT_INLINE result<node> to_v3(const array_metadata& array) {
   ZARRPOINT_TRY(type, data_type_to_node(array.type).at("data_type"));
   for (const codec_spec& one : array.codecs) {
     if (one.configuration.find("field_endian") != nullptr)
-      return detail::unsupported("Zarr v3 has no records of fields that differ in byte order");
+      return detail::unsupported("Zarr v3 cannot hold records whose fields differ in byte order");
   }
   ZARRPOINT_TRY(codecs, codec_specs_to_node(array.codecs));
   const bool is_v2_key = array.keys.kind == chunk_key_encoding::style::v2;

@@ -22,8 +22,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 class json_reader;
 
 /// A member of a document that somebody else reads, from its text, while the document is parsed: in
-/// place of its value stands null. Where that reader gives up, or the document is wrong, the member
-/// is like every other one, and was not `found`.
+/// place of its value the document has null. Where that reader gives up, or the document is wrong,
+/// the member is like every other one, and was not `found`.
 class json_member {
  public:
   /// `path` are the keys that lead to it from the root.
@@ -95,7 +95,7 @@ class json_reader {
 
   bool read_elements(node& out);
 
-  /// A key that stands twice, or null.
+  /// A key that occurs twice, or null.
   static const std::string* duplicate_key(const node::object& members);
 
   bool read_string(std::string& out, bool plain);

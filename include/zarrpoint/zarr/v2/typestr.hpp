@@ -42,8 +42,8 @@ constexpr bool has_bare_name_in_v2(const dtype& type) {
 }  // namespace detail
 
 /// The `dtype` of a `.zarray`: a NumPy typestr such as `<f4`, `|S12` or `<M8[25us]`, `|O` for
-/// strings, a list of fields, or the bare name of a type that NumPy has not. Errors: `corrupt`;
-/// `unsupported`, naming it.
+/// strings, a list of fields, or the bare name of a type that NumPy does not have. Errors:
+/// `corrupt`; `unsupported`, naming it.
 result<v2_dtype> parse_v2_dtype(const node& value);
 
 /// The `dtype` of a `.zarray`. Errors: `unsupported` for a big-endian bfloat16, which has no name.

@@ -22,7 +22,7 @@ ZARRPOINT_INLINE index_t axis_index::operator[](index_t i) const noexcept {
 }
 
 ZARRPOINT_INLINE result<axis_index> axis_index::sliced(const slice& part) const {
-  if (part.step == 0) return error{errc::invalid_argument, "a slice with a step of 0"};
+  if (part.step == 0) return error{errc::invalid_argument, "the step of a slice must not be 0"};
   const bool forward = part.step > 0;
   // Where a walk may stand: `-1` is before the first going backwards.
   const index_t low = forward ? 0 : -1;
@@ -53,7 +53,8 @@ ZARRPOINT_INLINE result<axis_index> axis_index::sliced(const slice& part) const 
 ZARRPOINT_INLINE result<axis_index> axis_index::taken(std::span<const index_t> positions) const {
   for (const index_t one : positions) {
     if (one < -count_ || one >= count_)
-      return error{errc::out_of_range, "index " + std::to_string(one) + " of an axis of length " +
+      return error{errc::out_of_range, "index " + std::to_string(one) +
+                                           " is outside an axis of length " +
                                            std::to_string(count_)};
   }
   axis_index out = *this;

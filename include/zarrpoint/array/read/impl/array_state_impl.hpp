@@ -74,8 +74,9 @@ ZARRPOINT_INLINE result<void> check_stored_size(const codec_chain& chain, std::u
   const bool exact = chain.fixed_size();
   if (exact ? size == chain.encoded_bound() : size <= chain.stored_limit()) return {};
   return error{errc::corrupt,
-               std::to_string(size) + " stored bytes where " + to_string(chain.chunk_spec()) +
-                   (exact ? " takes " : " takes at most ") +
+               std::to_string(size) + " bytes are stored for a chunk of " +
+                   to_string(chain.chunk_spec()) +
+                   (exact ? ", which takes " : ", which takes at most ") +
                    std::to_string(exact ? chain.encoded_bound() : chain.stored_limit())};
 }
 

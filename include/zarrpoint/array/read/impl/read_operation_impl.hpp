@@ -191,7 +191,7 @@ ZARRPOINT_INLINE result<read_operation::checked> read_operation::check_entry(
     if ((digest != nullptr) == out.entry.absent())
       return error{errc::corrupt, out.entry.absent()
                                       ? "it is missing"
-                                      : "it is stored, but was not when the digests were taken"};
+                                      : "it exists, but it was not part of the save"};
     if (options_.checksums) out.digest = digest;
   } else if (out.entry.absent() && options_.missing == missing_chunks::error) {
     return error{errc::not_found, "it is not stored"};
@@ -293,7 +293,7 @@ ZARRPOINT_INLINE result<void> read_operation::verify(bytes_view stored,
                                                      const std::uint32_t* digest) const {
   if (digest == nullptr || payload_digest(of_.layout.chain(), stored) == *digest) return {};
   return error{errc::corrupt, "its " + std::to_string(stored.size()) +
-                                  " stored bytes are not those of the digest"};
+                                  " stored bytes do not match their checksum"};
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -28,17 +28,17 @@ ZARRPOINT_INLINE result<void> check_expected(const array_state& of, const chunk_
                                              const std::string& key, const blob* object) {
   const auto refuse = [](std::string why) { return error{errc::corrupt, std::move(why)}; };
   const object_digest* expected = digests.find(key);
-  if (expected == nullptr) return refuse("there is no digest of it");
+  if (expected == nullptr) return refuse("no checksum of it is known");
   if (expected->absent()) {
     if (object == nullptr) return {};
-    return refuse("it is stored, but was not when the digests were taken");
+    return refuse("it exists, but it was not part of the save");
   }
   if (object == nullptr) return refuse("it is missing");
   if (object->size() != expected->size)
-    return refuse("it has " + std::to_string(object->size()) + " bytes, and had " +
-                  std::to_string(expected->size) + " when the digests were taken");
+    return refuse("it has " + std::to_string(object->size()) + " bytes instead of the " +
+                  std::to_string(expected->size) + " that were saved");
   if (expected->crc32c.size() != of.layout.inner_count())
-    return refuse(std::to_string(expected->crc32c.size()) + " digests for its " +
+    return refuse(std::to_string(expected->crc32c.size()) + " checksums are recorded for its " +
                   std::to_string(of.layout.inner_count()) + " inner chunks");
   return {};
 }

@@ -56,7 +56,7 @@ struct array_layout::split {
       if (one.name != sharding_config::name) {
         (out.sharding ? out.suffix : out.prefix).push_back(one);
       } else if (out.sharding) {
-        return error{errc::corrupt, "sharding_indexed stands twice in the list of codecs"};
+        return error{errc::corrupt, "sharding_indexed occurs twice in the list of codecs"};
       } else {
         ZARRPOINT_TRY(config, sharding_config::from_configuration(one.configuration));
         out.sharding = std::move(config);
@@ -95,7 +95,8 @@ ZARRPOINT_INLINE result<void> array_layout::resolve_shard(const array_metadata& 
   const std::size_t rank = metadata.shape.rank();
   if (config.chunk_shape.rank() != rank)
     return error{errc::corrupt, "sharding_indexed: chunk shape " + to_string(config.chunk_shape) +
-                                    " has not the rank of shape " + to_string(metadata.shape)};
+                                    " must have the same rank as shape " +
+                                    to_string(metadata.shape)};
   grid_.inner_shape = dims(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) {
     index_t& extent = grid_.inner_shape[axis_of(i)];

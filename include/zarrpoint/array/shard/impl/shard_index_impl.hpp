@@ -64,13 +64,13 @@ ZARRPOINT_INLINE result<void> shard_index::check(std::uint64_t object_size,
     const shard_entry entry = (*this)[i];
     if (entry.absent()) continue;
     if (entry.offset == shard_entry::absent_mark || entry.size == shard_entry::absent_mark)
-      return bad(i, "has only one of the two marks of an absent inner chunk");
+      return bad(i, "marks its inner chunk as absent in one of its two fields only");
     std::uint64_t end = 0;
     if (__builtin_add_overflow(entry.offset, entry.size, &end) || end > object_size)
-      return bad(i, "says " + range(entry) + ", past the end of the " +
+      return bad(i, "points to " + range(entry) + ", past the end of the " +
                         std::to_string(object_size) + " bytes of the shard");
     if (entry.size != 0 && entry.offset < index_offset + index_size && index_offset < end)
-      return bad(i, "says " + range(entry) + ", inside the index");
+      return bad(i, "points to " + range(entry) + ", which is inside the index");
     ascending = ascending && entry.offset >= last_end;
     last_end = end;
   }

@@ -26,7 +26,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<sharding_codec> sharding_codec::from_configuration(const node&) {
-  return error{errc::unsupported, "shards have no place here"};
+  return error{errc::unsupported, "sharding_indexed is not allowed at this place"};
 }
 
 ZARRPOINT_INLINE array_codecs::array_codecs(const codec_table& known,
@@ -70,7 +70,8 @@ ZARRPOINT_INLINE result<shard_parts> array_codecs::make_parts(const sharding_con
   ZARRPOINT_TRY(index_chain, codec_chain::resolve(config.index_codecs, index_spec, known_)
                                  .at("sharding_indexed: index_codecs"));
   if (!index_chain.fixed_size() || !index_chain.can_encode())
-    return error{errc::unsupported, "sharding_indexed: index_codecs of variable size"};
+    return error{errc::unsupported,
+                 "sharding_indexed: index_codecs must write a fixed number of bytes"};
   const std::uint64_t index_size = index_chain.encoded_bound();
   return shard_parts{config.codecs, std::move(chain), std::move(index_chain), index_size,
                      config.location};
@@ -182,9 +183,9 @@ ZARRPOINT_INLINE result<void> sharding_codec::decode(bytes_view stored,
           .at(inner_name(part));
     if (!knows_fill(into.type))
       return error{errc::unsupported, inner_name(part) +
-                                          " is not stored, and what the codecs "
-                                          "before sharding_indexed make of the "
-                                          "fill value is not known"};
+                                          " is not stored, so it is the fill value, but "
+                                          "the codecs before sharding_indexed cannot "
+                                          "be applied to the fill value"};
     return detail::fill_within_budget(inner, fill_, scratch);
   });
 }

@@ -122,7 +122,7 @@ ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item
   ZARRPOINT_TRY(before, open_before(item, key));
   ZARRPOINT_TRY(full_key, of_.key.child(key));
   if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
-  // An object is one inner chunk, whose turn has always come: it need not wait for memory.
+  // An object is one inner chunk. It is always its turn, so it need not wait for memory.
   ZARRPOINT_TRY(reserved, pool_->limiter().acquire(cost(item), how_.stop));
   static_cast<void>(reserved);
   ZARRPOINT_TRY(chunk, encode(item, claimed, before.get()));
@@ -174,7 +174,7 @@ ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
   const std::size_t bytes = cost(item);
   std::optional<byte_limiter::reservation> reserved(std::in_place);
   if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);
-  // Whoever waits for memory could wait for inner chunks that wait for this one. So it waits for
+  // Waiting for memory could mean waiting for inner chunks that wait for this one. So it waits for
   // its turn, when nothing waits for it but itself, and goes on without.
   if (!reserved && !shard.wait_until_near(position, 1))
     return error{errc::cancelled, "another inner chunk failed"};

@@ -62,7 +62,7 @@ ZARRPOINT_INLINE result<std::string> take_string(node& from, std::string_view ke
   node* value = from.find(key);
   std::string* text = value != nullptr ? value->if_string() : nullptr;
   if (text == nullptr)
-    return bad_commit("member \"" + std::string(key) + "\" is missing or no string");
+    return bad_commit("member \"" + std::string(key) + "\" is missing or is not a string");
   return std::move(*text);
 }
 
@@ -91,7 +91,7 @@ ZARRPOINT_INLINE result<object_digest> parse_object_digest(node::member& from) {
   object.size = *bytes;
   ZARRPOINT_TRY(hex, take_string(from.value, "crc32c"));
   if (hex.size() % 8 != 0)
-    return bad_commit("object \"" + from.key + "\" has a torn list of checksums");
+    return bad_commit("object \"" + from.key + "\" has a list of checksums that is cut short");
   if (!parse_digests(hex, object))
     return bad_commit("object \"" + from.key + "\" has a checksum that is not hexadecimal");
   return object;
@@ -177,9 +177,9 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   if (from.if_object() == nullptr) return detail::bad_commit("not an object");
   const node* format = from.find("format");
   const auto number = format != nullptr ? format->to_int64() : std::nullopt;
-  if (!number) return detail::bad_commit("member \"format\" is missing or no integer");
+  if (!number) return detail::bad_commit("member \"format\" is missing or is not an integer");
   if (*number != commit_document::current_format)
-    return error{errc::unsupported, "commit document of format " + std::to_string(*number) +
+    return error{errc::unsupported, "the commit document has format " + std::to_string(*number) +
                                         "; this build reads " +
                                         std::to_string(commit_document::current_format)};
   ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
@@ -191,7 +191,7 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   document.id = std::move(id);
   node* leaves = from.find("leaves");
   if (leaves == nullptr || leaves->if_array() == nullptr)
-    return detail::bad_commit("no list of leaves");
+    return detail::bad_commit("the list of leaves is missing");
   document.leaves.reserve(leaves->if_array()->size());
   for (node& leaf : *leaves->if_array()) {
     ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
@@ -202,9 +202,9 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   document.group_attributes = std::move(group_attributes);
   node groups = detail::take_member(from, "groups");
   if (groups.is_null()) return document;
-  if (groups.if_array() == nullptr) return detail::bad_commit("no list of groups");
+  if (groups.if_array() == nullptr) return detail::bad_commit("the list of groups is missing");
   for (node& group : *groups.if_array()) {
-    if (group.if_string() == nullptr) return detail::bad_commit("a group that has no name");
+    if (group.if_string() == nullptr) return detail::bad_commit("a group has no name");
     document.groups.push_back(std::move(*group.if_string()));
   }
   return document;

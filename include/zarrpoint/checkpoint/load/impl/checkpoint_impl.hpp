@@ -323,7 +323,7 @@ ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,
   if (options.cast) return detail::check_cast(stored, wanted);
   return error{errc::dtype_mismatch, "stored dtype is " + std::string(to_string(stored)) +
                                          ", wanted " + std::string(to_string(wanted)) +
-                                         "; load_options::cast converts"};
+                                         "; set load_options::cast to convert it"};
 }
 
 ZARRPOINT_INLINE result<void> checkpoint::check_budget(const tensor_spec& spec) const {

@@ -52,11 +52,12 @@ ZARRPOINT_INLINE result<dims> greedy_chunk_shape(const tensor_spec& global, cons
   const std::uint64_t element = std::max<std::uint64_t>(global.type.size(), 1);
   if (target < element)
     return error{errc::invalid_argument, "chunk_byte_size " + std::to_string(target) +
-                                             " is below one element of " + std::to_string(element) +
-                                             " bytes"};
+                                             " is less than one element, which takes " +
+                                             std::to_string(element) + " bytes"};
   if (write_shape.rank() != global.shape.rank())
     return error{errc::invalid_argument, "write shape " + to_string(write_shape) +
-                                             " for a tensor of shape " + to_string(global.shape)};
+                                             " must have the same rank as the tensor of shape " +
+                                             to_string(global.shape)};
   dims chunk = write_shape;
   for (index_t& extent : chunk) extent = std::max<index_t>(extent, 1);
   ZARRPOINT_TRY(elements, element_count(chunk));

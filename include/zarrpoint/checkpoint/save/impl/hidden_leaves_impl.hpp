@@ -49,7 +49,7 @@ ZARRPOINT_INLINE std::vector<std::string> hidden_leaves::warnings() const {
         one.leaves == 1 ? in_quotes(one.first)
                         : std::to_string(one.leaves) + " leaves, such as " + in_quotes(one.first);
     out.push_back(one.type + ": zarr-python cannot open " + what +
-                  ", nor list the groups that hold such leaves; it opens other leaves by name");
+                  ", and cannot list the groups that hold them; it can open the other leaves by name");
   }
   return out;
 }

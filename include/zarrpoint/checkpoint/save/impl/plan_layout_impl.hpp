@@ -24,8 +24,8 @@ ZARRPOINT_INLINE error bad_rule(std::string what) {
 ZARRPOINT_INLINE result<void> check_chunks(const dims& chunk, const tensor_spec& spec,
                                            std::string_view what) {
   if (chunk.rank() != spec.shape.rank())
-    return bad_rule(std::string(what) + " " + to_string(chunk) + " for a tensor of shape " +
-                    to_string(spec.shape));
+    return bad_rule(std::string(what) + " " + to_string(chunk) +
+                    " must have the same rank as the tensor of shape " + to_string(spec.shape));
   for (const index_t extent : chunk) {
     if (extent < 1)
       return bad_rule(std::string(what) + " " + to_string(chunk) + " has an extent below 1");
@@ -83,7 +83,8 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(std::string_view name, const
                             " is neither 2 nor 3");
   if (is_v2 && (chunk_rule != nullptr || shard_rule != nullptr || bytes_rule != nullptr))
     return detail::bad_rule(
-        "chunk_shape, shard_shape and chunk_byte_size are for Zarr v3; a leaf of up to 64 MiB is "
+        "chunk_shape, shard_shape and chunk_byte_size need Zarr v3; in Zarr v2 a leaf of up to 64 "
+        "MiB is "
         "one chunk in v2");
 
   planned_layout plan;

@@ -72,13 +72,13 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
                   holds_commit(*document, limit.metadata_bytes).at(target.store.describe(key)));
     if (ours) return true;
     return there("holds " + std::string(name) +
-                 ", but no checkpoint of zarrpoint's, or a damaged one; it was left alone");
+                 ", which is not of a zarrpoint checkpoint, or is damaged; nothing was changed");
   }
   if (!target.key.is_root()) {
     // A store may answer for a directory with an error of its own; then it lists something.
     auto object = target.store.open(target.key);
     if (object && *object != nullptr)
-      return there("is a file, not a checkpoint; it was left alone");
+      return there("is a file, not a checkpoint; nothing was changed");
   }
   bool is_empty = of_others && !*of_others;
   if (target.store.can_list()) {
@@ -86,7 +86,7 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
     is_empty = children.empty();
   }
   if (is_empty) return false;
-  return there("is not empty and holds no checkpoint; it was left alone");
+  return there("is not empty and is not a checkpoint; nothing was changed");
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -61,8 +61,9 @@ ZARRPOINT_INLINE result<staged_leaves> stage_leaves(std::span<const leaf> leaves
           return {};
         }
         if (copied.failure().code != errc::resource_limit) return std::move(copied).failure();
-        out.warnings.push_back(in_quotes(leaves[i].name()) +
-                               ": not copied on the device: " + copied.failure().message);
+        out.warnings.push_back(
+            in_quotes(leaves[i].name()) +
+            ": it was copied by way of the host, not on the device: " + copied.failure().message);
       }
       ZARRPOINT_TRY(source, leaves[i].source(source_options_of(how)));
       pinned.note(*source);

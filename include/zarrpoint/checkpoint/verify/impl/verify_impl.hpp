@@ -74,7 +74,7 @@ class leaf_verifier {
       ZARRPOINT_CHECK(check_all());
     }
     if (leaf_.chunks == 0 && !objects_.empty() && leaf_.result == verdict::ok)
-      add({}, {}, {errc::unsupported, "none of its chunks is stored: there is nothing to check"});
+      add({}, {}, {errc::unsupported, "it has no stored chunk, so nothing could be checked"});
     return {};
   }
 

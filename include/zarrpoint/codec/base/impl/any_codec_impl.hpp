@@ -21,7 +21,7 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 ZARRPOINT_INLINE error no_such_part() {
-  return {errc::unsupported, "the codec has no such operation"};
+  return {errc::unsupported, "the codec does not offer this operation"};
 }
 
 }  // namespace detail

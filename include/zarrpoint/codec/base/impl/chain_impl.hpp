@@ -64,9 +64,9 @@ ZARRPOINT_INLINE error codec_chain::wrong_size(std::uint64_t made, std::uint64_t
 
 ZARRPOINT_INLINE error codec_chain::over_limit(std::uint64_t bytes, std::uint64_t limit,
                                                bool variable) {
-  return {variable ? errc::resource_limit : errc::corrupt,
-          "decodes to " + std::to_string(bytes) + " bytes or more, above the limit of " +
-              std::to_string(limit)};
+  return {variable ? errc::resource_limit : errc::corrupt, "decodes to " + std::to_string(bytes) +
+                                                               " bytes or more; the limit is " +
+                                                               std::to_string(limit)};
 }
 
 ZARRPOINT_INLINE result<codec_chain> codec_chain::resolve(std::span<const codec_spec> codecs,
@@ -74,7 +74,8 @@ ZARRPOINT_INLINE result<codec_chain> codec_chain::resolve(std::span<const codec_
                                                           const codec_source& known,
                                                           bytes_view fill) {
   if (codecs.size() > max_codecs)
-    return error{errc::unsupported, "a chain of " + std::to_string(codecs.size()) + " codecs"};
+    return error{errc::unsupported, "a chain may have " + std::to_string(max_codecs) +
+                                        " codecs; this one has " + std::to_string(codecs.size())};
   ZARRPOINT_CHECK(byte_count(chunk));
   codec_chain out;
   out.chunk_ = chunk;
@@ -89,7 +90,8 @@ ZARRPOINT_INLINE result<codec_chain> codec_chain::resolve(std::span<const codec_
     ZARRPOINT_CHECK(out.add(made, spec, encoded_fill).at("codec " + detail::in_quotes(one.name)));
   }
   if (out.array_bytes_codec_.empty())
-    return error{errc::invalid_argument, "codecs: none of them turns elements into bytes"};
+    return error{errc::invalid_argument,
+                 "codecs: one of them must turn elements into bytes, such as \"bytes\""};
   for (const any_codec& one : out.array_codecs_)
     out.views_only_ = out.views_only_ && one.if_array_to_array()->has_views();
   // A transpose that leaves the memory as it is keeps the chain raw.
@@ -106,7 +108,8 @@ ZARRPOINT_INLINE result<void> codec_chain::add(const any_codec& made, tensor_spe
   ZARRPOINT_TRY(bound, made.resolve(spec));
   if (const auto* const array = bound.if_array_to_array()) {
     if (!array_bytes_codec_.empty())
-      return error{errc::invalid_argument, "works on elements, but stands after bytes are made"};
+      return error{errc::invalid_argument,
+                   "works on elements, but comes after the codec that makes bytes"};
     if (!array->moves_elements() && spec.type.is_variable())
       return error{errc::unsupported, "does not work on strings"};
     if (!fill.empty()) {
@@ -120,12 +123,14 @@ ZARRPOINT_INLINE result<void> codec_chain::add(const any_codec& made, tensor_spe
     array_codecs_.push_back(std::move(bound));
   } else if (const auto* const to_bytes = bound.if_array_to_bytes()) {
     if (!array_bytes_codec_.empty())
-      return error{errc::invalid_argument, "works on elements, but stands after bytes are made"};
+      return error{errc::invalid_argument,
+                   "works on elements, but comes after the codec that makes bytes"};
     sizes_.push_back({to_bytes->encoded_bound(spec), to_bytes->fixed_size()});
     array_bytes_codec_.push_back(std::move(bound));
   } else {
     if (array_bytes_codec_.empty())
-      return error{errc::invalid_argument, "works on bytes, but stands before any are made"};
+      return error{errc::invalid_argument,
+                   "works on bytes, but comes before the codec that makes bytes"};
     const auto* const bytes = bound.if_bytes_to_bytes();
     const byte_size before = sizes_.back();
     const std::uint64_t after =
@@ -175,7 +180,8 @@ ZARRPOINT_INLINE result<std::uint64_t> codec_chain::encoded_bound(const host_vie
     }
   }
   if (!is_seen && array_bytes().name() == "sharding_indexed")
-    return error{errc::unsupported, "writing strings that are reshaped within shards of shards"};
+    return error{errc::unsupported,
+                 "strings with the codec reshape cannot be written to shards within shards"};
   ZARRPOINT_TRY(bytes, array_bytes().encoded_size(view).at(array_bytes().name()));
   for (const any_codec& one : byte_codecs_) bytes = one.if_bytes_to_bytes()->encoded_bound(bytes);
   return bytes;
@@ -199,7 +205,7 @@ ZARRPOINT_INLINE result<std::size_t> codec_chain::with_room(std::size_t i,
   for (; i < byte_codecs_.size() && byte_codecs_[i].if_bytes_to_bytes()->in_place(); ++i)
     bytes = byte_codecs_[i].if_bytes_to_bytes()->encoded_bound(bytes);
   if (bytes > static_cast<std::uint64_t>(PTRDIFF_MAX))
-    return error{errc::out_of_range, "a chunk too large to be encoded"};
+    return error{errc::out_of_range, "the chunk is too large to be encoded"};
   return static_cast<std::size_t>(bytes);
 }
 

@@ -41,9 +41,9 @@ ZARRPOINT_INLINE result<blosc_header> blosc_header::parse(bytes_view frame) {
   const auto byte_at = [&](std::size_t i) { return std::to_integer<unsigned>(frame[i]); };
   const auto number_at = [&](std::size_t i) { return load_le<std::uint32_t>(frame.data() + i); };
   if (byte_at(0) > 2 && byte_at(0) <= 5)
-    return error{errc::unsupported, "a frame of Blosc2, which Zarr's codec \"blosc\" is not"};
+    return error{errc::unsupported, "the frame is of Blosc2; Zarr's codec \"blosc\" is Blosc 1"};
   if (byte_at(0) != 2)
-    return corrupt("frame format " + std::to_string(byte_at(0)) + ", which is not 2");
+    return corrupt("frame format " + std::to_string(byte_at(0)) + "; expected 2");
   blosc_header out;
   const unsigned format = byte_at(2) >> 5;
   out.flags = byte_at(2) & 31;
@@ -57,9 +57,9 @@ ZARRPOINT_INLINE result<blosc_header> blosc_header::parse(bytes_view frame) {
                    std::to_string(frame.size()) +
                    (out.frame_size > frame.size() ? ": truncated" : ""));
   if (out.bytes > max_bytes) return corrupt("more bytes than a frame may hold");
-  if (out.type_size == 0) return corrupt("elements of no bytes");
+  if (out.type_size == 0) return corrupt("the element size is 0");
   if (out.has(reserved) || (out.has(byte_shuffle) && out.has(bit_shuffle)))
-    return corrupt("flags that no frame has");
+    return corrupt("its flags are not valid");
   if (out.has(stored) || out.bytes == 0) {
     if (out.frame_size != size + out.bytes)
       return corrupt(std::to_string(out.bytes) + " bytes stored in a frame of " +

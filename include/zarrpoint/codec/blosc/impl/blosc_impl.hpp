@@ -48,7 +48,7 @@ ZARRPOINT_INLINE result<std::size_t> blosc_streams::encode(const blosc_options& 
 
 ZARRPOINT_INLINE error blosc_streams::no_zlib() {
   return {errc::unsupported,
-          "zlib inside (include <zarrpoint/blosc_zlib.hpp> and use "
+          "the frame is compressed by zlib (include <zarrpoint/blosc_zlib.hpp> and use "
           "default_codecs::with<blosc_zlib_codec>)"};
 }
 

@@ -49,7 +49,7 @@ ZARRPOINT_INLINE result<filter_dtype> parse_filter_dtype(std::string_view text) 
       out.type = numpy_number(rest.front(), size);
   }
   if (!out.type.valid())
-    return error{errc::unsupported, "a filter on elements of type " + in_quotes(text)};
+    return error{errc::unsupported, "a filter cannot work on elements of type " + in_quotes(text)};
   out.swapped = text.front() == '>' && out.type.scalar_size() > 1;
   return out;
 }
@@ -66,7 +66,7 @@ ZARRPOINT_INLINE result<std::optional<filter_dtype>> read_filter_dtype(
 ZARRPOINT_INLINE result<tensor_spec> viewed_spec(const tensor_spec& chunk, const dtype& as) {
   ZARRPOINT_TRY(bytes, byte_count(chunk));
   if (chunk.type.size() == 0)
-    return error{errc::unsupported, "a filter on elements of no fixed size"};
+    return error{errc::unsupported, "a filter needs elements of a fixed size"};
   if (chunk.type.size() == as.size()) return tensor_spec{as, chunk.shape};
   if (bytes % as.size() != 0)
     return error{errc::invalid_argument, "a chunk of " + std::to_string(bytes) +
@@ -108,8 +108,8 @@ ZARRPOINT_INLINE result<filter_types> filter_types::resolve(const tensor_spec& c
   filter_types out = *this;
   if (!out.decoded) {
     if (!is_numpy_number(chunk.type))
-      return error{errc::unsupported,
-                   "a filter on elements of type " + std::string(to_string(chunk.type))};
+      return error{errc::unsupported, "a filter cannot work on elements of type " +
+                                          std::string(to_string(chunk.type))};
     out.decoded = filter_dtype{chunk.type, false, std::string(to_string(chunk.type))};
   }
   if (!out.encoded) out.encoded = filter_dtype{out.decoded->type, false, out.decoded->text};
@@ -125,7 +125,8 @@ ZARRPOINT_INLINE tensor_spec filter_types::encoded_spec(const tensor_spec& chunk
 ZARRPOINT_INLINE result<std::vector<std::byte>> filter_types::encode_fill(
     bytes_view fill, const tensor_spec& chunk) const {
   if (fill.size() != chunk.type.size() || decoded->type.size() != fill.size())
-    return error{errc::unsupported, "a fill value that a filter sees as other elements"};
+    return error{errc::unsupported,
+                 "the filter changes the element type, so it cannot be applied to the fill value"};
   std::vector<std::byte> out(encoded->type.size());
   ZARRPOINT_CHECK(numpy_cast(dense_view(out.data(), {encoded->type, {1}}),
                              dense_view(fill.data(), {decoded->type, {1}})));

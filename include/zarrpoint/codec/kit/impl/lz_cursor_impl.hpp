@@ -75,7 +75,8 @@ ZARRPOINT_INLINE result<std::size_t> lz_cursor::finish(lz_status status) const {
   switch (status) {
     case lz_status::ok: return done_;
     case lz_status::truncated: return error{errc::corrupt, "stream truncated"};
-    case lz_status::bad_distance: return error{errc::corrupt, "a match from before the beginning"};
+    case lz_status::bad_distance:
+      return error{errc::corrupt, "a match refers to bytes before the start"};
     case lz_status::no_room: break;
   }
   return error{errc::out_of_range, "more than the " + std::to_string(room_) + " bytes expected"};

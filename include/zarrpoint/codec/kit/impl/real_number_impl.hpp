@@ -101,7 +101,7 @@ ZARRPOINT_INLINE std::uint64_t real_format::key(std::uint64_t bits) const {
 ZARRPOINT_INLINE result<std::uint64_t> read_real(const node& value, const real_format& format) {
   const std::string type(to_string(format.type));
   const auto refuse = [&] {
-    return error{errc::invalid_argument, "a number that is none of type " + type};
+    return error{errc::invalid_argument, "the value is not a number of type " + type};
   };
   if (const std::string* const text = value.if_string()) {
     if (!format.is_float) return refuse();

@@ -21,7 +21,7 @@ ZARRPOINT_INLINE result<std::size_t> snappy_decode(bytes_view from, mutable_byte
     if (cursor.left() == 0) return cursor.finish(lz_status::truncated);
     byte = cursor.take();
     expected |= std::uint64_t{byte & 127} << shift;
-    if (shift == 28 && byte > 15) return error{errc::corrupt, "a length above 32 bits"};
+    if (shift == 28 && byte > 15) return error{errc::corrupt, "the length does not fit in 32 bits"};
   }
   if (expected > to.size()) return cursor.finish(lz_status::no_room);
   while (cursor.left() != 0) {

@@ -25,7 +25,8 @@ ZARRPOINT_INLINE result<categorize_codec> categorize_codec::from_configuration(
   auto made = std::make_shared<state>();
   ZARRPOINT_TRY(type, reader.text("dtype"));
   if (type && *type != "|O" && *type != "O" && *type != "object")
-    return error{errc::unsupported, "categories of " + detail::in_quotes(*type)};
+    return error{errc::unsupported,
+                 "categorize works on strings, not on " + detail::in_quotes(*type)};
   ZARRPOINT_TRY(stored, reader.text("astype"));
   if (stored) made->stored_text = *stored;
   ZARRPOINT_CHECK(made->read_type());
@@ -57,7 +58,7 @@ ZARRPOINT_INLINE result<categorize_codec> categorize_codec::resolve(
     const tensor_spec& decoded) const {
   if (decoded.type == dtype_kind::string) return *this;
   return error{errc::invalid_argument,
-               "elements of type " + std::string(to_string(decoded.type)) + " are no strings"};
+               "elements of type " + std::string(to_string(decoded.type)) + " are not strings"};
 }
 
 ZARRPOINT_INLINE std::uint64_t categorize_codec::encoded_bound(const tensor_spec& decoded) const {
@@ -94,7 +95,7 @@ ZARRPOINT_INLINE result<void> categorize_codec::decode(bytes_view stored,
     const std::uint64_t number = load(stored.data());
     stored = stored.subspan(self_->size);
     if (number > self_->labels.size())
-      return error{errc::corrupt, "category " + std::to_string(number) + " of " +
+      return error{errc::corrupt, "category " + std::to_string(number) + "; there are only " +
                                       std::to_string(self_->labels.size())};
     const std::string_view label =
         number == 0 ? std::string_view() : std::string_view(self_->labels[number - 1]);
@@ -122,7 +123,8 @@ ZARRPOINT_INLINE result<void> categorize_codec::state::read_type() {
     }
   }
   if (!type.is_integer() || type.is_below_byte())
-    return error{errc::unsupported, "categories as " + detail::in_quotes(stored_text)};
+    return error{errc::unsupported,
+                 "categories cannot be stored as " + detail::in_quotes(stored_text)};
   size = type.size();
   most = UINT64_MAX >> (64 - 8 * size + (type.is_signed_integer() ? 1 : 0));
   return {};

@@ -65,8 +65,7 @@ ZARRPOINT_INLINE result<fixed_scale_offset_codec> fixed_scale_offset_codec::reso
     const tensor_spec& decoded) const {
   ZARRPOINT_TRY(bound, types.resolve(decoded));
   for (const auto* one : {&bound.decoded, &bound.encoded}) {
-    if ((*one)->type.is_complex())
-      return error{errc::unsupported, "scale and offset of complex numbers"};
+    if ((*one)->type.is_complex()) return error{errc::unsupported, "cannot scale complex numbers"};
   }
   const dtype type = bound.decoded->type;
   for (const node* one : {&offset, &scale}) {

@@ -48,7 +48,7 @@ ZARRPOINT_INLINE result<std::uint64_t> json_rows_reader::number() {
   skip_space();
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(from_.data(), from_.data() + from_.size(), value);
-  if (status != std::errc()) return error{errc::corrupt, "no number where one is expected"};
+  if (status != std::errc()) return error{errc::corrupt, "expected a number"};
   from_.remove_prefix(static_cast<std::size_t>(end - from_.data()));
   return value;
 }
@@ -68,7 +68,7 @@ ZARRPOINT_INLINE result<void> json_rows_reader::expect(char wanted) {
   skip_space();
   if (from_.empty()) return cut_short();
   if (from_.front() != wanted)
-    return error{errc::corrupt, std::string("no '") + wanted + "' where one is expected"};
+    return error{errc::corrupt, std::string("expected '") + wanted + "'"};
   from_.remove_prefix(1);
   return {};
 }
@@ -89,8 +89,8 @@ ZARRPOINT_INLINE result<void> json_rows_reader::placeholder() {
                            : word == "true" || word == "false" ? "a bool"
                            : is_number                         ? "a number"
                                                                : nullptr;
-  if (name == nullptr) return error{errc::corrupt, "no value where one is expected"};
-  return error{errc::unsupported, std::string(name) + " where a string is expected"};
+  if (name == nullptr) return error{errc::corrupt, "expected a value"};
+  return error{errc::unsupported, std::string("expected a string, found ") + name};
 }
 
 ZARRPOINT_INLINE result<void> json_rows_reader::escape(std::string& into) {

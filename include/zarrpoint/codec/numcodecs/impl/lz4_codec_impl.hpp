@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<std::size_t> lz4_codec::encode(bytes_view from, mutable_
 ZARRPOINT_INLINE result<std::size_t> lz4_codec::decode(bytes_view from, mutable_bytes to,
                                                        codec_workspace&) const {
   const std::optional<std::uint64_t> size = decoded_size(from);
-  if (!size) return error{errc::corrupt, "no size at the beginning"};
+  if (!size) return error{errc::corrupt, "the size at the beginning is missing"};
   if (*size > to.size())
     return error{errc::out_of_range, std::to_string(*size) + " bytes where " +
                                          std::to_string(to.size()) + " are expected"};
@@ -48,8 +48,8 @@ ZARRPOINT_INLINE result<std::size_t> lz4_codec::decode(bytes_view from, mutable_
       lz4_decode(from.subspan(header), to.first(static_cast<std::size_t>(*size)));
   if (written && *written == *size) return *written;
   if (!written && written.failure().code != errc::out_of_range) return written;
-  return error{errc::corrupt, "the block does not make the " + std::to_string(*size) +
-                                  " bytes that its head says"};
+  return error{errc::corrupt, "the block does not decode to the " + std::to_string(*size) +
+                                  " bytes that its header states"};
 }
 
 ZARRPOINT_INLINE std::optional<std::uint64_t> lz4_codec::decoded_size(bytes_view stored) const {

@@ -50,17 +50,17 @@ ZARRPOINT_INLINE result<void> numcodecs_packbits_codec::decode(const host_view& 
                                                                const mutable_host_view& to,
                                                                codec_workspace& scratch) const {
   const detail::filter_dtype flags{dtype_kind::uint8, false, {}};
-  return detail::run_filter(to, flags, from, flags, scratch,
-                            [](const auto& made, const auto& seen) -> result<void> {
-                              const auto count = static_cast<std::size_t>(made.shape[0]);
-                              if (static_cast<std::size_t>(seen.data[0]) != unused(count))
-                                return error{errc::corrupt, "a wrong number of unused bits"};
-                              for (std::size_t i = 0; i < count; ++i) {
-                                const auto byte = static_cast<unsigned>(seen.data[1 + i / 8]);
-                                made.data[i] = static_cast<std::byte>(byte >> (7 - i % 8) & 1);
-                              }
-                              return {};
-                            });
+  return detail::run_filter(
+      to, flags, from, flags, scratch, [](const auto& made, const auto& seen) -> result<void> {
+        const auto count = static_cast<std::size_t>(made.shape[0]);
+        if (static_cast<std::size_t>(seen.data[0]) != unused(count))
+          return error{errc::corrupt, "the stored number of unused bits is wrong"};
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto byte = static_cast<unsigned>(seen.data[1 + i / 8]);
+          made.data[i] = static_cast<std::byte>(byte >> (7 - i % 8) & 1);
+        }
+        return {};
+      });
 }
 
 ZARRPOINT_INLINE void numcodecs_packbits_codec::put(const mutable_host_view& to, std::size_t i,

@@ -61,7 +61,8 @@ ZARRPOINT_INLINE std::size_t shuffle_codec::step() const {
 ZARRPOINT_INLINE result<void> shuffle_codec::check(bytes_view from, mutable_bytes to,
                                                    errc code) const {
   if (from.size() % step() != 0)
-    return error{code, std::to_string(from.size()) + " bytes are no whole number of elements of " +
+    return error{code, std::to_string(from.size()) +
+                           " bytes are not a multiple of the element size " +
                            std::to_string(step())};
   if (from.size() > to.size())
     return error{errc::out_of_range, std::to_string(from.size()) + " bytes where " +

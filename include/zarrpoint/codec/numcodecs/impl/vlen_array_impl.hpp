@@ -42,7 +42,7 @@ ZARRPOINT_INLINE result<vlen_array_codec> vlen_array_codec::from_configuration(
   ZARRPOINT_TRY(text, reader.text("dtype"));
   if (!text) return error{errc::invalid_argument, "\"dtype\" is missing"};
   const std::optional<std::size_t> size = detail::numpy_item_size(*text);
-  if (!size) return error{errc::unsupported, "vectors of " + detail::in_quotes(*text)};
+  if (!size) return error{errc::unsupported, "cannot hold vectors of " + detail::in_quotes(*text)};
   vlen_array_codec out;
   out.type = *text;
   out.item_size = *size;
@@ -50,7 +50,7 @@ ZARRPOINT_INLINE result<vlen_array_codec> vlen_array_codec::from_configuration(
 }
 
 ZARRPOINT_INLINE const char* vlen_array_codec::check(std::string_view bytes) const {
-  return bytes.size() % item_size == 0 ? nullptr : "a vector that is not a whole number of items";
+  return bytes.size() % item_size == 0 ? nullptr : "a vector is not a whole number of items";
 }
 
 }}  // namespace zarrpoint::v0

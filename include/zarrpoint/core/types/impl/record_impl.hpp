@@ -50,9 +50,10 @@ ZARRPOINT_INLINE const record_field* find_field(const dtype& type, std::string_v
 
 ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
   const auto refuse = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
-  if (fields.empty()) return refuse("a record without fields");
+  if (fields.empty()) return refuse("a record must have fields");
   if (fields.size() > detail::max_record_fields)
-    return refuse("a record of " + std::to_string(fields.size()) + " fields");
+    return refuse("a record of " + std::to_string(fields.size()) +
+                  " fields is more than the limit of " + std::to_string(detail::max_record_fields));
   detail::record_layout made;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     record_field& one = fields[i];
@@ -67,7 +68,7 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
     made.size = end;
     made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
   }
-  if (made.size == 0) return refuse("a record of no bytes");
+  if (made.size == 0) return refuse("a record must have at least one byte");
   std::vector<std::string_view> names;
   names.reserve(fields.size());
   for (const record_field& one : fields) names.push_back(one.name);

@@ -31,7 +31,7 @@ namespace detail {
 ZARRPOINT_INLINE result<void> check_step(const collective_step& step, int size) {
   if (step.root >= 0 && step.root < size) return {};
   return error{errc::invalid_argument, std::string(to_string(step.what)) + ": there is no rank " +
-                                           std::to_string(step.root) + " among " +
+                                           std::to_string(step.root) + "; the number of ranks is " +
                                            std::to_string(size)};
 }
 

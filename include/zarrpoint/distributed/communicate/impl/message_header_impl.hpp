@@ -24,10 +24,10 @@ ZARRPOINT_INLINE message message_header::pack() const {
 
 ZARRPOINT_INLINE result<message_header> message_header::unpack(bytes_view packed) {
   if (packed.size() < bytes || load_le<std::uint32_t>(packed.data()) != magic)
-    return error{errc::corrupt, "a packet is not one of a communicator"};
+    return error{errc::corrupt, "a packet was not sent by a communicator"};
   const auto what = load_le<std::uint32_t>(packed.data() + 4);
   if (what > static_cast<std::uint32_t>(collective::agree))
-    return error{errc::corrupt, "a packet is of an unknown collective"};
+    return error{errc::corrupt, "a packet belongs to an unknown collective"};
   message_header header;
   header.call.step.what = static_cast<collective>(what);
   header.call.step.root = static_cast<int>(load_le<std::uint32_t>(packed.data() + 8));
@@ -35,7 +35,7 @@ ZARRPOINT_INLINE result<message_header> message_header::unpack(bytes_view packed
   header.body = load_le<std::uint64_t>(packed.data() + 20);
   const std::uint64_t here = packed.size() - bytes;
   if (here != (header.body <= max_inline_body ? header.body : 0))
-    return error{errc::corrupt, "a packet has not the length that it tells"};
+    return error{errc::corrupt, "the length of a packet is not the one in its header"};
   return header;
 }
 

@@ -34,7 +34,7 @@ ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* vers
   const std::string* name = backend != nullptr ? backend->if_string() : nullptr;
   const auto number = version != nullptr ? version->to_int64() : std::nullopt;
   if (name == nullptr || !number || *number < 0 || *number > 1'000'000)
-    return error{errc::corrupt, "its metadata name no backend and version"};
+    return error{errc::corrupt, "its metadata do not name a backend and a version"};
   return strategy_id{*name, static_cast<int>(*number)};
 }
 

@@ -30,9 +30,9 @@ class shard_distributor {
     int ranks = 0;
     for (std::size_t i = 0; i < table_.size(); ++i) ranks = std::max(ranks, table_.rank(i) + 1);
     if (!how_.group_of.empty() && how_.group_of.size() < static_cast<std::size_t>(ranks))
-      return error{errc::invalid_argument, "groups of " + std::to_string(how_.group_of.size()) +
-                                               " processes, of which " + std::to_string(ranks - 1) +
-                                               " is none"};
+      return error{errc::invalid_argument,
+                   "the groups are given for " + std::to_string(how_.group_of.size()) +
+                       " processes, but process " + std::to_string(ranks - 1) + " exists"};
     loads_.assign(static_cast<std::size_t>(ranks), 0);
     find_shards();
     std::sort(shards_.begin(), shards_.end(), [](const one_shard& a, const one_shard& b) {

@@ -238,7 +238,8 @@ ZARRPOINT_INLINE result<save_plan> plan_save(const shard_table& table,
   std::vector<std::uint32_t> stored;
   stored.reserve(chosen.size());
   for (const std::uint32_t i : chosen) {
-    if (i >= table.size()) return error{errc::invalid_argument, "plan of a shard that is none"};
+    if (i >= table.size())
+      return error{errc::invalid_argument, "the plan names a shard that does not exist"};
     if (!table.is_empty(i)) stored.push_back(i);
   }
   const std::vector<detail::sorted_shard> sorted = detail::sort_shards(table, keys, stored);

@@ -68,7 +68,7 @@ ZARRPOINT_INLINE std::span<const cell_source> save_plan::sources_of(
 ZARRPOINT_INLINE result<void> write_grid::check() const {
   if (cell_shape.rank() != shape.rank() || (!edges.empty() && edges.size() != shape.rank()))
     return error{errc::corrupt, "a grid's cells " + to_string(cell_shape) +
-                                    " have not the rank of shape " + to_string(shape)};
+                                    " must have the same rank as shape " + to_string(shape)};
   ZARRPOINT_CHECK(element_count(shape));
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     if (cell_shape[axis] < 1)
@@ -76,7 +76,7 @@ ZARRPOINT_INLINE result<void> write_grid::check() const {
     if (edges.empty()) continue;
     ZARRPOINT_CHECK(edges[axis].check(shape[axis]));
     if (edges[axis].repeats() || edges[axis].end() != shape[axis])
-      return error{errc::corrupt, "cells do not end where the tensor does"};
+      return error{errc::corrupt, "the cells do not cover the tensor exactly"};
   }
   return cells().transform([](index_t) {});
 }
@@ -92,8 +92,9 @@ ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan
       const auto sources = plan.sources_of(cell);
       const auto give = [&](int rank, std::span<const cell_source> parts) -> result<void> {
         if (rank < 0 || rank >= ranks)
-          return error{errc::invalid_argument, "process " + std::to_string(rank) + " of " +
-                                                   std::to_string(ranks) + " in a plan"};
+          return error{errc::invalid_argument, "the plan names process " + std::to_string(rank) +
+                                                   "; there are " + std::to_string(ranks) +
+                                                   " in a plan"};
         save_plan& part = out[static_cast<std::size_t>(rank)];
         if (part.tensors.empty() || part.tensors.back().key != tensor.key) {
           part.tensors.push_back(tensor);
@@ -195,7 +196,7 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
   save_plan out;
   const std::uint64_t version = from.number();
   if (!from.failed() && version != detail::wire_version)
-    return error{errc::unsupported, "plan of version " + std::to_string(version)};
+    return error{errc::unsupported, "the plan has the unknown version " + std::to_string(version)};
   for (std::size_t n = from.count(8); n > 0 && !from.failed(); --n) {
     planned_tensor tensor = detail::read_tensor(from);
     if (from.failed()) break;
@@ -209,7 +210,7 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
       const std::uint64_t index =
           static_cast<std::uint64_t>(last + 1) + from.limited(static_cast<std::uint64_t>(cells));
       if (index >= static_cast<std::uint64_t>(cells))
-        return error{errc::corrupt, where + ": a cell beyond the last"};
+        return error{errc::corrupt, where + ": it names a cell that does not exist"};
       cell.index = static_cast<index_t>(index);
       last = cell.index;
       cell.writer = static_cast<std::int32_t>(from.limited(INT32_MAX));

@@ -158,7 +158,7 @@ ZARRPOINT_INLINE result<void> shard_table::append(int rank, std::uint32_t form,
                                                   std::span<const index_t> numbers) {
   if (rank < 0) return error{errc::invalid_argument, "process " + std::to_string(rank)};
   if (form >= forms_.size() || numbers.size() != forms_[form].width())
-    return error{errc::invalid_argument, "a shard's numbers are not those of its form"};
+    return error{errc::invalid_argument, "a shard has the wrong number of values"};
   if (records_.size() >= UINT32_MAX)
     return error{errc::resource_limit, "2^32 shards or more in one plan"};
   records_.push_back({numbers_.size(), form, counts_[rank]++, rank});

@@ -199,7 +199,7 @@ class sharding_validator {
         keys_.forms.begin(), keys_.forms.end(), first.key,
         [&](std::uint32_t f, const std::string& key) { return table_.forms()[f].key < key; });
     if (tensor != keys_.forms.end() && table_.forms()[*tensor].key == first.key)
-      problems_.add(first.key, [] { return "is a tensor and an object"; });
+      problems_.add(first.key, [] { return "is both a tensor and an object"; });
     process_list others;
     for (const gathered_object* one : objects) {
       if (const auto status = one->id.check(); !status) {

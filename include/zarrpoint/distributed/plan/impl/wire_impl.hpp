@@ -245,8 +245,8 @@ ZARRPOINT_INLINE result<void> decode_shards(bytes_view message, int rank, shard_
   wire_reader from(message);
   const std::uint64_t version = from.number();
   if (!from.failed() && version != detail::wire_version)
-    return error{errc::unsupported, "message of process " + std::to_string(rank) + ": version " +
-                                        std::to_string(version)};
+    return error{errc::unsupported, "message of process " + std::to_string(rank) +
+                                        ": unknown version " + std::to_string(version)};
   std::vector<std::uint32_t> forms;
   for (std::size_t n = from.count(8); n > 0 && !from.failed(); --n)
     forms.push_back(into.intern(detail::read_form(from)));

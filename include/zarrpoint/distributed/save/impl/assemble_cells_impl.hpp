@@ -181,7 +181,7 @@ ZARRPOINT_INLINE result<tensor> cell_assembler::join_pieces(const tensor_spec& c
     if (source.rank == rank_) {
       ZARRPOINT_TRY(shard, shard_of(source));
       if (shard->metadata().data_spec() != to.spec())
-        return error{errc::corrupt, "plan: a flat piece of another length"};
+        return error{errc::corrupt, "plan: a flat piece has another length than planned"};
       ZARRPOINT_CHECK(shard->copy_to(to, how));
       continue;
     }

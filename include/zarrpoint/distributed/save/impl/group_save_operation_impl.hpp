@@ -86,8 +86,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed)
   error failure = told.failure();
   if (failure.code != errc::unavailable || (is_root() && !committed)) return failure;
   failure.code = errc::outcome_unknown;
-  failure.message += is_root() ? "; the checkpoint is committed, but others may not know"
-                               : "; whether the checkpoint is committed only opening it tells";
+  failure.message += is_root() ? "; the checkpoint is committed, but other ranks may not know it"
+                               : "; open the checkpoint to see whether it was committed";
   return failure;
 }
 
@@ -239,7 +239,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
     }
   }
   if (!alone && detail::location_access::is_path(where_))
-    return error{errc::unsupported, "only a directory can be written by several processes"};
+    return error{errc::unsupported, "several processes can save to a directory only"};
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
   job_.emplace(save_job{beneath(target), storage, group_.how});

@@ -45,11 +45,11 @@ ZARRPOINT_INLINE result<prepared_state> prepare_to_save(const state& tree, const
   if (!content.is_null()) {
     state::map* const members = out.common.if_map();
     if (members == nullptr)
-      return error{errc::invalid_argument, "content metadata need a state that is a map"};
+      return error{errc::invalid_argument,
+                   "content_metadata can be saved only if the state is a map"};
     ZARRPOINT_TRY(value, state_from_node(content));
     if (!members->emplace(std::string(content_member), std::move(value)).second)
-      return error{errc::invalid_argument,
-                   "the state has a member \"content_metadata\" of its own"};
+      return error{errc::invalid_argument, "the state already has a member \"content_metadata\""};
   }
   return out;
 }

@@ -60,7 +60,7 @@ ZARRPOINT_INLINE result<void> check_same_tensor(const shard_metadata& shard,
                  bad_shard(shard, "a flat range is not a box of the tensor").message};
   if (shard.type != first.type || shard.global_shape != first.global_shape)
     return bad_shard(shard, to_string(tensor_spec{shard.type, shard.global_shape}) +
-                                " is another tensor than " +
+                                " does not belong to the tensor " +
                                 to_string(tensor_spec{first.type, first.global_shape}));
   return {};
 }
@@ -91,7 +91,7 @@ ZARRPOINT_INLINE result<local_shards> local_shards::make(std::string key,
                                                          std::vector<shard_metadata> shards) {
   for (const shard_metadata& shard : shards) {
     ZARRPOINT_CHECK(shard.check());
-    if (shard.key != key) return detail::bad_shard(shard, "it is not one of \"" + key + "\"");
+    if (shard.key != key) return detail::bad_shard(shard, "it is not a shard of \"" + key + "\"");
     ZARRPOINT_CHECK(detail::check_same_tensor(shard, shards.front()));
   }
   local_shards out(std::move(key), std::move(shards));
@@ -117,7 +117,7 @@ ZARRPOINT_INLINE result<std::size_t> local_shards::find(const metadata_index& in
                                      return detail::lies_before(shards_[i].global_offset, wanted);
                                    });
   if (at == by_offset_.end() || shards_[*at].global_offset != *index.offset)
-    return error{errc::not_found, name + "none is at offset " + to_string(*index.offset)};
+    return error{errc::not_found, name + "no shard has offset " + to_string(*index.offset)};
   return *at;
 }
 

@@ -25,7 +25,7 @@ ZARRPOINT_INLINE result<std::vector<slice_part>> global_slice(const shard_metada
 
 ZARRPOINT_INLINE result<dims> chunk_offset_in_global(const shard_metadata& shard) {
   ZARRPOINT_CHECK(shard.check());
-  if (!shard.is_regular()) return detail::bad_shard(shard, "it is in no regular grid");
+  if (!shard.is_regular()) return detail::bad_shard(shard, "it is not part of a regular grid");
   const box part = shard.global_box();
   if (part.empty()) return detail::bad_shard(shard, "an empty shard has no place in the grid");
   dims out = part.offset;
@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<dims> max_allowed_chunks(const shard_metadata& shard) {
   for (std::size_t axis = 0; axis < out.rank(); ++axis) {
     const index_t count = (*shard.fragmentation)[axis];
     const std::string where = "axis " + std::to_string(axis) + ": ";
-    if (count < 1) return detail::bad_shard(shard, where + "a fragmentation below 1");
+    if (count < 1) return detail::bad_shard(shard, where + "the fragmentation must be 1 or more");
     if (out[axis] % count != 0 && !shard.allow_shape_mismatch)
       return detail::bad_shard(shard, where + "the global extent " + std::to_string(out[axis]) +
                                           " is not divisible by the fragmentation " +
@@ -53,7 +53,7 @@ ZARRPOINT_INLINE result<dims> max_allowed_chunks(const shard_metadata& shard) {
 ZARRPOINT_INLINE result<std::vector<std::vector<index_t>>> local_coordinates(
     const shard_metadata& shard) {
   ZARRPOINT_CHECK(shard.check());
-  if (!shard.range) return detail::bad_shard(shard, "coordinates are those of a flat range");
+  if (!shard.range) return detail::bad_shard(shard, "only a flat range has coordinates");
   std::vector<std::vector<index_t>> out(shard.local_shape.rank());
   for (index_t i = shard.range->start; i < shard.range->stop; ++i) {
     index_t rest = i;

@@ -38,16 +38,16 @@ ZARRPOINT_INLINE result<void> check_ranks(const shard_metadata& shard) {
   const std::size_t rank = shard.global_shape.rank();
   if (shard.global_offset.rank() != rank)
     return bad_shard(shard, "global offset " + to_string(shard.global_offset) +
-                                " has not the rank of global shape " +
+                                " must have the same rank as global shape " +
                                 to_string(shard.global_shape));
   if (shard.prepended_axes > rank || shard.local_shape.rank() != rank - shard.prepended_axes)
     return bad_shard(shard, "local shape " + to_string(shard.local_shape) + " and " +
                                 std::to_string(shard.prepended_axes) +
-                                " prepended axes have not the rank of global shape " +
+                                " prepended axes do not add up to the rank of global shape " +
                                 to_string(shard.global_shape));
   if (shard.fragmentation && shard.fragmentation->rank() != rank)
     return bad_shard(shard, "fragmentation " + to_string(*shard.fragmentation) +
-                                " has not the rank of global shape " +
+                                " must have the same rank as global shape " +
                                 to_string(shard.global_shape));
   return {};
 }
@@ -63,10 +63,11 @@ ZARRPOINT_INLINE result<void> check_axis(const shard_metadata& shard, std::size_
   if (global < 0 || offset < 0 || local < 0) return refused("a negative shape or offset");
   index_t end = 0;
   if (__builtin_add_overflow(offset, local, &end) || end > global)
-    return error{errc::out_of_range, refused("offset " + std::to_string(offset) + " and extent " +
-                                             std::to_string(local) + " leave the global extent " +
-                                             std::to_string(global))
-                                         .message};
+    return error{
+        errc::out_of_range,
+        refused("offset " + std::to_string(offset) + " and extent " + std::to_string(local) +
+                " reach beyond the global extent " + std::to_string(global))
+            .message};
   if (!shard.fragmentation) return {};
   const index_t fragments = (*shard.fragmentation)[axis];
   if (fragments < 1) return refused("a fragmentation below 1");
@@ -92,12 +93,12 @@ ZARRPOINT_INLINE result<void> shard_metadata::check() const {
   if (auto bytes = byte_count(global_shape, std::max<std::size_t>(type.size(), 1)); !bytes)
     return std::move(bytes).at("shard of \"" + key + "\"").failure();
   if (range && local_shape.rank() == 0)
-    return detail::bad_shard(*this, "a flat range of a shard of rank 0, which cannot be divided");
+    return detail::bad_shard(*this, "a shard of rank 0 cannot have a flat range");
   ZARRPOINT_TRY(volume, element_count(local_shape));
   if (range && (range->start < 0 || range->stop < range->start || range->stop > volume))
     return error{
         errc::out_of_range,
-        detail::bad_shard(*this, "flat range " + to_string(*range) + " leaves a shard of " +
+        detail::bad_shard(*this, "flat range " + to_string(*range) + " reaches beyond a shard of " +
                                      std::to_string(volume) + " elements")
             .message};
   return {};

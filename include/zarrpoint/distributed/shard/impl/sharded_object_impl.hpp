@@ -69,7 +69,7 @@ ZARRPOINT_INLINE result<void> object_id::check() const {
   if (key.empty()) return error{errc::invalid_argument, "object without a key"};
   if (global_offset.rank() != global_shape.rank())
     return detail::bad_object(*this, "global offset " + to_string(global_offset) +
-                                         " has not the rank of global shape " +
+                                         " must have the same rank as global shape " +
                                          to_string(global_shape));
   for (std::size_t axis = 0; axis < global_shape.rank(); ++axis) {
     if (global_offset[axis] < 0 || global_offset[axis] >= global_shape[axis])

@@ -59,8 +59,9 @@ ZARRPOINT_INLINE result<std::vector<std::optional<shard_part>>> split_shard(
   if (fused.range &&
       !std::all_of(fused.local_shape.begin(), fused.local_shape.begin() + how.axis, is_one))
     return error{errc::unsupported,
-                 detail::bad_shard(fused, "a flat range of parts along axis " +
-                                              std::to_string(how.axis) + ", which interleave")
+                 detail::bad_shard(fused, "a flat range cannot be split along axis " +
+                                              std::to_string(how.axis) +
+                                              ": the elements of the parts alternate in it")
                      .message};
   ZARRPOINT_TRY(volume, element_count(part.local_shape));
   std::vector<std::optional<shard_part>> out;

@@ -69,7 +69,8 @@ ZARRPOINT_INLINE result<void> optimizer_state::add_group(state::map options,
                                                          std::vector<index_t> parameters) {
   for (const index_t id : parameters) ZARRPOINT_CHECK(parameters_.at(id));
   if (!options.emplace("params", local_only(std::move(parameters))).second)
-    return error{errc::invalid_argument, "\"params\" are the numbers of a group's parameters"};
+    return error{errc::invalid_argument,
+                 "the option \"params\" is reserved: it holds the numbers of a group's parameters"};
   groups_.emplace_back(std::move(options));
   return {};
 }

@@ -151,7 +151,7 @@ ZARRPOINT_INLINE result<state> state_of_escape(const node& from, const state_pla
       if (auto whole = shard(key, *std::move(made))) return state(*whole);
     }
   }
-  return place.failure(errc::corrupt, "an object with the member \"$\" that means nothing");
+  return place.failure(errc::corrupt, "an object has a member \"$\" with an unknown value");
 }
 
 ZARRPOINT_INLINE result<state> node_to_state(const node& from, state_place& place) {
@@ -161,7 +161,9 @@ ZARRPOINT_INLINE result<state> node_to_state(const node& from, state_place& plac
     for (const node::member& m : *members) {
       const std::string_view key = std::string_view(m.key).substr(m.key.starts_with('$') ? 1 : 0);
       if (m.key.starts_with('$') && !key.starts_with('$'))
-        return place.failure(errc::corrupt, "the key " + in_quotes(m.key) + " means nothing");
+        return place.failure(errc::corrupt,
+                             "the key " + in_quotes(m.key) +
+                                 " is not known: keys that begin with \"$\" are reserved");
       ZARRPOINT_TRY(made, place.within(key, [&] { return node_to_state(m.value, place); }));
       if (!out.try_emplace(std::string(key), std::move(made)).second)
         return place.failure(errc::corrupt, "the key " + in_quotes(m.key) + " is there twice");

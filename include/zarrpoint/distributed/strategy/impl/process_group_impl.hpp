@@ -37,15 +37,16 @@ ZARRPOINT_INLINE result<any_strategy> strategy_choice::resolve(strategy_action a
   const any_strategy& one = std::get<any_strategy>(choice_);
   if (one && one.action() == action) return one;
   return error{errc::invalid_argument,
-               "strategy " + to_string(one) + " does not " + std::string(to_string(action))};
+               "strategy " + to_string(one) + " cannot " + std::string(to_string(action))};
 }
 
 namespace detail {
 
 ZARRPOINT_INLINE result<void> check_groups(const std::vector<int>& groups, int processes) {
   if (groups.empty() || groups.size() == static_cast<std::size_t>(processes)) return {};
-  return error{errc::invalid_argument, "groups of " + std::to_string(groups.size()) + " of " +
-                                           std::to_string(processes) + " processes"};
+  return error{errc::invalid_argument,
+               "groups must be given for each process: " + std::to_string(groups.size()) +
+                   " were given, there are " + std::to_string(processes) + " processes"};
 }
 
 }  // namespace detail

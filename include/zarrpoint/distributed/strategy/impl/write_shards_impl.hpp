@@ -91,7 +91,7 @@ ZARRPOINT_INLINE result<void> receipt_check::done() const {
     for (const auto& [key, digests] : arrays) written += digests.objects().size();
   }
   if (written == planned_) return {};
-  return error{errc::corrupt, std::to_string(written) + " objects were written, planned were " +
+  return error{errc::corrupt, std::to_string(written) + " objects were written instead of " +
                                   std::to_string(planned_)};
 }
 

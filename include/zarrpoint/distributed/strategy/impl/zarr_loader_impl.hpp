@@ -87,7 +87,8 @@ class zarr_reader final : public sharded_reader {
                                           std::string_view prefix) const override {
     ZARRPOINT_TRY(contents, detail::read_contents(store, how_));
     if (!contents.is_ours())
-      return error{errc::unsupported, "only what zarrpoint saved says what it holds"};
+      return error{errc::unsupported,
+                   "tensors can be removed only from a checkpoint that zarrpoint saved"};
     std::vector<std::string> removed;
     std::vector<std::string_view> kept;
     bool all_core = true;

@@ -76,10 +76,12 @@ ZARRPOINT_INLINE result<std::string> array_document(const tensor_layout& of) {
                                         std::string(to_string(of.spec.type)) + " in this layout"};
   if (of.chunk_shape.rank() != of.spec.shape.rank())
     return error{errc::invalid_argument, "chunks " + to_string(of.chunk_shape) +
-                                             " have not the rank of " + to_string(of.spec.shape)};
+                                             " must have the same rank as " +
+                                             to_string(of.spec.shape)};
   for (const index_t extent : of.chunk_shape)
     if (extent < 1)
-      return error{errc::invalid_argument, "chunks " + to_string(of.chunk_shape) + " are empty"};
+      return error{errc::invalid_argument,
+                   "chunks " + to_string(of.chunk_shape) + " must have extents of 1 or more"};
   ZARRPOINT_CHECK(byte_count(of.spec));
   ZARRPOINT_TRY(type, to_v2_dtype({of.spec.type}));
   const auto numbers = [](const dims& from) {

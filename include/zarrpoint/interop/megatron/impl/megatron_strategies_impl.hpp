@@ -29,8 +29,9 @@ namespace megatron {
 ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job& job,
                                                       const planned_tensor& tensor) const {
   if (!tensor.grid.edges.empty())
-    return error{errc::unsupported,
-                 "shards of different shapes; the layout of Megatron-Core has chunks of one shape"};
+    return error{
+        errc::unsupported,
+        "the shards have different shapes, but Megatron-Core's layout needs chunks of one shape"};
   tensor_layout out{{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
   if (const dtype* cast =
           zarrpoint::detail::last_set(job.options.rules, tensor.key, &leaf_rule::cast)) {

@@ -35,7 +35,7 @@ class pickle_reader {
                                              std::to_string(limits_.max_bytes)};
     const std::size_t size = rest_.size();
     if (rest_.size() < 2 || rest_[0] != static_cast<std::byte>(pickle_op::proto))
-      return error{errc::unsupported, "no pickle of protocol 2 to 5"};
+      return error{errc::unsupported, "it is not a pickle of protocol 2 to 5"};
     protocol_ = static_cast<unsigned>(rest_[1]);
     if (protocol_ < 2 || protocol_ > 5)
       return error{errc::unsupported, "pickle protocol " + std::to_string(protocol_)};
@@ -57,7 +57,8 @@ class pickle_reader {
                      "more than " + std::to_string(limits_.max_values) + " values"};
     }
     if (!rest_.empty()) return broken("bytes follow its end");
-    if (!marks_.empty() || stack_.size() != 1) return broken("it leaves no one value");
+    if (!marks_.empty() || stack_.size() != 1)
+      return broken("it does not end with exactly one value");
     return pickle_value(std::move(arena_), stack_.back());
   }
 
@@ -99,7 +100,7 @@ class pickle_reader {
   }
   /// All above the last mark.
   result<std::vector<pickle_index>> pop_mark() {
-    if (marks_.empty()) return broken("it has no mark");
+    if (marks_.empty()) return broken("a mark is missing");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<pickle_index> out(begin, stack_.end());
     stack_.erase(begin, stack_.end());
@@ -153,7 +154,7 @@ class pickle_reader {
   }
   result<void> push_global(std::string_view module, std::string_view name) {
     if (!is_utf8(module) || !is_utf8(name) || module.find('\n') != module.npos)
-      return broken("a name that is none");
+      return broken("the name of a class is not valid");
     if (protocol_ < 3 && module == "copy_reg") module = "copyreg";
     if (protocol_ < 3 && module == "__builtin__") {
       module = "builtins";
@@ -181,9 +182,9 @@ class pickle_reader {
   /// Notes what would be called; `arguments` must be a tuple.
   result<void> push_call(pickle_call call) {
     if (item(call.arguments).kind != pickle_kind::tuple)
-      return broken("the arguments of a call are no tuple");
+      return broken("the arguments of a call are not a tuple");
     if (call.keywords != pickle_none && item(call.keywords).kind != pickle_kind::dict)
-      return broken("the keywords of a call are no dict");
+      return broken("the keywords of a call are not a dict");
     return push(
         {.kind = pickle_kind::call, .call = std::make_unique<pickle_call>(std::move(call))});
   }
@@ -214,7 +215,7 @@ class pickle_reader {
     return call_of(std::move(parts));
   }
   result<void> call_of(std::vector<pickle_index> parts) {
-    if (parts.empty()) return broken("a call of nothing");
+    if (parts.empty()) return broken("a call has no class");
     pickle_call out;
     out.callable = parts.front();
     parts.erase(parts.begin());
@@ -236,7 +237,7 @@ class pickle_reader {
     } else if (target.kind == kind) {
       into = &target.elements;
     }
-    if (into == nullptr) return broken("it adds to what is not a container");
+    if (into == nullptr) return broken("it adds an item to a value that is not a container");
     into->insert(into->end(), more.begin(), more.end());
     return {};
   }
@@ -255,7 +256,8 @@ class pickle_reader {
   result<void> build() {
     ZARRPOINT_TRY(state, pop());
     ZARRPOINT_TRY(at, top());
-    if (item(at).kind != pickle_kind::call) return broken("it gives a state to what has none");
+    if (item(at).kind != pickle_kind::call)
+      return broken("it sets the state of a value that cannot have one");
     item(at).call->states.push_back(state);
     return {};
   }

@@ -105,7 +105,7 @@ ZARRPOINT_INLINE const tensor_info* file::find(std::string_view name) const {
 
 ZARRPOINT_INLINE result<const tensor_info*> file::get(std::string_view name) const {
   if (const tensor_info* tensor = find(name)) return tensor;
-  return error{errc::not_found, context(name) + ": there is none of that name"};
+  return error{errc::not_found, context(name) + ": the file has no tensor of that name"};
 }
 
 ZARRPOINT_INLINE std::string file::context(std::string_view name) const {

@@ -42,10 +42,11 @@ ZARRPOINT_INLINE result<tensor_in_file> file::view(const tensor_info& of) const 
 ZARRPOINT_INLINE result<void> file::read(const tensor_info& of,
                                          const mutable_host_view& into) const {
   if (into.type != of.spec.type)
-    return error{errc::dtype_mismatch, "a tensor of type " + std::string(to_string(of.spec.type)) +
-                                           " is read as " + std::string(to_string(into.type))};
+    return error{errc::dtype_mismatch, "the stored tensor has type " +
+                                           std::string(to_string(of.spec.type)) + ", the memory " +
+                                           std::string(to_string(into.type))};
   if (into.shape != of.spec.shape)
-    return error{errc::shape_mismatch, "a tensor of shape " + to_string(of.spec.shape) +
+    return error{errc::shape_mismatch, "the stored tensor has shape " + to_string(of.spec.shape) +
                                            " is read as " + to_string(into.shape)};
   ZARRPOINT_TRY(storage, open_storage(of));
   // The whole of it, which its checksum covers.
@@ -101,7 +102,7 @@ ZARRPOINT_INLINE result<store_key> file::find_prefix(const zip_store& archive) {
     ZARRPOINT_TRY(there, archive.open(key));
     if (there != nullptr) return std::move(prefix);
   }
-  return error{errc::corrupt, "it has no data.pkl: torch.save has not written it"};
+  return error{errc::corrupt, "it has no data.pkl, so it was not written by torch.save"};
 }
 
 ZARRPOINT_INLINE result<std::optional<std::vector<std::byte>>> file::read_record(

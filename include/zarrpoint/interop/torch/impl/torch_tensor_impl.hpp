@@ -34,7 +34,7 @@ ZARRPOINT_INLINE result<dims> read_torch_dims(const pickle_value& value, const c
   for (std::size_t i = 0; i < value.element_count(); ++i) {
     const auto one = value.element(i).to_int64();
     if (!one || *one < 0)
-      return tensor_corrupt(std::string("its ") + what + " has what is not a number from 0");
+      return tensor_corrupt(std::string("its ") + what + " must hold integers of 0 or more");
     out.push_back(*one);
   }
   return out;
@@ -60,7 +60,7 @@ ZARRPOINT_INLINE result<void> read_torch_storage(const pickle_value& value, tens
       return error{errc::unsupported,
                    "tensor of a " + zarrpoint::detail::in_quotes(type.name()) + " is not known"};
     if (out.spec.type.valid() && out.spec.type != *found)
-      return tensor_corrupt("its type is not that of its storage");
+      return tensor_corrupt("its type differs from the type of its storage");
     out.spec.type = *found;
   }
   if (!out.spec.type.valid()) return tensor_corrupt("it has no type");
@@ -114,13 +114,13 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, 
   const pickle_value arguments = value.arguments();
   const std::size_t count = arguments.element_count();
   if (value.callable().name().starts_with("_rebuild_parameter")) {
-    if (is_parameter || count < 2) return detail::tensor_corrupt("a parameter of no tensor");
+    if (is_parameter || count < 2) return detail::tensor_corrupt("a parameter has no tensor");
     ZARRPOINT_TRY(inner, describe_tensor(arguments.element(0), true));
     inner.requires_grad = arguments.element(1).to_bool().value_or(false);
     return std::move(inner);
   }
   const bool has_type = value.callable().name() == "_rebuild_tensor_v3";
-  if (count < (has_type ? 7U : 4U)) return detail::tensor_corrupt("it is described in part");
+  if (count < (has_type ? 7U : 4U)) return detail::tensor_corrupt("its description is incomplete");
   tensor_info out;
   if (has_type) {
     const pickle_value type = arguments.element(6);
@@ -135,7 +135,8 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, 
   if (!offset) return detail::tensor_corrupt("it has no offset");
   ZARRPOINT_TRY(shape, detail::read_torch_dims(arguments.element(2), "shape"));
   ZARRPOINT_TRY(strides, detail::read_torch_dims(arguments.element(3), "stride"));
-  if (strides.rank() != shape.rank()) return detail::tensor_corrupt("its ranks differ");
+  if (strides.rank() != shape.rank())
+    return detail::tensor_corrupt("its shape and its strides differ in rank");
   out.spec.shape = shape;
   if (count > 4) out.requires_grad = arguments.element(4).to_bool().value_or(false);
   ZARRPOINT_CHECK(detail::place_torch_elements(*offset, strides, out));

@@ -152,7 +152,8 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
   const std::string called = "save " + store.describe(key);
   ZARRPOINT_TRY(root, store_key::parse(prefix).at(called));
   if (root.is_root() || root.str() != root.name())
-    return error{errc::invalid_argument, called + ": a prefix is one segment"};
+    return error{errc::invalid_argument,
+                 called + ": the prefix must be one path segment, without \"/\""};
   detail::torch_pickler<> pickle;
   ZARRPOINT_CHECK(pickle.write(what).at(called));
   const std::vector<host_view> storages = pickle.storages();

@@ -33,7 +33,7 @@ ZARRPOINT_INLINE result<void> blob::read_vectored(std::span<const read_request> 
 ZARRPOINT_INLINE result<void> blob::check_range(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset <= size() && bytes <= size() - offset) return {};
   return error{errc::out_of_range, "read " + name() + ": " + std::to_string(bytes) + " bytes at " +
-                                       std::to_string(offset) + " are not inside its " +
+                                       std::to_string(offset) + " reach beyond its size of " +
                                        std::to_string(size())};
 }
 
@@ -44,7 +44,7 @@ ZARRPOINT_INLINE result<void> blob_writer::reserve(std::uint64_t size) {
 
 ZARRPOINT_INLINE result<void> blob_writer::read(std::uint64_t offset, mutable_bytes into) const {
   static_cast<void>(offset), static_cast<void>(into);
-  return error{errc::unsupported, "read an unfinished object: this store cannot"};
+  return error{errc::unsupported, "this store cannot read an object before it is finished"};
 }
 
 }}  // namespace zarrpoint::v0

@@ -24,7 +24,7 @@ ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, std::uint64_t size, std::str
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& root,
                                                                const store_key& key) {
-  // O_NONBLOCK: a FIFO must not hold up whoever opens it.
+  // O_NONBLOCK: opening a FIFO must not block.
   unique_fd fd(open_beneath(root.fd(), key, O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
     if (errno == ENOENT || errno == ENOTDIR) return std::unique_ptr<blob>();

@@ -187,13 +187,14 @@ ZARRPOINT_INLINE result<void> file_store::check_writable(const store_key& key,
                  std::string(action) + " " + describe(key) + ": the store was opened read-only"};
   if (key.is_root())
     return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
-                                             ": the root of a store is not an object"};
+                                             ": the root of a store cannot be an object"};
   // In no segment: what lies in a directory of such a name is never listed, and may be removed.
   for (std::string_view rest = key.str(); !rest.empty();) {
     const std::string_view segment = rest.substr(0, rest.find('/'));
     if (detail::is_temporary_name(segment))
-      return error{errc::invalid_argument, std::string(action) + " " + describe(key) +
-                                               ": names of this form are for unfinished files"};
+      return error{errc::invalid_argument,
+                   std::string(action) + " " + describe(key) +
+                       ": names of this form are reserved for unfinished files"};
     rest.remove_prefix(std::min(segment.size() + 1, rest.size()));
   }
   return {};

@@ -48,7 +48,8 @@ ZARRPOINT_INLINE file_writer::~file_writer() {
 ZARRPOINT_INLINE result<void> file_writer::write(std::uint64_t offset, bytes_view bytes) {
   if (bytes.empty()) return {};
   if (offset > max_file_size || bytes.size() > max_file_size - offset)
-    return error{errc::out_of_range, "write " + name() + ": beyond the largest file"};
+    return error{errc::out_of_range,
+                 "write " + name() + ": the file would become larger than the system allows"};
   if (const int code = put(offset, bytes); code != 0) {
     failed_.store(true, std::memory_order_relaxed);
     return system_error("write", name(), code);
@@ -76,7 +77,7 @@ ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_by
   const int code = read_fully(fd_.get(), offset, into);
   if (code == 0) return {};
   if (code > 0) return system_error("read", name(), code);
-  return error{errc::out_of_range, "read " + name() + ": it was not written so far"};
+  return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
 }
 
 ZARRPOINT_INLINE result<void> file_writer::finish() {

@@ -172,7 +172,7 @@ class entry_keeper {
         ::openat(from, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     if (!source) return errno;
     const std::string at = temporary_name(name);
-    // Whoever owns the copy, it must not run as its owner or its group.
+    // The copy must not run as its owner or group: it may have another owner now.
     const unique_fd target(::openat(
         to, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777));
     if (!target) return errno;

@@ -49,7 +49,7 @@ ZARRPOINT_INLINE error system_error(const char* action, std::string_view name, i
   if (code == ENOMEM) kind = errc::resource_limit;
   std::string text(action);
   text.append(" ").append(name).append(": ");
-  text += code == ELOOP ? "a symbolic link stands in the way, and none is followed"
+  text += code == ELOOP ? "the path has a symbolic link, and links are not followed"
                         : std::generic_category().message(code);
   return {kind, std::move(text)};
 }

@@ -244,7 +244,8 @@ ZARRPOINT_INLINE result<void> directory_publication::replace_in_two_steps() {
   if (const int code = rename_to_target(); code != 0) {
     if (::renameat(parent, aside.c_str(), parent, target_.c_str()) != 0)
       return error{errc::outcome_unknown,
-                   "publish " + name() + ": what was there before is now " + aside};
+                   "publish " + name() +
+                       ": what was there before could not be put back; it is now " + aside};
     return system_error("publish", name(), code);
   }
   at_.clear();
@@ -276,8 +277,8 @@ ZARRPOINT_INLINE bool directory_publication::keep_late(const std::string& old) {
 
 ZARRPOINT_INLINE void directory_publication::tell_late(const std::string& old,
                                                        const error& failure) {
-  late_.left = "not all that others wrote into " + name() +
-               " during the save could be kept; what was replaced lies beside it, as " +
+  late_.left = "some files that others wrote into " + name() +
+               " during the save could not be kept; the replaced directory is beside it, as " +
                set_aside(old) + ": " + failure.message;
 }
 

@@ -104,7 +104,9 @@ ZARRPOINT_INLINE result<zip_directory_place> find_zip_directory(const blob& arch
       return zip_unsupported("archives of several volumes");
     return read_zip_end64(archive, tail_offset + at, out);
   }
-  return zip_corrupt("no end of central directory record: cut short, or no archive");
+  return zip_corrupt(
+      "the end of central directory record is missing: the file is cut short or is not a zip "
+      "archive");
 }
 
 /// Replaces what is full in 32 bits by the values of the zip64 extra field.
@@ -124,7 +126,7 @@ ZARRPOINT_INLINE result<void> widen_zip_sizes(zip_cursor extra,
 
 ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   if (directory.take<std::uint32_t>() != zip_entry_mark)
-    return zip_corrupt("a directory entry is none");
+    return zip_corrupt("an entry of the directory is damaged");
   zip_member out;
   directory.bytes(4);
   out.flags = directory.take<std::uint16_t>();
@@ -150,10 +152,10 @@ ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   if ((out.flags & zip_encrypted) != 0) return zip_unsupported(called + " is encrypted");
   if ((out.flags & zip_patched) != 0) return zip_unsupported(called + " is a patch");
   if (out.method == 0 && out.size != out.stored_size)
-    return zip_corrupt(called + " is stored with another size");
+    return zip_corrupt(called + " is not compressed, but its two sizes differ");
   // Deflate makes at most 1032 bytes of one: more is not believed, so that it takes no memory.
   if (out.method == 8 && out.size / 1032 > out.stored_size)
-    return zip_corrupt(called + " says a size that it cannot have");
+    return zip_corrupt(called + " states a size that deflate cannot reach");
   return out;
 }
 
@@ -201,7 +203,7 @@ ZARRPOINT_INLINE result<std::vector<zip_member>> read_zip_directory(const blob& 
     out.push_back(std::move(member));
   }
   if (directory.left() != 0)
-    return detail::zip_corrupt("its directory has more entries than it says");
+    return detail::zip_corrupt("its directory has more entries than its end record states");
   ZARRPOINT_CHECK(detail::check_zip_overlaps(out, place.offset));
   return out;
 }
@@ -228,7 +230,7 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
   const bool same = ((flags ^ member.flags) & detail::zip_encrypted) == 0 &&
                     method == member.method && name_size == member.name.size() &&
                     as_text(header.bytes(name_size)) == member.name;
-  if (!same) return wrong("its local header is that of another");
+  if (!same) return wrong("its local header belongs to another member");
   if (before > member.end_limit - member.header_offset ||
       member.stored_size > member.end_limit - member.header_offset - before)
     return wrong("it overlaps what comes after it, or lies outside the file");

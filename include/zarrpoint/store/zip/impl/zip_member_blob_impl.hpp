@@ -50,7 +50,7 @@ ZARRPOINT_INLINE result<mapping> zip_archive::map() const {
 
 ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) const {
   if (crc == member_.crc32) return {};
-  return wrong("its bytes are not those of its crc32");
+  return wrong("its bytes do not match its crc32");
 }
 
 /// One that is stored as it is: ranges are read where they lie, and the whole can be mapped.

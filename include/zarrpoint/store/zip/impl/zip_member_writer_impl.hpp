@@ -64,7 +64,7 @@ ZARRPOINT_INLINE result<void> zip_member_writer::read(std::uint64_t offset,
                                                       mutable_bytes into) const {
   const std::shared_lock lock(mutex_);
   if (offset > size_ || into.size() > size_ - offset)
-    return error{errc::out_of_range, "read " + name() + ": it was not written so far"};
+    return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
   if (place_ != nullptr) return archive_->read(place_->extent.data + offset, into);
   if (!into.empty()) std::memcpy(into.data(), kept_.data() + offset, into.size());
   return {};

@@ -102,7 +102,7 @@ ZARRPOINT_INLINE bool json_reader::read_string(std::string& out, bool plain) {
   if (at_ == end_) return wrong("expected '\"' after a string");
   out.append(from, at_);
   if (bits >= 0x80 && !is_utf8(std::string_view(out).substr(before)))
-    return wrong("expected UTF-8 in the string that ends here");
+    return wrong("the string that ends here is not UTF-8");
   ++at_;
   return true;
 }
@@ -329,7 +329,7 @@ ZARRPOINT_INLINE bool json_reader::read_double(const char* from, node& out) {
     return true;
   }
   return fail(errc::corrupt, "number " + in_quotes(std::string_view(from, at_).substr(0, 40)) +
-                                 " is beyond the doubles");
+                                 " is too large for a double");
 }
 
 ZARRPOINT_INLINE bool json_reader::too_large(const char* from) {

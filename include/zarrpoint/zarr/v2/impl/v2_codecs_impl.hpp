@@ -76,7 +76,7 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
   const v2_codec_name* row = find_v2_id(id);
   if (row == nullptr) return unknown_v2_codec(id);
   if (row->role != v2_role::bytes_filter && row->role != v2_role::compressor)
-    return unsupported(in_quotes(id) + " after elements have become bytes is not supported");
+    return unsupported(in_quotes(id) + " cannot follow a codec that makes bytes");
   if (id == "zstd") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level", "checksum"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 0));
@@ -145,12 +145,12 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
       type = v2_dtype{};  // its items are single bytes
     } else if (row->role == v2_role::array_compressor && !has_bytes && !is_object) {
       if (type.order == endian::big && type.type.scalar_size() > 1)
-        return unsupported(in_quotes(id) + " of big-endian elements is not supported");
+        return unsupported(in_quotes(id) + " does not support big-endian elements");
       out.codecs.push_back({std::string(row->name), v2_options(value)});
       has_bytes = true;
       type = v2_dtype{};
     } else if (row->role == v2_role::object_filter && !is_object) {
-      return unsupported(in_quotes(id) + " of what are no objects is not supported");
+      return unsupported(in_quotes(id) + " needs data type \"|O\"");
     } else {
       ZARRPOINT_CHECK(make_bytes());
       // What a checksum or a compressor makes are single bytes, too.
@@ -184,7 +184,7 @@ ZARRPOINT_INLINE result<node> to_v2_blosc(const node& configuration) {
   while (mode != nullptr && number < 3 && blosc_shuffles[number] != *mode) ++number;
   const node* cname = configuration.find("cname");
   if (mode == nullptr || number == 3 || cname == nullptr)
-    return unsupported("codec \"blosc\" without cname or shuffle");
+    return unsupported("codec \"blosc\" needs cname and shuffle in Zarr v2");
   ZARRPOINT_TRY(level, integer_option(configuration, "clevel", 5));
   ZARRPOINT_TRY(block_size, integer_option(configuration, "blocksize", 0));
   return node(node::object{{"blocksize", std::move(block_size)},
@@ -201,7 +201,8 @@ ZARRPOINT_INLINE result<node> to_v2_bytes_codec(const codec_spec& spec) {
   if (row->id == "zstd") {
     const node* checksum = spec.configuration.find("checksum");
     if (checksum != nullptr && *checksum != node(false))
-      return unsupported("TensorStore refuses zstd with a checksum in Zarr v2");
+      return unsupported(
+          "zstd with a checksum is not written to Zarr v2, since TensorStore cannot read it");
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 0));
     return node(node::object{{"id", "zstd"}, {"level", std::move(level)}});
   }
@@ -226,7 +227,7 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
   if (rest.front().name == "transpose") {
     const node* order = rest.front().configuration.find("order");
     if (order == nullptr || (*order != reversed_axes(array.shape.rank()) && *order != node("F")))
-      return unsupported("Zarr v2 can transpose all axes or none");
+      return unsupported("Zarr v2 can only reverse all axes (order F)");
     out.is_fortran = array.shape.rank() > 1;
     rest = rest.subspan(1);
   }
@@ -236,7 +237,7 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
   };
   std::size_t arrays = 0;
   while (role_at(arrays) == v2_role::array_filter) ++arrays;
-  if (arrays == rest.size()) return unsupported("a chain that makes no bytes");
+  if (arrays == rest.size()) return unsupported("the chain has no codec that makes bytes");
   const codec_spec& serializer = rest[arrays];
   if (array.type.is_variable()) {
     if (arrays != 0 || role_at(0) != v2_role::object_filter)
