@@ -84,7 +84,7 @@ TEST_CASE("read_async gives what read gives, later") {
   CHECK(found.shape() == dims{2, 3});
   CHECK(found.data<std::int32_t>()[5] == 11);
 
-  // Whoever waits does the work, and an executor that loses it changes nothing.
+  // The thread that waits does the work, and an executor that loses it changes nothing.
   CHECK(s.w.read_async(box({0, 0}, {1, 2})).get().value().shape() == dims{1, 2});
   const array lost =
       array::open(s.store, key_of("w"), {.executor = any_executor(dropping_executor())}).value();

@@ -88,7 +88,8 @@ TEST_CASE("codecs around shards") {
   CHECK(layout.inner_count() == 1);
   CHECK(layout.can_write());
   after.codecs.back() = bytes_spec();
-  CHECK(mentions(refusal(after), "\"bytes\": works on elements, but stands after bytes are made"));
+  CHECK(mentions(refusal(after),
+                 "\"bytes\": works on elements, but comes after the codec that makes bytes"));
   array_metadata before = with_sharding(config_of({2, 3}));
   before.codecs.insert(before.codecs.begin(), crc32c_spec());
   CHECK(mentions(refusal(before), "\"crc32c\" cannot precede sharding_indexed"));

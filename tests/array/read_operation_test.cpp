@@ -96,14 +96,16 @@ TEST_CASE("digests tell what was lost, added or changed") {
   from.store.set("w/c/0/1", from.store.at("w/c/0/0"));  // well formed, but another's
   const error failure = refusal(from, strict);
   CHECK(failure.code == errc::corrupt);
-  CHECK(mentions(failure, "chunk c/0/1: inner chunk [0, 0]: its 16 stored bytes are not those"));
+  CHECK(mentions(
+      failure, "chunk c/0/1: inner chunk [0, 0]: its 16 stored bytes do not match their checksum"));
   from.store.set("w/c/0/1", good);
 
   chunk_digests fewer;
   fewer.set("c/0/0", *from.digests.find("c/0/0"));
-  CHECK(mentions(refusal(from, {.expected = &fewer}), "chunk c/0/1: there is no digest of it"));
+  CHECK(mentions(refusal(from, {.expected = &fewer}), "chunk c/0/1: no checksum of it is known"));
   fewer.set("c/0/1", {});
-  CHECK(mentions(refusal(from, {.expected = &fewer}), "it is stored, but was not"));
+  CHECK(
+      mentions(refusal(from, {.expected = &fewer}), "it exists, but it was not part of the save"));
   from.store->objects.erase("w/c/0/1");
   CHECK(from.w
             .read(box::whole({4, 4}),
@@ -114,11 +116,12 @@ TEST_CASE("digests tell what was lost, added or changed") {
   object_digest half = *from.digests.find("c/0/1");
   half.crc32c.pop_back();
   fewer.set("c/0/1", half);
-  CHECK(mentions(refusal(from, {.expected = &fewer}), "1 digests for its 2 inner chunks"));
+  CHECK(mentions(refusal(from, {.expected = &fewer}),
+                 "1 checksums are recorded for its 2 inner chunks"));
   half.crc32c.emplace_back();
   fewer.set("c/0/1", half);
   CHECK(mentions(refusal(from, {.expected = &fewer}),
-                 "inner chunk [1, 0]: it is stored, but was not"));
+                 "inner chunk [1, 0]: it exists, but it was not part of the save"));
 }
 
 TEST_CASE("only what is needed is read: the index once, and the inner chunks asked for") {

@@ -58,9 +58,11 @@ TEST_CASE("any order and gaps are legal") {
 }
 
 TEST_CASE("lies are refused, naming the entry") {
-  CHECK(refusal({{0, 10}, {mark, 10}}).find("entry 1 has only one of the two marks") !=
+  CHECK(refusal({{0, 10}, {mark, 10}})
+            .find("entry 1 marks its inner chunk as absent in one of its two fields only") !=
         std::string::npos);
-  CHECK(refusal({{10, mark}}).find("entry 0 has only one") != std::string::npos);
+  CHECK(refusal({{10, mark}}).find("entry 0 marks its inner chunk as absent in one") !=
+        std::string::npos);
   CHECK(refusal({{mark - 1, 10}}).find("past the end") != std::string::npos);
   CHECK(refusal({{0, mark - 1}}).find("past the end") != std::string::npos);
   CHECK(refusal({{1, 1000}}).find("past the end of the 1000 bytes") != std::string::npos);

@@ -99,11 +99,13 @@ TEST_CASE("what does not fit the part is refused, and says so to the target") {
   check_failure(w.read(box({1, 1}, {2, 3}), other), errc::shape_mismatch, "[3, 2]");
   CHECK_FALSE(other.whole);
   numbers beyond(16);
-  check_failure(w.read(box({1, 0}, {4, 4}), beyond), errc::out_of_range, "leaves the array");
+  check_failure(w.read(box({1, 0}, {4, 4}), beyond), errc::out_of_range,
+                "reaches beyond the array");
   check_failure(w.read(box({0}, {16}), beyond), errc::invalid_argument, "rank");
   check_failure(w.write(box({1, 1}, {2, 3}), five), errc::shape_mismatch, "[2, 3]");
   check_failure(w.write(box({1, 1}, {2, 3}), other), errc::shape_mismatch, "[3, 2]");
-  check_failure(w.write(box({1, 0}, {4, 4}), beyond), errc::out_of_range, "leaves the array");
+  check_failure(w.write(box({1, 0}, {4, 4}), beyond), errc::out_of_range,
+                "reaches beyond the array");
   check_failure(w.write(box({0, 0}, {2, 2}), tensor()), errc::invalid_argument, "empty tensor");
 }
 

@@ -326,7 +326,8 @@ TEST_CASE("a chunk that is stored in too many bytes is not loaded for a write to
   const auto refused = w.write(box{{1}, {1}}, view_of(one, {1}));
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::corrupt);
-  CHECK(mentions(refused.failure(), "4096 stored bytes where int32[10] takes 40"));
+  CHECK(mentions(refused.failure(),
+                 "4096 bytes are stored for a chunk of int32[10], which takes 40"));
 }
 
 TEST_CASE("strings in shards") {

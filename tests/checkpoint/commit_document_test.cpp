@@ -107,26 +107,26 @@ TEST_CASE("what is not a commit document is refused with the reason") {
     changed.find("leaves")->if_array()->front().set(key, std::move(value));
     return refusal(std::move(changed)).message;
   };
-  CHECK(with_leaf("name", 3).find("\"name\" is missing or no string") != std::string::npos);
+  CHECK(with_leaf("name", 3).find("\"name\" is missing or is not a string") != std::string::npos);
   CHECK(with_leaf("metadata", 3).find("has no metadata") != std::string::npos);
   CHECK(with_leaf("attributes", 3).find("attributes of leaf \"layers/0/w\"") != std::string::npos);
   CHECK(with_leaf("objects", 3).find("has no list of objects") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", 3}}).find("has no size") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "123"}}}})
-            .find("torn list") != std::string::npos);
+            .find("list of checksums that is cut short") != std::string::npos);
   CHECK(with_leaf("objects", node::object{{"c", node::object{{"size", 3}, {"crc32c", "1234567x"}}}})
             .find("not hexadecimal") != std::string::npos);
   document.set("groups", 3);
-  CHECK(refusal(document).message.find("no list of groups") != std::string::npos);
+  CHECK(refusal(document).message.find("the list of groups is missing") != std::string::npos);
   document.set("groups", node::array{node(3)});
-  CHECK(refusal(document).message.find("a group that has no name") != std::string::npos);
+  CHECK(refusal(document).message.find("a group has no name") != std::string::npos);
   document.set("group_attributes", 3);
   CHECK(refusal(document).message.find("\"group_attributes\" is not an object") !=
         std::string::npos);
   document.set("group_attributes", node::object{{"g", node::array{}}});
   CHECK(refusal(document).message.find("attributes of group \"g\"") != std::string::npos);
   document.set("leaves", 3);
-  CHECK(refusal(document).message.find("no list of leaves") != std::string::npos);
+  CHECK(refusal(document).message.find("the list of leaves is missing") != std::string::npos);
 }
 
 }  // namespace commit_document_test

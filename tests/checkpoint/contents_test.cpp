@@ -85,7 +85,7 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
   CHECK(groups({{"zarr.json", dump_json(root)}}) == list{"e"});
 }
 
-TEST_CASE("attributes of groups are found, whoever wrote them") {
+TEST_CASE("attributes of groups are found, no matter which program wrote them") {
   const auto attributes = [](const documents& files) {
     return dump_json(node(contents(files).value().group_attributes));
   };

@@ -332,8 +332,8 @@ TEST_CASE("members that are missing, or are something else, are errors that name
   CHECK(mentions(failure_of(back.load<quantized>("w")), "load \"w/scale\""));
   CHECK(failure_of(back.load<quantized>("none")).code == errc::not_found);
   CHECK(failure_of(back.load<either>("v")).code == errc::out_of_range);
-  CHECK(
-      mentions(failure_of(back.load<either>("u")), "load \"u\": alternative -1 of a variant of 4"));
+  CHECK(mentions(failure_of(back.load<either>("u")),
+                 "load \"u\": the file has alternative -1; the variant has only 4"));
   CHECK(mentions(failure_of(back.load<std::vector<quantized>>("list")), "load \"list/1\""));
   CHECK(back.load<std::optional<quantized>>("none").value() == std::nullopt);
   context small;

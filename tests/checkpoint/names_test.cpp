@@ -27,8 +27,10 @@ TEST_CASE("groups that hold no leaf are named, with their parents") {
     REQUIRE_FALSE(groups);
     return groups.failure().message;
   };
-  CHECK(message("e").find("leaf \"e\" has the name of a group") != std::string::npos);
-  CHECK(message("e/x").find("leaf \"e\" has the name of a group") != std::string::npos);
+  CHECK(message("e").find("leaf \"e\" cannot be a leaf: other leaves lie below that name") !=
+        std::string::npos);
+  CHECK(message("e/x").find("leaf \"e\" cannot be a leaf: other leaves lie below that name") !=
+        std::string::npos);
   CHECK(message("x/..").find("group \"x/..\"") != std::string::npos);
 }
 
@@ -40,8 +42,11 @@ TEST_CASE("names that cannot be told apart or written are refused, by name") {
     return groups.failure().message;
   };
   CHECK(message({"a", "a"}).find("\"a\" is named twice") != std::string::npos);
-  CHECK(message({"a", "a/b"}).find("\"a\" has the name of a group") != std::string::npos);
-  CHECK(message({"a/b/c", "a/b"}).find("\"a/b\" has the name of a group") != std::string::npos);
+  CHECK(message({"a", "a/b"}).find("\"a\" cannot be a leaf: other leaves lie below that name") !=
+        std::string::npos);
+  CHECK(message({"a/b/c", "a/b"})
+            .find("\"a/b\" cannot be a leaf: other leaves lie below that name") !=
+        std::string::npos);
   for (const std::string_view bad :
        {"", "/a", "a/", "a//b", "..", "a/../b", ".", "__x", "zarr.json", "a/.zarray"}) {
     CAPTURE(bad);

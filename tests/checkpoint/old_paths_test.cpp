@@ -143,7 +143,8 @@ TEST_CASE("old_paths: what others write during a save is kept, and reported") {
       save(where({.before_commit = [&] { write((deep + "x").c_str()); }}), {{"w", w}});
   REQUIRE(left);
   REQUIRE(left->warnings.size() == 1);
-  CHECK(left->warnings[0].find("lies beside it, as .c.old.") != std::string::npos);
+  CHECK(left->warnings[0].find("the replaced directory is beside it, as .c.old.") !=
+        std::string::npos);
   CHECK(open(folder / "c")->id() == left->id);
 }
 

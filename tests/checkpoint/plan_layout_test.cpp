@@ -110,17 +110,17 @@ TEST_CASE("options that make no sense are refused with the reason") {
             .find("chunk_shape [3, 1024] does not divide shard_shape [256, 1024]") !=
         std::string::npos);
   CHECK(refusal({.rules = {{.chunk_shape = dims{3}}}})
-            .find("chunk_shape [3] for a tensor of shape [1024, 1024]") != std::string::npos);
+            .find("chunk_shape [3] must have the same rank as the tensor of shape [1024, 1024]") !=
+        std::string::npos);
   CHECK(refusal({.rules = {{.chunk_shape = dims{0, 4}}}}).find("extent below 1") !=
         std::string::npos);
-  CHECK(refusal({.rules = {{.chunk_byte_size = 3}}}).find("below one element") !=
+  CHECK(refusal({.rules = {{.chunk_byte_size = 3}}}).find("is less than one element") !=
         std::string::npos);
   CHECK(refusal({.zarr_format = 4}).find("neither 2 nor 3") != std::string::npos);
   for (const leaf_rule& rule :
        {leaf_rule{.chunk_shape = dims{4, 4}}, leaf_rule{.shard_shape = dims{4, 4}},
         leaf_rule{.chunk_byte_size = 4096}}) {
-    CHECK(refusal({.zarr_format = 2, .rules = {rule}}).find("are for Zarr v3") !=
-          std::string::npos);
+    CHECK(refusal({.zarr_format = 2, .rules = {rule}}).find("need Zarr v3") != std::string::npos);
   }
   CHECK(refusal({.rules = {{.codecs = zstd_codecs(23)}}}) ==
         "codec \"zstd\": level 23 is not from -131072 to 22");

@@ -207,7 +207,8 @@ TEST_CASE("a copy on the device returns before anything goes to the host") {
   later.run_all();
   const std::vector<std::string> warnings = saving.get().value().warnings;
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("\"w\": not copied on the device: fake:0: no memory") == 0);
+  CHECK(warnings[0].find("\"w\": it was copied by way of the host, not on the device: "
+                         "fake:0: no memory") == 0);
 }
 
 TEST_CASE("a save from a device keeps to the budget, and never has the tensor on the host") {

@@ -156,7 +156,7 @@ TEST_CASE("attributes of a name are checked before anything is written") {
   CHECK(refusal({{"w", node::array{}}}).find("must be an object") != std::string::npos);
   CHECK(refusal({{"w", node::object{{"a", "\xff"}}}}).find("not UTF-8") != std::string::npos);
   CHECK(refusal({{"w", node::object{{"a", 1}, {"a", 2}}}}).find("twice") != std::string::npos);
-  CHECK(refusal({{"w", node()}, {"w", node()}}).find("stands twice") != std::string::npos);
+  CHECK(refusal({{"w", node()}, {"w", node()}}).find("is given twice") != std::string::npos);
 
   const std::vector<std::string_view> leaves{"g/w"};
   const auto of_groups = [&](node::object of) {

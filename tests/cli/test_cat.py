@@ -114,7 +114,7 @@ class Cat(Case):
         for text, word in [
             ("2", "outside"),
             ("0,0,0", "3 indices"),
-            ("x", "neither"),
+            ("x", "expected an index such as 3 or a range"),
             ("::0", "step"),
             ("::-1", "negative"),
             ("..., ...", "more than one"),
@@ -491,7 +491,7 @@ class Cat(Case):
     def test_names_choose_arrays(self):
         np.savez(self.folder / "a.npz", x=np.arange(3), y=np.arange(4))
         path = self.folder / "a.npz"
-        self.assertIn('name one: "x", "y"', self.refused("cat", path))
+        self.assertIn('name one of them: "x", "y"', self.refused("cat", path))
         self.assertIn('no array or group "z"; there are "x", "y"', self.refused("cat", path, "z"))
         self.assertEqual(self.json("cat", path, "y"), [0, 1, 2, 3])
 

@@ -144,7 +144,7 @@ class Hostile(Case):
         header = len(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000,), }"))
         bad[at + 24 : at + 28] = struct.pack("<I", 4000000000 + header)
         path.write_bytes(bad)
-        self.assertIn("cannot have", self.refused("cat", path, "x"))
+        self.assertIn("deflate cannot reach", self.refused("cat", path, "x"))
 
     def test_safetensors_headers(self):
         def file(header, data=b""):
@@ -158,7 +158,7 @@ class Hostile(Case):
             ({"x": entry}, bytes(9), "after the last"),
             (b"{", b"", "header"),
             ({"x": entry | {"dtype": "F4"}}, bytes(8), '"F4" is not known'),
-            ({"x": entry | {"shape": [3]}}, bytes(8), "are not"),
+            ({"x": entry | {"shape": [3]}}, bytes(8), "are needed for"),
             ({"x": entry | {"data_offsets": [4, 12]}}, bytes(12), "beyond the data before it"),
             ({"x": 1}, b"", "not an object"),
             ({"x": entry | {"shape": [2**62, 2**62]}}, bytes(8), "out_of_range"),
@@ -259,8 +259,8 @@ class Hostile(Case):
             ("m.gguf", b"GGUF" + bytes(99), "GGUF"),
             ("m.gz", b"\x1f\x8b" + bytes(99), "gzip"),
             ("m.json", b'{"a": 1}', "weight_map"),
-            ("m.bin", b"something", "not a format"),
-            ("e", b"", "not a format"),
+            ("m.bin", b"something", "unknown format"),
+            ("e", b"", "unknown format"),
         ]:
             (self.folder / name).write_bytes(data)
             self.assertIn(word, self.refused("inspect", self.folder / name))

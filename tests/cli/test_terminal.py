@@ -256,7 +256,7 @@ class Usage(Case):
             (("--memory", "1G", "verfy", "."), '"verfy" is not a command; the nearest is "verify". ' + commands),
             (("zzzzzz",), '"zzzzzz" is not a command. ' + commands),
             (("x" * 10_000_000)[:100_000].split(), "x\" is not a command. " + commands),
-            ((), "a command is needed. " + commands),
+            ((), "no command was given. " + commands),
             (("cat", ".", "--slise", "1"), '"--slise" is not an option; the nearest is "--slice". The options'),
             (("convert", "a", "b", "--olny=x"), 'the nearest is "--only". The options are: --chunk, --codec,'),
         ]:

@@ -67,9 +67,10 @@ TEST_CASE("json2: objects that are not strings are refused, and their kind is na
   for (const auto& [text, name] : table) {
     CAPTURE(text);
     CHECK(decoded(text).failure().code == zp::errc::unsupported);
-    CHECK(decoded(text).failure().message == std::string(name) + " where a string is expected");
+    CHECK(decoded(text).failure().message == std::string("expected a string, found ") + name);
   }
-  CHECK(decoded(R"(["a","<f4",[1]])").failure().message == "elements of type \"<f4\", not \"|O\"");
+  CHECK(decoded(R"(["a","<f4",[1]])").failure().message ==
+        "the stored elements must be of type \"|O\", not \"<f4\"");
 }
 
 TEST_CASE("json2: what is damaged is corrupt") {

@@ -74,7 +74,8 @@ TEST_CASE("msgpack2: objects that are not strings are refused, and their kind is
     CHECK(failure.code == zp::errc::unsupported);
     CHECK(failure.message == std::string(name) + " where a string is expected");
   }
-  CHECK(refusal("93a161a33c66349101").message == "elements of type \"<f4\", not \"|O\"");
+  CHECK(refusal("93a161a33c66349101").message ==
+        "the stored elements must be of type \"|O\", not \"<f4\"");
 }
 
 TEST_CASE("msgpack2: what is damaged is corrupt") {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-// EXPECT: zarrpoint: a map is a group of leaves that its keys name, and these are no std::string
+// EXPECT: zarrpoint: a map is a group of leaves that its keys name, and these are not std::string
 // EXPECT: std::map<std::string, ...>
 // EXPECT: two vectors
 #include <zarrpoint/handler/leaf.hpp>

@@ -51,7 +51,7 @@ TEST_CASE("selection: what makes no sense is refused, whatever the numbers") {
   CHECK(zp::selection(zp::box{{1}, {2}}).check({3}));
   CHECK(zp::selection(zp::box{}).check({}));
   CHECK(zp::selection({2}, {3}, {4}).check({5}).failure().message ==
-        "selection at [2] of [3] by [4] leaves the array of shape [5]");
+        "the selection (offset [2], shape [3], step [4]) reaches beyond the array of shape [5]");
 }
 
 }  // namespace box_test

@@ -213,7 +213,7 @@ TEST_CASE("kernels run when the space has some") {
   CHECK(has_kernels(space));
   CHECK(plain.swap_bytes(nullptr, 2, 0).failure().code == errc::unsupported);
   CHECK(plain.swap_bytes(nullptr, 2, 0).failure().message ==
-        "cuda:1: swap_bytes: the space was made without kernels");
+        "cuda:1: swap_bytes: this space was made without kernels, so it cannot do that");
   const block a(space, 256);
   const block b(space, 256);
   const auto after = [&](const result<void>& asked) {
@@ -255,7 +255,8 @@ TEST_CASE("the stream of each thread is refused by name") {
   const block a(cuda_space(0), 64);
   for (const auto& said : all_calls(cuda_space(0, cudaStreamPerThread), a.data)) {
     CHECK(said.failure().code == errc::invalid_argument);
-    CHECK(contains(said.failure().message, "cudaStreamPerThread is another stream in each thread"));
+    CHECK(contains(said.failure().message,
+                   "cudaStreamPerThread differs from thread to thread; pass one stream"));
   }
 }
 

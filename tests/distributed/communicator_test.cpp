@@ -70,11 +70,11 @@ TEST_CASE("communicator: ranks and numbers of messages are checked") {
   refused(alone.scatter({zp::collective::scatter}, {}),
           "invalid_argument: scatter: 0 messages for 1 ranks");
   refused(alone.gather({zp::collective::gather, 1}, {}),
-          "invalid_argument: gather: there is no rank 1 among 1");
+          "invalid_argument: gather: there is no rank 1; the number of ranks is 1");
   refused(alone.broadcast({zp::collective::broadcast, -1}, {}),
-          "invalid_argument: broadcast: there is no rank -1 among 1");
+          "invalid_argument: broadcast: there is no rank -1; the number of ranks is 1");
   refused(alone.scatter({zp::collective::scatter, 7}, std::vector<zp::message>(1)),
-          "invalid_argument: scatter: there is no rank 7 among 1");
+          "invalid_argument: scatter: there is no rank 7; the number of ranks is 1");
 }
 
 TEST_CASE("communicator: an exchange is enough for all collectives") {

@@ -125,7 +125,7 @@ TEST_CASE("load: another dtype needs a cast, another grid of objects is refused"
     CHECK(
         load_by(2, store, request, nothing, {.read_once = once}) ==
         "dtype_mismatch: rank 1: load from memory:: tensor \"w\": stored dtype is float32, wanted "
-        "float64; load_options::cast converts");
+        "float64; set load_options::cast to convert it");
     const group_load_options cast{.storage = {.cast = true}, .validate = false, .read_once = once};
     CHECK(load_by(2, store, request, nothing, cast) == "done");
     const auto object = [](int rank) {

@@ -167,7 +167,7 @@ TEST_CASE("save: a process alone needs no communicator") {
   const std::string said =
       save_by(2, folder / "two.zip", [](int rank) { return small_state(rank, 2); });
   CHECK(said == "unsupported: save " + folder / "two.zip" +
-                    ": only a directory can be written by several processes");
+                    ": several processes can save to a directory only");
 }
 
 TEST_CASE("NP-1: two saves of one state are the same, byte for byte, but for their numbers") {
@@ -272,7 +272,7 @@ TEST_CASE("save: shards that do not fit are refused on all ranks, and nothing is
     how.content_metadata = node::object{{"a", 1}};
     names(refused(
               2, [](int) { return state(state::list{1}); }, how),
-          "content metadata");
+          "content_metadata can be saved only if the state is a map");
     names(refused(
               2,
               [](int) {
@@ -331,14 +331,14 @@ TEST_CASE("save: data types that hide tensors from zarr-python are warnings on a
   };
   // Grids of objects are byte strings, which zarr-python knows.
   CHECK(warned({}) == std::vector<std::string>{
-                          "bfloat16: zarr-python cannot open \"h\", nor list the groups that "
-                          "hold such leaves; it opens other leaves by name"});
+                          "bfloat16: zarr-python cannot open \"h\", and cannot list the groups "
+                          "that hold them; it can open the other leaves by name"});
   CHECK(warned({.rules = {{.glob = "h", .cast = dtype(dtype_kind::float32)}}}).empty());
   const dtype half = dtype_kind::bfloat16;
   CHECK(warned({.rules = {{.glob = "w", .cast = half}, {.glob = "v", .cast = half}}}) ==
-        std::vector<std::string>{"bfloat16: zarr-python cannot open 3 leaves, such as \"h\", nor "
-                                 "list the groups that hold such leaves; it opens other leaves by "
-                                 "name"});
+        std::vector<std::string>{"bfloat16: zarr-python cannot open 3 leaves, such as \"h\", and "
+                                 "cannot list the groups that hold them; it can open the other "
+                                 "leaves by name"});
 }
 
 TEST_CASE("save: keys are names, whatever is in them; those that leave the tree are refused") {
@@ -514,7 +514,8 @@ TEST_CASE("group_save: what others write during a save is kept, or named in a wa
   const auto third = saved({.before_commit = write(deep + "x")});
   REQUIRE(outcome(third) == "done");
   REQUIRE(third[0]->warnings.size() == 1);
-  CHECK(third[0]->warnings[0].find("lies beside it, as .c.old.") != std::string::npos);
+  CHECK(third[0]->warnings[0].find("the replaced directory is beside it, as .c.old.") !=
+        std::string::npos);
 }
 
 }  // namespace group_save_test

@@ -38,7 +38,7 @@ TEST_CASE("a strategy is chosen by its backend and version, or given") {
   const auto other = given.resolve(strategy_action::load_sharded, known);
   REQUIRE_FALSE(other);
   CHECK(to_string(other.failure()) ==
-        "invalid_argument: strategy zarr_saver(zarr, 3) does not load_sharded");
+        "invalid_argument: strategy zarr_saver(zarr, 3) cannot load_sharded");
   const auto unknown = strategy_choice("zarr", 9).resolve(strategy_action::save_sharded, known);
   REQUIRE_FALSE(unknown);
   CHECK(unknown.failure().code == errc::unsupported);

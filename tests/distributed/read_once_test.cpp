@@ -345,10 +345,13 @@ TEST_CASE("FP-9: within groups of processes, from end to end: who writes and who
                                   {"e", {5}},
                                   {"f", {0, 1}},
                                   {"g", {7}}});
-  CHECK(load_in({0, 1, 0}).find("groups of 3 of 8 processes") != std::string::npos);
+  CHECK(load_in({0, 1, 0}).find(
+            "groups must be given for each process: 3 were given, there are 8 processes") !=
+        std::string::npos);
   for (const std::size_t count : {std::size_t{3}, std::size_t{9}}) {
     const std::vector<int> other(count, 0);
-    const std::string refused = "groups of " + std::to_string(count) + " of 8 processes";
+    const std::string refused = "groups must be given for each process: " + std::to_string(count) +
+                                " were given, there are 8 processes";
     for (const bool used : {false, true}) {
       group_save_options to_save;
       to_save.fully_parallel = used;

@@ -214,7 +214,7 @@ TEST_CASE("thread_communicator: a wrong argument of one rank is an error of all"
     return barrier(self);
   });
   CHECK(text_of_others(no_root, -1) ==
-        "invalid_argument: rank 1: broadcast: there is no rank 3 among 3");
+        "invalid_argument: rank 1: broadcast: there is no rank 3; the number of ranks is 3");
 }
 
 TEST_CASE("thread_communicator: ASY-4: handles may outlive their world") {

@@ -97,7 +97,7 @@ TEST_CASE("VAL-2: overlap, hole, disagreement, objects: all of it at once, in th
       "  \"a\": global shape is [12] on processes 0 and 1, [16] on process 2\n"
       "  \"a\": fragmentation is [3] on processes 0 and 1, [4] on process 2\n"
       "  \"b\": 1 of 4 shards have no main replica: [8:12]\n"
-      "  \"b\": is a tensor and an object\n"
+      "  \"b\": is both a tensor and an object\n"
       "  \"c\": 1 of 6 parts between the boundaries of shards have no main replica: [5:10, 6:10]\n"
       "  \"c\": shards overlap: [0:10, 0:6] on process 7 and [0:5, 5:10] on process 8\n"
       "  \"o\": object o/shard_0_2 is the main replica on processes 0 and 3\n"
@@ -135,7 +135,7 @@ TEST_CASE("golden rows 29 to 31: a hole, two main replicas, kinds that differ, o
       }),
       "number of prepended axes is 0 on process 0, 1 on process 1");
   has(differ([](shard_metadata& s) { s.global_offset = {-4}; }), "process 1: shard of \"w\"");
-  has(differ([](shard_metadata& s) { s.global_offset = {8}; }), "leave the global extent 8");
+  has(differ([](shard_metadata& s) { s.global_offset = {8}; }), "reach beyond the global extent 8");
 
   // Two cells without extent: there is nothing to be stored, and nothing is missing.
   shards = row(2);

@@ -155,7 +155,7 @@ TEST_CASE("write shards: receipts are compared with the plan") {
   detail::receipt_check more(of_ranks);
   more.begin("w");
   more.look_for("c/0", 0, true);
-  CHECK(to_string(more.done().failure()) == "corrupt: 2 objects were written, planned were 1");
+  CHECK(to_string(more.done().failure()) == "corrupt: 2 objects were written instead of 1");
   for (const int other : {1, 2, -1}) {  // a receipt of another process, or of none
     detail::receipt_check wrong(of_ranks);
     wrong.begin("w");

@@ -41,7 +41,8 @@ TEST_CASE("guarded: exceptions become errors") {
   CHECK(zp::to_string(failure_of(std::bad_alloc())) == "resource_limit: memory is exhausted");
   CHECK(zp::to_string(failure_of(std::runtime_error("broken"))) ==
         "invalid_argument: exception: broken");
-  CHECK(zp::to_string(failure_of(42)) == "invalid_argument: an exception of an unknown type was thrown");
+  CHECK(zp::to_string(failure_of(42)) ==
+        "invalid_argument: an exception of an unknown type was thrown");
 }
 #endif
 

@@ -196,13 +196,14 @@ TEST_CASE("what is not a dense copy of bytes in files goes the plain way") {
     CHECK(to.download() == values);
     return way.why_not;
   };
-  const std::string not_raw = "its chunks are not stored raw, each as it lies in the target";
+  const std::string not_raw = "its chunks are not stored uncompressed in the order of the target";
   CHECK(reason(saved(f.path(), values, shape, {.codecs = zstd_codecs()})) == not_raw);
   CHECK(reason(saved(f.path(), values, shape, {.chunk_shape = dims{20, 100}})) == not_raw);
   CHECK(reason(saved(location(memory_store()), values, shape)) == "its store has no files");
   CHECK(reason(saved(f.path() + ".zip", values, shape)) == "its store has no files");
   const checkpoint small = saved(f.path(), values, shape, {.chunk_shape = dims{1, 300}});
-  CHECK(reason(small) == "the blocks of 1200 bytes are too small to verify each on the device");
+  CHECK(reason(small) ==
+        "blocks of 1200 bytes are too small to be verified one by one on the device");
   const checkpoint from = saved(f.path(), values, shape);
   CHECK(reason(from, {.rules = {{.shape = shape}}}) == "a rule changes its dtype or shape");
   CHECK(f.fake.registered == 0);
@@ -398,7 +399,7 @@ TEST_CASE("a block that is verified apart is not taken from what is kept for oth
 TEST_CASE("without libcufile, or with another library of its name") {
   const cufile_loader none;
   CHECK_FALSE(none.available());
-  CHECK(none.why_not() == "none was looked for");
+  CHECK(none.why_not() == "libcufile was not looked for");
   const cufile_loader missing = cufile_loader::find("libzarrpoint-has-no-such-library.so.0");
   CHECK_FALSE(missing.available());
   CHECK(missing.why_not().starts_with("no libcufile: libzarrpoint-has-no-such-library.so.0: "));

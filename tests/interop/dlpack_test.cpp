@@ -208,13 +208,15 @@ TEST_CASE("dlpack: tensors that lie are refused by name, and given back once") {
          t.shape = {INT64_MAX, INT64_MAX};
        }},
       {errc::out_of_range, "memory", [](versioned& t) { t.shape[0] = INT64_MAX / 3; }},
-      {errc::out_of_range, "overflow", [](versioned& t) { t.strides[0] = INT64_MAX; }},
-      {errc::out_of_range, "overflow", [](versioned& t) { t.strides[0] = INT64_MIN; }},
-      {errc::out_of_range, "overflow",
+      {errc::out_of_range, "a product of sizes is too large",
+       [](versioned& t) { t.strides[0] = INT64_MAX; }},
+      {errc::out_of_range, "a product of sizes is too large",
+       [](versioned& t) { t.strides[0] = INT64_MIN; }},
+      {errc::out_of_range, "a sum of sizes is too large",
        [](versioned& t) {
          t.strides = {INT64_MAX / 4, INT64_MAX / 8};
        }},
-      {errc::out_of_range, "overflow",
+      {errc::out_of_range, "a product of sizes is too large",
        [](versioned& t) {
          t.shape[0] = 1 << 20;
          t.strides[0] = INT64_MAX / 16;

@@ -159,7 +159,7 @@ TEST_CASE("megatron_foreign: a file of that name is what it is, where nothing ca
   for (const layout in : {layout::ours, layout::megatron}) {
     const place at(kind::unlisted);
     at.put("metadata.json", text);
-    CHECK(has(saved(at, in, 1), "is not empty and holds no checkpoint; it was left alone"));
+    CHECK(has(saved(at, in, 1), "is not empty and is not a checkpoint; nothing was changed"));
     CHECK(at.read("metadata.json") == text);
     CHECK(at.read("zarr.json").empty());
     // The pair of Megatron-Core's replaces its own.

@@ -45,7 +45,7 @@ TEST_CASE("blob: a vectored read is as many reads, up to the first error") {
   const auto refused = object.read(std::vector<read_request>{{0, a}, {199, b}});
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::out_of_range);
-  CHECK(refused.failure().message == "read counting: 2 bytes at 199 are not inside its 200");
+  CHECK(refused.failure().message == "read counting: 2 bytes at 199 reach beyond its size of 200");
 }
 
 TEST_CASE("blob: ranges are checked without overflow") {

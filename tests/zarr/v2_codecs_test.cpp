@@ -214,15 +214,15 @@ TEST_CASE("filters that are refused, by name") {
       {R"("dtype":"<i4","filters":{})", "filters: must be a list or null"},
       {R"("dtype":"<i4","filters":[3])", "filters: must be an object with an id"},
       {R"("dtype":"<i4","filters":[{"id":"vlen-utf8"}])",
-       "filters: \"vlen-utf8\" of what are no objects is not supported"},
+       "filters: \"vlen-utf8\" needs data type \"|O\""},
       {R"("dtype":"<f4","filters":[{"id":"zstd"},{"id":"bitround","keepbits":3}])",
-       "filters: \"bitround\" after elements have become bytes is not supported"},
+       "filters: \"bitround\" cannot follow a codec that makes bytes"},
       {R"("dtype":"|O","filters":[{"id":"delta","dtype":"<i4"}])",
        "filters: data type \"|O\" without a filter for objects is not supported"},
       {R"("dtype":"|O","filters":null)",
        "data type \"|O\" without a filter for objects is not supported"},
       {R"("dtype":"|O","filters":[{"id":"vlen-utf8"},{"id":"vlen-utf8"}])",
-       "filters: \"vlen-utf8\" after elements have become bytes is not supported"},
+       "filters: \"vlen-utf8\" cannot follow a codec that makes bytes"},
       {R"("dtype":"|O","filters":[{"id":"vlen-utf8","x":1}])",
        "filters: \"vlen-utf8\": unknown member \"x\""},
       {R"("dtype":"|O","filters":[{"id":"pickle","protocol":5}])",
@@ -234,9 +234,9 @@ TEST_CASE("filters that are refused, by name") {
        "array "
        "again with another codec)"},
       {R"("dtype":">f4","compressor":{"id":"zfpy"})",
-       "compressor: \"zfpy\" of big-endian elements is not supported"},
+       "compressor: \"zfpy\" does not support big-endian elements"},
       {R"("dtype":"<f4","filters":[{"id":"zlib"}],"compressor":{"id":"zfpy"})",
-       "compressor: \"zfpy\" after elements have become bytes is not supported"},
+       "compressor: \"zfpy\" cannot follow a codec that makes bytes"},
   };
   for (const auto& [members, message] : table) {
     CAPTURE(members);

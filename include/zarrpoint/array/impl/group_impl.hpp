@@ -164,8 +164,8 @@ ZARRPOINT_INLINE result<array> group::create_array(std::string_view path,
     ZARRPOINT_TRY(full, at_.key.child(path));
     ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
     if (found)
-      return error{errc::already_exists,
-                   "create array " + at_.store.describe(full) + ": a node is there already"};
+      return error{errc::already_exists, "create array " + at_.store.describe(full) +
+                                             ": an array or group is there already"};
     return array::create(at_.store, std::move(full), std::move(metadata), at_.how);
   });
 }
@@ -262,7 +262,8 @@ ZARRPOINT_INLINE result<void> group::check_free(std::string_view path) const {
   ZARRPOINT_TRY(full, at_.key.child(path));
   ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
   if (!found) return {};
-  return error{errc::already_exists, at_.store.describe(full) + ": a node is there already"};
+  return error{errc::already_exists,
+               at_.store.describe(full) + ": an array or group is there already"};
 }
 
 ZARRPOINT_INLINE result<void> group::make_parents(std::string_view path) const {

@@ -40,8 +40,8 @@ ZARRPOINT_INLINE void node::make_object(object& v) noexcept {
   ::new (static_cast<void*>(&value_)) storage(std::move(v));
 }
 // The copy of the variant itself is not used: where the copy of an alternative fails to get memory,
-// libstdc++ 12 destroys an alternative that it has not made, since it takes a variant of strings and
-// vectors for one that never is without a value.
+// libstdc++ 12 destroys an alternative that it has not made, since it takes a variant of strings
+// and vectors for one that never is without a value.
 ZARRPOINT_INLINE void node::copy_from(const node& o) {
   std::visit(
       [&]<class T>(const T& value) {

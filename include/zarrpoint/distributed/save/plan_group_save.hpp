@@ -44,9 +44,9 @@ struct group_planner {
                                         std::span<const planned_array> arrays,
                                         const part_context& about) const;
 
-  /// `save_options::attributes_of`, sorted. Errors: `invalid_argument` for a name that is no
-  /// tensor, object or group; `unsupported` for one of an object or group that `saver` has no place
-  /// for.
+  /// `save_options::attributes_of`, sorted. Errors: `invalid_argument` for a name that is not
+  /// a tensor, object or group; `unsupported` for one of an object or group that `saver` has no
+  /// place for.
   result<node::object> attributes_of(const group_plan& planned, const any_strategy& saver) const;
 
  private:

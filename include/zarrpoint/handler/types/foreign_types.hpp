@@ -150,8 +150,8 @@ consteval void explain_foreign() {
     } else {
       static_assert(
           !like_map<T>,
-          "zarrpoint: a map is a group of leaves that its keys name, and these are no std::string: "
-          "make them text, in a std::map<std::string, ...>, and include <zarrpoint/members.hpp>; "
+          "zarrpoint: a map is a group of leaves that its keys name, and these are not std::string"
+          ": make them text, in a std::map<std::string, ...>, and include <zarrpoint/members.hpp>; "
           "or save the keys and the values as two vectors");
     }
   } else if constexpr (like_optional<T> || like_variant<T>) {

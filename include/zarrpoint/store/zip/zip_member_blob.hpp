@@ -33,7 +33,7 @@ class zip_decoder {
 
   /// Another one in the same state, from which ranges of large members are read without all that
   /// comes before. Errors: `unsupported`, `resource_limit`; reads then begin further back.
-  virtual result<std::unique_ptr<zip_decoder>> copy() const;
+  ZARRPOINT_NO_KEY virtual result<std::unique_ptr<zip_decoder>> copy() const;
 };
 
 /// Makes a decoder for deflated members: `zip_inflate` of <zarrpoint/zip_inflate.hpp>. Null

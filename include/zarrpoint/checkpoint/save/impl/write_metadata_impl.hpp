@@ -244,7 +244,7 @@ ZARRPOINT_INLINE result<node::object> sorted_attributes_of(const save_options& o
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string where = "save_options: attributes_of " + in_quotes(out[i].key);
     if (i != 0 && out[i].key == out[i - 1].key)
-      return error{errc::invalid_argument, where + ": the name stands twice"};
+      return error{errc::invalid_argument, where + ": the name is given twice"};
     if (!out[i].value.is_null() && out[i].value.if_object() == nullptr)
       return error{errc::invalid_argument, where + ": attributes must be an object"};
     ZARRPOINT_CHECK(check_writable(out[i].value, levels).at(where));

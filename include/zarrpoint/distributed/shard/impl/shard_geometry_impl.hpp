@@ -35,7 +35,7 @@ ZARRPOINT_INLINE result<dims> chunk_offset_in_global(const shard_metadata& shard
 
 ZARRPOINT_INLINE result<dims> max_allowed_chunks(const shard_metadata& shard) {
   ZARRPOINT_CHECK(detail::check_ranks(shard));
-  if (!shard.is_regular()) return detail::bad_shard(shard, "it is in no regular grid");
+  if (!shard.is_regular()) return detail::bad_shard(shard, "it is not part of a regular grid");
   dims out = shard.global_shape;
   for (std::size_t axis = 0; axis < out.rank(); ++axis) {
     const index_t count = (*shard.fragmentation)[axis];

@@ -47,7 +47,7 @@ ZARRPOINT_INLINE result<void> file::read(const tensor_info& of,
                                            std::string(to_string(into.type))};
   if (into.shape != of.spec.shape)
     return error{errc::shape_mismatch, "the stored tensor has shape " + to_string(of.spec.shape) +
-                                           " is read as " + to_string(into.shape)};
+                                           ", the memory " + to_string(into.shape)};
   ZARRPOINT_TRY(storage, open_storage(of));
   // The whole of it, which its checksum covers.
   ZARRPOINT_TRY(scratch, buffer::allocate(static_cast<std::size_t>(of.storage_bytes)));
