@@ -27,9 +27,9 @@ TEST_CASE("groups that hold no leaf are named, with their parents") {
     REQUIRE_FALSE(groups);
     return groups.failure().message;
   };
-  CHECK(message("e").find("leaf \"e\" cannot be a leaf: other leaves lie below that name") !=
+  CHECK(message("e").find("\"e\" cannot be a leaf: other leaves lie below that name") !=
         std::string::npos);
-  CHECK(message("e/x").find("leaf \"e\" cannot be a leaf: other leaves lie below that name") !=
+  CHECK(message("e/x").find("\"e\" cannot be a leaf: other leaves lie below that name") !=
         std::string::npos);
   CHECK(message("x/..").find("group \"x/..\"") != std::string::npos);
 }

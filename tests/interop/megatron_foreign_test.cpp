@@ -133,7 +133,7 @@ TEST_CASE("megatron_foreign: a layout that we cannot read is never replaced, whe
         at.put("common.pt", "theirs");
         const auto is_refused = [&](const std::string& said) {
           CHECK(has(said, "already_exists: "));
-          CHECK(has(said, "it was left alone"));
+          CHECK(has(said, "nothing was changed"));
           CHECK(at.read("metadata.json") == text);
           CHECK(at.read("common.pt") == "theirs");
           CHECK(at.read("zarr.json").empty() != beside_ours);
@@ -226,7 +226,7 @@ TEST_CASE("megatron_foreign: of two checkpoints in one place none shows through 
     // Megatron-Core saved into the directory of ours.
     for (const char* name : {"metadata.json", "common.pt"}) at.put(name, theirs.read(name));
     CHECK(holds(at, 2) == "done");
-    CHECK(has(saved(at, layout::ours, 3), "it was left alone"));
+    CHECK(has(saved(at, layout::ours, 3), "nothing was changed"));
     const auto reports = reports_of(at, layout::megatron, 3);
     REQUIRE(outcome(reports) == "done");
     for (const auto& one : reports) CHECK(one->kept.empty());

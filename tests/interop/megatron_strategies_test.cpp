@@ -600,7 +600,7 @@ TEST_CASE("megatron_strategies: what others put beside a checkpoint is kept") {
   fs::create_directories(folder / "c");
   megatron::write_metadata(file_store::open(folder / "c").value(), {"torch_dist", 1, "torch", 1})
       .value();
-  CHECK(has(saved(2, folder / "c", state_of("w"), in_their_layout(true)), "it was left alone"));
+  CHECK(has(saved(2, folder / "c", state_of("w"), in_their_layout(true)), "nothing was changed"));
   CHECK(file_of(folder / "c", "metadata.json").find("torch_dist") != std::string::npos);
 }
 
@@ -664,7 +664,7 @@ TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another dir
   // A save in our own format replaces only what is in that; and the other way round.
   group_save_options ours;
   ours.storage.overwrite = true;
-  CHECK(has(saved(2, path, state_of(3), ours), "does not replace; it was left alone"));
+  CHECK(has(saved(2, path, state_of(3), ours), "does not replace; nothing was changed"));
   CHECK(holds(path, 2) == "done");
   CHECK(saved(2, folder / "v3", state_of(3), ours) == "done");
   CHECK(saved(2, folder / "v3", state_of(4), in_their_layout(true)) == "done");
@@ -677,7 +677,7 @@ TEST_CASE("megatron_strategies: a checkpoint is replaced if told so, another dir
     test::write_file(other + "/metadata.json", text);
     const bool names_backend = has(text, "\"sharded_backend\"");
     CHECK(has(saved(2, other, state_of(1), in_their_layout(true)),
-              names_backend ? "does not replace; it was left alone"
+              names_backend ? "does not replace; nothing was changed"
                             : "is not empty and is not a checkpoint; nothing was changed"));
     CHECK(test::read_file(other + "/metadata.json") == text);
   }

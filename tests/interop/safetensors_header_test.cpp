@@ -135,7 +135,7 @@ TEST_CASE("safetensors header: descriptions that do not hold") {
     return "{" + entry("x", dtype, shape, offsets) + "}";
   };
   CHECK(zp::to_string(refusal(one("F32", "[3]", "[0,8]"), 8)) ==
-        "corrupt: tensor \"x\": its 8 bytes are stored, but 12 are needed for float32[3]");
+        "corrupt: tensor \"x\": 8 bytes are stored, but 12 are needed for float32[3]");
   CHECK(zp::to_string(refusal(one("F8_E8M0", "[8]", "[0,8]"), 8)) ==
         "unsupported: tensor \"x\": dtype \"F8_E8M0\" is not known");
   for (const char* shape :

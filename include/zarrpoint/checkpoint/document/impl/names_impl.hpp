@@ -37,8 +37,7 @@ ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::st
   for (const std::string_view name : leaves) {
     if (groups.contains(std::string(name)))
       return error{errc::invalid_argument,
-                   "leaf " + detail::in_quotes(name) +
-                       " cannot be a leaf: other leaves lie below that name"};
+                   detail::in_quotes(name) + " cannot be a leaf: other leaves lie below that name"};
   }
   return groups;
 }

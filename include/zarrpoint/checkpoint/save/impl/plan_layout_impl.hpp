@@ -84,8 +84,7 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(std::string_view name, const
   if (is_v2 && (chunk_rule != nullptr || shard_rule != nullptr || bytes_rule != nullptr))
     return detail::bad_rule(
         "chunk_shape, shard_shape and chunk_byte_size need Zarr v3; in Zarr v2 a leaf of up to 64 "
-        "MiB is "
-        "one chunk in v2");
+        "MiB is one chunk");
 
   planned_layout plan;
   array_metadata& metadata = plan.metadata;

@@ -61,7 +61,7 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
   if (is_distributed)
     return there(options.overwrite
                      ? "holds metadata.json of a distributed checkpoint, which this save does not "
-                       "replace; it was left alone"
+                       "replace; nothing was changed"
                      : "is there already, and save_options::overwrite is false");
   for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, target.key.child(name));

@@ -77,7 +77,7 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const node::member& entry) {
   const tensor_spec spec{*known, extents};
   ZARRPOINT_TRY(bytes, byte_count(spec));
   if (bytes != *end - *begin)
-    return broken("its " + std::to_string(*end - *begin) + " bytes are stored, but " +
+    return broken(std::to_string(*end - *begin) + " bytes are stored, but " +
                   std::to_string(bytes) + " are needed for " + to_string(spec));
   return tensor_info{entry.key, spec, *begin, bytes};
 }
