@@ -65,9 +65,9 @@ TEST_CASE("known codecs: a name that Zarr v3 has not is told the one that it has
 
 TEST_CASE("known codecs: a codec of others is refused with the reason") {
   CHECK(message_of("numcodecs.pcodec") ==
-        "unknown codec \"numcodecs.pcodec\" (not in this library: its format is that of the "
-        "library pcodec alone: zarr-python reads it with the package pcodec, and can write the "
-        "array again with another codec)");
+        "unknown codec \"numcodecs.pcodec\" (not in this library: it does not read the "
+        "format of pcodec: zarr-python does with the package pcodec, and can write the array again "
+        "with another codec)");
   CHECK(message_of("zarrs.vlen_v2").find("(not in this library: an experiment of zarrs)") !=
         std::string::npos);
   CHECK(message_of("imagecodecs_jpegxl").find("imagecodecs") != std::string::npos);

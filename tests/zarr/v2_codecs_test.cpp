@@ -229,10 +229,9 @@ TEST_CASE("filters that are refused, by name") {
        "filters: \"pickle\" is not supported (not in this library: reading it would run code that "
        "the file holds)"},
       {R"("dtype":"<f4","compressor":{"id":"pcodec"})",
-       "compressor: \"pcodec\" is not supported (not in this library: its format is that of the "
-       "library pcodec alone: zarr-python reads it with the package pcodec, and can write the "
-       "array "
-       "again with another codec)"},
+       "compressor: \"pcodec\" is not supported (not in this library: it does not read the "
+       "format of pcodec: zarr-python does with the package pcodec, and can write the array again "
+       "with another codec)"},
       {R"("dtype":">f4","compressor":{"id":"zfpy"})",
        "compressor: \"zfpy\" does not support big-endian elements"},
       {R"("dtype":"<f4","filters":[{"id":"zlib"}],"compressor":{"id":"zfpy"})",

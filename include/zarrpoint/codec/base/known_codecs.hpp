@@ -56,10 +56,8 @@ struct codec_refusal {
 inline constexpr codec_refusal refused_codecs[] = {
     {"pickle", "reading it would run code that the file holds"},
     {"pcodec",
-     "its format is that of the library pcodec alone: zarr-python reads it with the package "
-     "pcodec, "
-     "and can write the array again with another codec"},
-    {"n5_default", "it is for blocks of N5; no other reader of Zarr has it"},
+     "it does not read the format of pcodec: zarr-python does with the package pcodec, and can "
+     "write the array again with another codec"},
     {"n5_wrapper", "it is for blocks of N5"},
     {"conditional", "no other reader of Zarr has it either"},
     {"json", "of numcodecs before 0.6, and lost the shape: write the array again with json2"},

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/block/n5_codec.hpp>
+#include <zarrpoint/codec/base/scratch_tensor.hpp>
+#include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/codec/transpose.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/zarr/codec_specs.hpp>
+#include <zarrpoint/zarr/document.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node&) {
+  return error{errc::unsupported, "blocks of N5 have no place here"};
+}
+
+ZARRPOINT_INLINE result<n5_codec> n5_codec::make(const node& configuration,
+                                                 const tensor_spec& chunk, const codec_table& known,
+                                                 bytes_view fill) {
+  const node::object* const members = configuration.if_object();
+  if (members == nullptr) return error{errc::corrupt, "n5_default: configuration is missing"};
+  ZARRPOINT_CHECK(detail::only_members(*members, {"codecs"}).at(name));
+  ZARRPOINT_TRY(list, detail::required(configuration, "codecs").at(name));
+  ZARRPOINT_TRY(specs, parse_codec_specs(*list).at("codecs").at(name));
+  ZARRPOINT_CHECK(check_codecs(specs, chunk).at(name));
+  // That the codecs stand in an order that makes sense; each block then has a chain of its own.
+  ZARRPOINT_CHECK(codec_chain::resolve(specs, chunk, known).at(name));
+  n5_codec out;
+  out.written_ = configuration;
+  out.inner_ = std::make_shared<const inner_codecs>(
+      inner_codecs{std::move(specs), known, {fill.begin(), fill.end()}});
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> n5_codec::check_codecs(const std::vector<codec_spec>& codecs,
+                                                     const tensor_spec& chunk) {
+  const bool has_form = (codecs.size() == 2 || codecs.size() == 3) &&
+                        codecs[0].name == "transpose" && codecs[1].name == "bytes";
+  if (!has_form)
+    return error{errc::invalid_argument,
+                 "codecs must be transpose, bytes and at most one more of bytes"};
+  ZARRPOINT_TRY(given, transpose_codec::from_configuration(codecs[0].configuration));
+  ZARRPOINT_TRY(transpose, given.resolve(chunk));
+  const std::size_t rank = chunk.shape.rank();
+  for (std::size_t i = 0; i < rank; ++i)
+    if (transpose.order[i] != static_cast<index_t>(rank - 1 - i))
+      return error{errc::invalid_argument, "transpose must reverse all axes"};
+  ZARRPOINT_TRY(bytes, bytes_codec::from_configuration(codecs[1].configuration));
+  if (chunk.type.size() > 1 && bytes.order != endian::big)
+    return error{errc::invalid_argument, "bytes must be big-endian"};
+  return {};
+}
+
+ZARRPOINT_INLINE result<std::uint64_t> n5_codec::encoded_size(const host_view&) const {
+  return error{errc::unsupported, "writing blocks of N5"};
+}
+
+ZARRPOINT_INLINE result<std::size_t> n5_codec::encode(const host_view&, mutable_bytes,
+                                                      codec_workspace&) const {
+  return error{errc::unsupported, "writing blocks of N5"};
+}
+
+/// The extents of a block, from its header: mode, rank and extents, big-endian.
+ZARRPOINT_INLINE result<dims> n5_codec::read_shape(bytes_view stored, std::size_t rank) {
+  const std::size_t size = 4 + 4 * rank;
+  if (stored.size() < size)
+    return error{errc::corrupt, std::to_string(stored.size()) + " bytes are too few for a header"};
+  const std::uint16_t mode = byteswap(load_le<std::uint16_t>(stored.data()));
+  if (mode != 0)
+    return error{errc::unsupported,
+                 "block of mode " + std::to_string(mode) + ", only 0 (default) is read"};
+  const std::uint16_t found = byteswap(load_le<std::uint16_t>(stored.data() + 2));
+  if (found != rank)
+    return error{errc::corrupt, "block of rank " + std::to_string(found) + " in an array of rank " +
+                                    std::to_string(rank)};
+  dims out;
+  for (std::size_t i = 0; i < rank; ++i)
+    out.push_back(byteswap(load_le<std::uint32_t>(stored.data() + 4 + 4 * i)));
+  if (std::find(out.begin(), out.end(), 0) != out.end())
+    return error{errc::corrupt, "block of shape " + to_string(out)};
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> n5_codec::decode(bytes_view stored, const mutable_host_view& into,
+                                               codec_workspace& scratch) const {
+  const std::size_t rank = into.shape.rank();
+  ZARRPOINT_TRY(shape, read_shape(stored, rank));
+  const bytes_view body = stored.subspan(4 + 4 * rank);
+  const tensor_spec block{into.type, shape};
+  if (!byte_count(block))
+    return error{errc::corrupt, "block of shape " + to_string(shape) + " does not fit in memory"};
+  ZARRPOINT_TRY(chain, codec_chain::resolve(inner_->specs, block, inner_->known));
+  if (chain.fixed_size() && body.size() != chain.encoded_bound())
+    return error{errc::corrupt,
+                 std::to_string(body.size()) + " bytes stored for a block of " + to_string(block)};
+  codec_workspace& own = scratch.nested();
+  box part = box::whole(shape);
+  bool is_within = true;
+  for (std::size_t i = 0; i < rank; ++i) {
+    part.shape[i] = std::min(shape[i], into.shape[i]);
+    is_within = is_within && part.shape[i] == shape[i];
+  }
+  if (part.shape != into.shape) {
+    if (inner_->fill.size() != into.type.size())
+      return error{errc::unsupported, "what the codecs before make of the fill value is not known"};
+    fill_elements(into, inner_->fill);
+  }
+  const mutable_host_view target = subview(into, part);
+  if (is_within) return chain.decode(body, target, own);
+  ZARRPOINT_TRY(whole, detail::scratch_tensor::make(block, own, 0));
+  ZARRPOINT_CHECK(chain.decode(body, whole.view(), own));
+  copy_elements(target, subview(as_const(whole.view()), part));
+  return {};
+}
+
+}}  // namespace zarrpoint::v0
