@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -87,7 +86,7 @@ ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
     return note(::syncfs(fd()) == 0 ? 0 : errno);  // directories included
   const std::lock_guard lock(mutex_);
   // Children before parents.
-  std::sort(made_.begin(), made_.end(), std::greater<>());
+  std::sort(made_.rbegin(), made_.rend());
   for (const store_key& key : made_) {
     const unique_fd directory(open_beneath(fd(), key, O_RDONLY | O_DIRECTORY));
     const int code = directory ? sync_directory(directory.get()) : errno;

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -82,7 +81,7 @@ ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
   order.reserve(members.size());
   for (zip_member& member : members) order.push_back(&member);
   std::sort(order.begin(), order.end(), [](const zip_member* a, const zip_member* b) {
-    return a->name != b->name ? a->name < b->name : std::greater<>()(a, b);
+    return a->name != b->name ? a->name < b->name : a > b;
   });
   std::vector<zip_member> kept;
   kept.reserve(members.size());
