@@ -69,6 +69,20 @@ TEST_CASE("n5_default: a smaller block is padded with the fill value, a larger o
   CHECK((*values)[9] == 9);
 }
 
+TEST_CASE("n5_default: a block has at most 64 times the elements of its chunk") {
+  const recording_store store = load_directory(golden / "n5/raw");
+  store.set("0/0/0", block({0, 0, 0, 3, 0, 0, 0, 128, 0, 0, 0, 3, 0, 0, 0, 3}, 64 * 18));
+  const auto values = read(store);
+  REQUIRE_MESSAGE(values.has_value(), (values ? "" : to_string(values.failure())));
+  CHECK((*values)[0] == 100);
+  CHECK((*values)[1] == 228);
+  store.set("0/0/0", block({0, 0, 0, 3, 0, 0, 0, 129, 0, 0, 0, 3, 0, 0, 0, 3}, 129 * 9));
+  const auto refused = read(store);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(refused.failure().message.find("more than 64 times") != std::string::npos);
+}
+
 TEST_CASE("n5_default: hostile headers are errors that name codec and chunk") {
   const std::vector<recording_store::bytes> cases{
       block({}, 0),

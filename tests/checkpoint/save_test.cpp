@@ -345,6 +345,19 @@ TEST_CASE("what is not a checkpoint is never replaced") {
   }
   CHECK(test::read_file(dir.path() / "home/important/file") == "precious");
   CHECK(test::read_file(dir.path() / "file") == "precious");
+  // A member of our name where the commit document is not: somebody else's.
+  for (const auto& [file, text] :
+       {std::pair{"zarr.json",
+                  R"({"zarr_format": 3, "node_type": "group", "zarrpoint": {"format": 1}})"},
+        std::pair{".zattrs", R"({"attributes": {"zarrpoint": {"format": 1}}})"}}) {
+    fs::create_directory(dir.path() / "theirs");
+    test::write_file(dir.path() / "theirs" / file, text);
+    const auto kept = save(dir / "theirs", {{"a", 1}});
+    REQUIRE_FALSE(kept);
+    CHECK(kept.failure().code == errc::already_exists);
+    CHECK(test::read_file(dir.path() / "theirs" / file) == text);
+    fs::remove_all(dir.path() / "theirs");
+  }
   save(dir / "m.zarr", {{"a", 1}}).value();
   const auto refused = save(dir / "m.zarr", {{"a", 2}}, {.overwrite = false});
   REQUIRE_FALSE(refused);
@@ -402,13 +415,13 @@ TEST_CASE("a data type that hides leaves from zarr-python is a warning, one for 
               "bfloat16: zarr-python cannot open 2 leaves, such as \"a/h\", and cannot list "
               "the groups that hold them; it can open the other leaves by name",
               "int4: zarr-python cannot open \"c\", and cannot list the groups that hold "
-              "them; it can open the other leaves by name"});
+              "it; it can open the other leaves by name"});
   }
   CHECK(warnings(2, {{"r", flat}}).empty());
   CHECK(
       warnings(3, {{"r", flat}}) ==
       std::vector<std::string>{"struct: zarr-python cannot open \"r\", and cannot list the groups "
-                               "that hold them; it can open the other leaves by name"});
+                               "that hold it; it can open the other leaves by name"});
   CHECK(warnings(2, {{"r", nested}}).size() == 1);
 }
 

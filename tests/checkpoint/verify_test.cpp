@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "../support/temp_directory.hpp"
 
@@ -309,6 +312,27 @@ TEST_CASE("verify: a store that cannot list is asked for each object, if they ar
             "asked for one by one");
     }
   }
+}
+
+TEST_CASE("verify: a sealed commit of more objects than anybody can ask for is refused at once") {
+  memory_store store;
+  save(store, {{"w", std::vector<std::int8_t>{1}}}).value();
+  const store_key root_key = store_key::parse("zarr.json").value();
+  node root = parse_json(*get(store, root_key, 1 << 20).value()).value();
+  node* const commit = root.find("attributes")->find("zarrpoint");
+  node& leaf = commit->find("leaves")->if_array()->front();
+  node* const metadata = leaf.find("metadata");
+  metadata->set("shape", node::array{std::int64_t{1} << 40});
+  metadata->find("chunk_grid")->find("configuration")->set("chunk_shape", node::array{1});
+  metadata->set("codecs", node::array{node::object{{"name", "bytes"}}});
+  leaf.set("objects", node::object{});
+  std::erase_if(*commit->if_object(), [](const node::member& m) { return m.key == "crc32c"; });
+  commit->set("crc32c", detail::commit_seal(*commit));
+  store.put(root_key, as_bytes(dump_json(root))).value();
+  const verify_report report = verify(open(store).value()).value();
+  REQUIRE(report.failures.size() == 1);
+  CHECK(report.failures[0].what.code == errc::corrupt);
+  CHECK(report.failures[0].what.message == "the commit names fewer objects than the array has");
 }
 
 TEST_CASE("verify: an array without an element that is stopped") {

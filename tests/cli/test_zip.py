@@ -107,6 +107,10 @@ class Zip(Case):
         info = self.json("inspect", self.folder / "a.zip")
         self.assertEqual([a["name"] for a in info["arrays"]], ["x", "g/y"])
         self.assertIn("holds no Zarr array", self.refused("inspect", self.folder / "a.zip/x"))
+        with zipfile.ZipFile(self.folder / "a.zip", "a") as to:
+            to.writestr("g/zarr.json", "{")
+        info = self.json("inspect", self.folder / "a.zip")
+        self.assertEqual([a["name"] for a in info["arrays"]], ["x", "g/y", "g/zarr.json"])
 
     def test_damage_is_told(self):
         data = (GOLDEN / "zip/zarr-python-v3.zip").read_bytes()

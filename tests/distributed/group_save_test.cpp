@@ -332,7 +332,7 @@ TEST_CASE("save: data types that hide tensors from zarr-python are warnings on a
   // Grids of objects are byte strings, which zarr-python knows.
   CHECK(warned({}) == std::vector<std::string>{
                           "bfloat16: zarr-python cannot open \"h\", and cannot list the groups "
-                          "that hold them; it can open the other leaves by name"});
+                          "that hold it; it can open the other leaves by name"});
   CHECK(warned({.rules = {{.glob = "h", .cast = dtype(dtype_kind::float32)}}}).empty());
   const dtype half = dtype_kind::bfloat16;
   CHECK(warned({.rules = {{.glob = "w", .cast = half}, {.glob = "v", .cast = half}}}) ==

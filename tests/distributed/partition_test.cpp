@@ -151,8 +151,10 @@ TEST_CASE("partition: ranks and shapes that do not fit, and sizes beyond all bou
     CHECK(of.shard_of("w", {dtype_kind::int8, {2, 2, 4}}, rank).failure().code ==
           errc::out_of_range);
   }
+  CHECK(of.replica_of(8).failure().message ==
+        "partition (x, -, y): rank 8 is not in the mesh, which has 8 ranks");
   CHECK(of.box_of({2, 2}, 0).failure().message ==
-        "partition (x, -, y): more axes than a tensor of shape [2, 2]");
+        "partition (x, -, y): it has more axes than the tensor of shape [2, 2]");
   CHECK(of.boxes_of({2, 2}).failure().code == errc::invalid_argument);
   CHECK(of.box_of({2, 2, -4}, 0).failure().code == errc::invalid_argument);
 
@@ -182,7 +184,8 @@ TEST_CASE("partition: boxes that no partition of the mesh gives are refused") {
   };
   const box left{{0}, {2}};
   const box right{{2}, {2}};
-  CHECK(refused({4}, {left, right}) == "invalid_argument: 2 boxes for a mesh of 4 ranks");
+  CHECK(refused({4}, {left, right}) ==
+        "invalid_argument: 2 boxes were given; the mesh has 4 ranks");
   CHECK(refused({4}, {left, right, right, left}) ==
         "invalid_argument: no partition of the mesh gives the boxes: rank 0 has [0:2], where "
         "(y*x) has [0:1]");

@@ -197,6 +197,21 @@ TEST_CASE("columns are split without a copy, and read-only values are saved") {
   CHECK(*reinterpret_cast<const float*>(half.view.data) == 3);
 }
 
+TEST_CASE("parts that the caller has exchanged are put together anew") {
+  numbers held{1, 2, 3, 4};
+  const sharded_factory factory =
+      split_factory(sharded<numbers>::borrow(shard("w", held).value().metadata(), held).value())
+          .value();
+  state parts = factory.build().value();
+  CHECK(factory.merge(parts).value().if_tensor()->get<numbers>() == &held);
+  std::swap(*parts.find("parts/0"), *parts.find("parts/1"));
+  const state merged = factory.merge(parts).value();
+  const tensor* const made = merged.if_tensor()->get<tensor>();
+  REQUIRE(made != nullptr);
+  CHECK(numbers(made->data<float>().begin(), made->data<float>().end()) == numbers{3, 4, 1, 2});
+  CHECK(held == numbers{1, 2, 3, 4});
+}
+
 TEST_CASE("the optimizer's tensors go through the factory of the model's") {
   const auto weights = shard("w", numbers{1, 2, 3, 4}, {.replica = {0, 1}}).value();
   const auto moments = shard("unnamed", numbers{5, 6, 7, 8}).value();

@@ -98,7 +98,8 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
                  {"o", sharded_object::make("objects", json_text{"1"}, {{2}, {rank}, {}}).value()}};
   };
   group_save_options how;
-  how.storage.attributes_of = {{"layers/0/w", unit}, {"layers/0", layer}, {"objects", unit}};
+  how.storage.attributes_of = {
+      {"layers/0/w", unit}, {"layers/0", layer}, {"objects", unit}, {"v", node::object{}}};
   CHECK(save_by(2, store, tree, how) == "done");
   const auto opened = checkpoint::open(store).value();
   CHECK(opened.attributes("layers/0/w").value() == unit);
@@ -107,6 +108,7 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   CHECK(opened.attributes("layers/0").value() == layer);
   CHECK(opened.attributes("layers").value().is_null());
   CHECK(opened.attributes("v").value().is_null());
+  CHECK(opened.metadata("v").value().attributes.is_null());
   CHECK(array::open(store, store_key::parse("layers/0/w").value()).value().metadata().attributes ==
         unit);
   CHECK(group::open(store, store_key::parse("layers/0").value()).value().attributes() == layer);
@@ -125,6 +127,8 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   CHECK(refused({{"layers/1", layer}}).find("attributes_of \"layers/1\": no leaf or group") !=
         std::string::npos);
   CHECK(refused({{"common_state", layer}}).find("no leaf or group") != std::string::npos);
+  CHECK(refused({{"v", unit}, {"layers", layer}, {"v", unit}})
+            .find("attributes_of \"v\": the name is given twice") != std::string::npos);
   CHECK(refused({{"v", 3}}).find("must be an object") != std::string::npos);
   CHECK(refused({{"layers", node::object{{"zarrpoint", 1}}}}).find("reserved") !=
         std::string::npos);

@@ -94,6 +94,8 @@ TEST_CASE("megatron_options: what the layout does not have is refused, and not l
       {{.rules = {{.shard_shape = dims{4, 3}}}}, "a rule sets shard_shape"},
       {{.rules = {{.chunk_byte_size = 23}}}, "a rule sets chunk_byte_size"},
       {{.rules = {{.codecs = zstd_codecs()}}}, "a rule sets codecs"},
+      {{.rules = {{.codecs = {{"bytes", node::object{{"endian", "big"}}}}}}}, "a rule sets codecs"},
+      {{.rules = {{.codecs = {{"bytes"}, {"crc32c"}}}}}, "a rule sets codecs"},
       {{.rules = {{.glob = "w", .codecs = std::vector<codec_spec>()}}}, "a rule sets codecs"},
       {{.attributes = node::object{{"run", 7}}}, "save_options::attributes"},
       {{.attributes = node::object{}}, "save_options::attributes"},
@@ -122,6 +124,8 @@ TEST_CASE("megatron_options: what the layout does not have is refused, and not l
                                  .chunk_byte_size = 24,
                                  .codecs = raw_codecs()},
                                 {.glob = "v", .codecs = zstd_codecs()}}}) == "done");
+  CHECK(saved(store, {.rules = {{.codecs = {{"bytes"}}}}}) == "done");
+  CHECK(saved(store, {.rules = {{.codecs = {{"bytes", node::object{}}}}}}) == "done");
   CHECK(wrong_numbers<float>(load_plain_tensors(store, group_with())->at("w"), 12).empty());
 }
 

@@ -68,6 +68,7 @@
 #include <zarrpoint/store/any_store.hpp>
 #include <zarrpoint/store/concepts.hpp>
 #include <zarrpoint/store/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/zip_store.hpp>
 
 #include <doctest/doctest.h>

@@ -6,6 +6,7 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/glob.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
+#include <zarrpoint/zarr/document.hpp>
 
 #include "commands.hpp"
 #include "conversion.hpp"
@@ -128,7 +129,8 @@ class planner {
     out.attributes = attributes();
     for (const converted& each : plan_.arrays) {
       const zp::node& own = plan_.from.entries()[each.index].attributes;
-      if (has_members(own)) out.attributes_of.push_back({each.name, own});
+      if (has_members(own) && can_be_saved(own, "array \"" + escaped(each.name) + '"'))
+        out.attributes_of.push_back({each.name, own});
     }
     for (const auto& [name, own] : group_attributes_) out.attributes_of.push_back({name, own});
     ZARRPOINT_CHECK(check_names());
@@ -330,7 +332,7 @@ class planner {
         one.*member = shape;
         to.rules.push_back(std::move(one));
       }
-      if (!any) return bad(option + ' ' + text + ": no array has that rank or matches");
+      if (!any) return bad(option + ' ' + text + ": no array that matches has this rank");
     }
     return {};
   }
@@ -384,14 +386,17 @@ class planner {
     std::map<std::string, std::string> taken;  // by the name in the target
     const auto take = [&](const group_entry& group, const std::optional<std::string>& to) {
       if (!has_members(group.attributes)) return;
+      const std::string called = "group \"" + escaped(group.name) + '"';
       const auto lost = [&](const std::string& why) {
-        note("attributes of group \"" + escaped(group.name) + "\" are left out: " + why);
+        note("attributes of " + called + " are left out: " + why);
       };
+      zp::node own = without_reserved(group.attributes, " of " + called);
+      if (!has_members(own) || !can_be_saved(own, called)) return;
       if (!to) return lost("its arrays are not in one group any more");
       if (to->empty()) return lost("its arrays are in the root of the target");
       const auto [at, is_new] = taken.emplace(*to, group.name);
       if (!is_new) return lost("those of \"" + escaped(at->second) + "\" have their place");
-      group_attributes_.push_back({*to, group.attributes});
+      group_attributes_.push_back({*to, std::move(own)});
     };
     for (const group_entry& group : plan_.from.groups()) {
       if (!holds_array(group.name)) continue;
@@ -404,15 +409,25 @@ class planner {
     }
   }
 
+  /// Says it of attributes that are not.
+  static bool can_be_saved(const zp::node& attributes, const std::string& whose) {
+    constexpr std::size_t levels = 40;  // as `save_options::attributes_of` allows
+    const auto status = zp::detail::check_writable(attributes, levels);
+    if (!status)
+      note("attributes of " + whose + " are left out: " + std::string(status.failure().message));
+    return status.has_value();
+  }
+
   /// Those of the root.
-  zp::node attributes() const {
-    zp::node out = plan_.from.attributes();
-    const zp::node::object* members = out.if_object();
+  zp::node attributes() const { return without_reserved(plan_.from.attributes(), ""); }
+
+  static zp::node without_reserved(const zp::node& attributes, const std::string& whose) {
+    const zp::node::object* members = attributes.if_object();
     if (members == nullptr) return {};
     zp::node::object kept;
     for (const zp::node::member& member : *members) {
       if (member.key == "zarrpoint") {
-        note("attribute \"zarrpoint\" is left out: the name is reserved");
+        note("attribute \"zarrpoint\"" + whose + " is left out: the name is reserved");
       } else {
         kept.push_back(member);
       }

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/zip/zip_directory.hpp>
 
 #include "files.hpp"
 #include "source_zarr.hpp"
@@ -22,12 +23,15 @@ zp::error unsupported(const std::string& path, std::string_view what) {
 
 bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
 
+zp::error told(const finding& fault) {
+  return {zp::errc::corrupt, fault.file + ": " + fault.message};
+}
+
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
 zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
   std::vector<finding> faults;
   ZARRPOINT_TRY(found, open_damaged_zarr(path, how, faults));
-  if (!faults.empty())
-    return zp::error{zp::errc::corrupt, faults[0].file + ": " + faults[0].message};
+  if (!faults.empty()) return told(faults[0]);
   if (found->entries().empty())
     return zp::error{zp::errc::not_found,
                      path + " holds no Zarr array and no file of a known format"};
@@ -57,11 +61,30 @@ zp::result<source_pointer> open_zipped_zarr(const std::string& path, const zp::c
   return open_loose_arrays(path, how);
 }
 
+/// Whether a member may be the document of an array.
+zp::result<bool> has_documents(const std::string& path) {
+  ZARRPOINT_TRY(file, open_file(path));
+  ZARRPOINT_TRY(members, zp::read_zip_directory(*file));
+  return std::any_of(members.begin(), members.end(), [](const zp::zip_member& member) {
+    return member.name.ends_with("zarr.json") || member.name.ends_with(".zarray");
+  });
+}
+
 /// A zip file: Zarr, if there is any in it, else npy files.
 zp::result<source_pointer> open_zip(const std::string& path, const zp::context& how) {
-  auto zarr = open_zipped_zarr(path, how);
+  auto zarr = open_zarr(path, how);
   if (zarr || zarr.failure().code != zp::errc::not_found) return zarr;
-  return open_npz(path, how);
+  std::vector<finding> faults;
+  if (has_documents(path).value_or(false)) {
+    auto loose = open_damaged_zarr(path, how, faults);
+    if (loose && !(*loose)->entries().empty()) {
+      if (!faults.empty()) return told(faults[0]);
+      return loose;
+    }
+  }
+  auto npz = open_npz(path, how);
+  if (!npz && !faults.empty()) return told(faults[0]);
+  return npz;
 }
 
 /// Formats by how their files begin.

@@ -84,6 +84,7 @@ class zlib_zip_decoder final : public zip_decoder {
 
  private:
   error no_memory() const {
+    if (refused_ == 0) return {errc::resource_limit, "zlib cannot make a decompressor"};
     return {errc::resource_limit,
             "cannot allocate " + std::to_string(refused_) + " bytes for a decompressor"};
   }

@@ -19,7 +19,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 double seconds_since(std::chrono::steady_clock::time_point start);
 
 /// Whether a root document holds a commit document of ours, even one that `open` would refuse.
-bool holds_commit(const node& document);
+/// `is_attributes`: it is `.zattrs`, which has nothing but the attributes.
+bool holds_commit(const node& document, bool is_attributes);
 
 /// The same of the root of a store.
 result<bool> holds_commit(const any_store& root, const limits& limit);

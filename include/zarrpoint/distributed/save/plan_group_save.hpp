@@ -44,10 +44,10 @@ struct group_planner {
                                         std::span<const planned_array> arrays,
                                         const part_context& about) const;
 
-  /// `save_options::attributes_of`, sorted. Errors: `invalid_argument` for a name that is not
-  /// a tensor, object or group; `unsupported` for one of an object or group that `saver` has no
-  /// place for.
-  result<node::object> attributes_of(const group_plan& planned, const any_strategy& saver) const;
+  /// Whether `save_options::attributes_of`, which are sorted, can be stored. Errors:
+  /// `invalid_argument` for a name that is not a tensor, object or group, and for one of an object
+  /// or group that `saver` has no place for.
+  result<void> check_attributes_of(const group_plan& planned, const any_strategy& saver) const;
 
  private:
   static void add_without_cells(zarrpoint::save_plan& to, planned_tensor tensor);

@@ -72,7 +72,8 @@ struct split_functions {
         return error{errc::not_found, "part " + std::to_string(i) + " was not loaded"};
       using view = typename sharded_functions<T, handler_of<T>>::part_type;
       const view* const part_of = tensors[i]->template get<view>();
-      in_place = in_place && part_of != nullptr && part_of->is_part_of(&whole.value());
+      in_place = in_place && part_of != nullptr && part_of->is_part_of(&whole.value()) &&
+                 part_of->part() == parts[i]->data;
     }
     if (in_place) return state(whole);
     return concatenate(whole.metadata(), parts, tensors);

@@ -45,8 +45,8 @@ std::string to_string(const strategy_id& id);
 
 /// Where a save writes, and how.
 struct save_job {
-  any_store store;  ///< its root becomes the checkpoint; out of sight until the commit
-  save_options options{};
+  any_store store;         ///< its root becomes the checkpoint; out of sight until the commit
+  save_options options{};  ///< `attributes_of` sorted by name, null for an object without members
   context how{};
 };
 

@@ -8,6 +8,7 @@
 #include <zarrpoint/codec/transpose.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
@@ -19,7 +20,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node&) {
-  return error{errc::unsupported, "blocks of N5 have no place here"};
+  return error{errc::unsupported, "n5_default is not allowed at this place"};
 }
 
 ZARRPOINT_INLINE result<n5_codec> n5_codec::make(const node& configuration,
@@ -60,12 +61,12 @@ ZARRPOINT_INLINE result<void> n5_codec::check_codecs(const std::vector<codec_spe
 }
 
 ZARRPOINT_INLINE result<std::uint64_t> n5_codec::encoded_size(const host_view&) const {
-  return error{errc::unsupported, "writing blocks of N5"};
+  return error{errc::unsupported, "blocks of N5 cannot be written"};
 }
 
 ZARRPOINT_INLINE result<std::size_t> n5_codec::encode(const host_view&, mutable_bytes,
                                                       codec_workspace&) const {
-  return error{errc::unsupported, "writing blocks of N5"};
+  return error{errc::unsupported, "blocks of N5 cannot be written"};
 }
 
 /// The extents of a block, from its header: mode, rank and extents, big-endian.
@@ -79,13 +80,13 @@ ZARRPOINT_INLINE result<dims> n5_codec::read_shape(bytes_view stored, std::size_
                  "block of mode " + std::to_string(mode) + ", only 0 (default) is read"};
   const std::uint16_t found = byteswap(load_le<std::uint16_t>(stored.data() + 2));
   if (found != rank)
-    return error{errc::corrupt, "block of rank " + std::to_string(found) + " in an array of rank " +
+    return error{errc::corrupt, "the block has rank " + std::to_string(found) + ", the array " +
                                     std::to_string(rank)};
   dims out;
   for (std::size_t i = 0; i < rank; ++i)
     out.push_back(byteswap(load_le<std::uint32_t>(stored.data() + 4 + 4 * i)));
   if (std::find(out.begin(), out.end(), 0) != out.end())
-    return error{errc::corrupt, "block of shape " + to_string(out)};
+    return error{errc::corrupt, "the block has an extent of 0"};
   return out;
 }
 
@@ -95,8 +96,12 @@ ZARRPOINT_INLINE result<void> n5_codec::decode(bytes_view stored, const mutable_
   ZARRPOINT_TRY(shape, read_shape(stored, rank));
   const bytes_view body = stored.subspan(4 + 4 * rank);
   const tensor_spec block{into.type, shape};
-  if (!byte_count(block))
-    return error{errc::corrupt, "block of shape " + to_string(shape) + " does not fit in memory"};
+  ZARRPOINT_TRY(most, element_count(into.shape));
+  // A header of a few bytes must not ask for much memory.
+  const auto elements = element_count(shape);
+  if (!elements || ceil_div(*elements, 64) > most)
+    return error{errc::resource_limit, "the block has the shape " + to_string(shape) +
+                                           ", more than 64 times the elements of its chunk"};
   ZARRPOINT_TRY(chain, codec_chain::resolve(inner_->specs, block, inner_->known));
   if (chain.fixed_size() && body.size() != chain.encoded_bound())
     return error{errc::corrupt,
@@ -110,7 +115,9 @@ ZARRPOINT_INLINE result<void> n5_codec::decode(bytes_view stored, const mutable_
   }
   if (part.shape != into.shape) {
     if (inner_->fill.size() != into.type.size())
-      return error{errc::unsupported, "what the codecs before make of the fill value is not known"};
+      return error{errc::unsupported,
+                   "the block is smaller than its chunk, so the rest is the fill value, but the "
+                   "codecs before n5_default cannot be applied to the fill value"};
     fill_elements(into, inner_->fill);
   }
   const mutable_host_view target = subview(into, part);

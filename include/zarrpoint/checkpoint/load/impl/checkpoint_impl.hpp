@@ -62,11 +62,15 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
   if (failure.code != errc::not_found) return failure;
   const std::vector<std::string> found = hierarchies_in(store);
   if (found.empty()) return failure;
+  const std::string first = in_quotes(place + (place.ends_with('/') ? "" : "/") + found[0]);
+  if (found.size() == 1) {
+    failure.message += "; open " + first + ", which lies beneath it";
+    return failure;
+  }
   failure.message += "; beneath it are";
   for (std::size_t i = 0; i < found.size(); ++i)
     failure.message.append(i == 0 ? " " : ", ").append(in_quotes(found[i]));
-  const std::string slash = place.ends_with('/') ? "" : "/";
-  failure.message += ": open one of them, as " + in_quotes(place + slash + found[0]);
+  failure.message += ": open one of them, as " + first;
   return failure;
 }
 

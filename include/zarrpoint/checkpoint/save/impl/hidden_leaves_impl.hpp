@@ -48,9 +48,9 @@ ZARRPOINT_INLINE std::vector<std::string> hidden_leaves::warnings() const {
     const std::string what =
         one.leaves == 1 ? in_quotes(one.first)
                         : std::to_string(one.leaves) + " leaves, such as " + in_quotes(one.first);
-    out.push_back(
-        one.type + ": zarr-python cannot open " + what +
-        ", and cannot list the groups that hold them; it can open the other leaves by name");
+    out.push_back(one.type + ": zarr-python cannot open " + what +
+                  ", and cannot list the groups that hold " + (one.leaves == 1 ? "it" : "them") +
+                  "; it can open the other leaves by name");
   }
   return out;
 }

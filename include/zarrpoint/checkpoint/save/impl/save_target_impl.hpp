@@ -21,20 +21,19 @@ ZARRPOINT_INLINE double seconds_since(std::chrono::steady_clock::time_point star
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-ZARRPOINT_INLINE bool holds_commit(const node& document) {
-  // In `.zattrs` the document itself is the attributes, among which may be one of that name.
-  for (const node* at : {document.find("attributes"), &document}) {
-    const node* member = at != nullptr ? at->find(commit_document::member_name) : nullptr;
-    if (member != nullptr && member->if_object() != nullptr) return true;
-  }
-  return false;
+ZARRPOINT_INLINE bool holds_commit(const node& document, bool is_attributes) {
+  const node* attributes = is_attributes ? &document : document.find("attributes");
+  const node* member =
+      attributes != nullptr ? attributes->find(commit_document::member_name) : nullptr;
+  return member != nullptr && member->if_object() != nullptr;
 }
 
 /// What could not be read for want of memory is not taken for the document of another program.
-ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, std::size_t max_bytes) {
+ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, bool is_attributes,
+                                           std::size_t max_bytes) {
   const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
   if (!parsed && parsed.failure().code == errc::resource_limit) return parsed.failure();
-  return parsed && holds_commit(*parsed);
+  return parsed && holds_commit(*parsed, is_attributes);
 }
 
 ZARRPOINT_INLINE result<bool> holds_commit(const any_store& root, const limits& limit) {
@@ -42,7 +41,9 @@ ZARRPOINT_INLINE result<bool> holds_commit(const any_store& root, const limits& 
     ZARRPOINT_TRY(key, store_key::parse(name));
     ZARRPOINT_TRY(document, get(root, key, limit.metadata_bytes));
     if (!document) continue;
-    ZARRPOINT_TRY(ours, holds_commit(*document, limit.metadata_bytes).at(root.describe(key)));
+    ZARRPOINT_TRY(
+        ours,
+        holds_commit(*document, name == ".zattrs", limit.metadata_bytes).at(root.describe(key)));
     if (ours) return true;
   }
   return false;
@@ -68,8 +69,8 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
     ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
     if (!document) continue;
     if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    ZARRPOINT_TRY(ours,
-                  holds_commit(*document, limit.metadata_bytes).at(target.store.describe(key)));
+    ZARRPOINT_TRY(ours, holds_commit(*document, name == ".zattrs", limit.metadata_bytes)
+                            .at(target.store.describe(key)));
     if (ours) return true;
     return there("holds " + std::string(name) +
                  ", which is not of a zarrpoint checkpoint, or is damaged; nothing was changed");

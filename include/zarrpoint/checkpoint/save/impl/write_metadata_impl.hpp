@@ -143,13 +143,12 @@ ZARRPOINT_INLINE std::string reading_limit(const node& document, const std::stri
     return std::to_string(count) + what + std::to_string(most);
   };
   if (text.size() > max_bytes)
-    return over(text.size(), " bytes, more than limits::metadata_bytes of ", max_bytes);
+    return over(text.size(), " bytes; limits::metadata_bytes allows ", max_bytes);
   const std::size_t most = json_limits{.max_bytes = max_bytes}.node_limit();
   if (text.size() / 2 < most) return {};  // a value takes two bytes at least
   const std::size_t values = count_values(document);
   if (values <= most) return {};
-  return over(values,
-              " values, more than a document has that limits::metadata_bytes allows: ", most);
+  return over(values, " values; limits::metadata_bytes allows ", most);
 }
 
 ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const root_document& of) {

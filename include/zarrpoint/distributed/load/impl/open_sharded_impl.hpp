@@ -66,7 +66,7 @@ ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const nod
   const node* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
   std::optional<named_strategies> out;
   if (named == nullptr) {
-    if (holds_commit(document)) out.emplace();  // of one process
+    if (holds_commit(document, is_attributes)) out.emplace();  // of one process
     return out;
   }
   const auto pair = [&](std::string_view which) -> result<strategy_id> {

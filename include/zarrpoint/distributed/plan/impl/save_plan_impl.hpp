@@ -94,7 +94,7 @@ ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan
         if (rank < 0 || rank >= ranks)
           return error{errc::invalid_argument, "the plan names process " + std::to_string(rank) +
                                                    "; there are " + std::to_string(ranks) +
-                                                   " in a plan"};
+                                                   " processes"};
         save_plan& part = out[static_cast<std::size_t>(rank)];
         if (part.tensors.empty() || part.tensors.back().key != tensor.key) {
           part.tensors.push_back(tensor);

@@ -99,6 +99,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::prepare(const state& tree) {
   ZARRPOINT_TRY(common, options_.common.value_or(companion).resolve(strategy_action::save_common,
                                                                     group_.known));
   common_saver_ = std::move(common);
+  ZARRPOINT_TRY(attributes, sorted_attributes_of(options_.storage));
+  options_.storage.attributes_of = std::move(attributes);
   ZARRPOINT_TRY(prepared, prepare_to_save(tree, options_.content_metadata));
   prepared_ = std::move(prepared);
   ZARRPOINT_TRY(common_node, to_node(prepared_.common));
@@ -196,14 +198,14 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   ZARRPOINT_TRY(states, read_descriptions(described));
   const group_planner planner{options_, group_.how.limit};
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
-  ZARRPOINT_TRY(attributes, planner.attributes_of(planned, saver_));
+  ZARRPOINT_CHECK(planner.check_attributes_of(planned, saver_));
   ZARRPOINT_CHECK(open_target());
   for (const planned_tensor& tensor : planned.plan.tensors) {
     const std::string named = "save " + in_quotes(tensor.key);
     ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor).at(named));
-    const node* own = find_sorted(attributes, tensor.key);
+    const node* own = find_sorted(options_.storage.attributes_of, tensor.key);
     if (own != nullptr && !own->is_null() && metadata.attributes.is_null())
-      return error{errc::unsupported,
+      return error{errc::invalid_argument,
                    "strategy " + to_string(saver_) + " does not store save_options::attributes_of"}
           .at(named);
     ZARRPOINT_TRY(document, array_document(metadata).at(named));
@@ -384,7 +386,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> 
     ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
         *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
                 plan_->plan.cells, plan_->objects}));
-    if (publication_) ZARRPOINT_CHECK(publish());
+    if (publication_) return publish();
     if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
     return {};
   });
@@ -402,8 +404,12 @@ ZARRPOINT_INLINE result<void> group_save_operation::publish() {
       removes_all("");
     }
   }
+  if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
   ZARRPOINT_CHECK(publication_->commit());
-  add_late(publication_->late(), report_.kept, report_.warnings);
+  // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
+  static_cast<void>(guarded([&]() -> result<void> {
+    return add_late(publication_->late(), report_.kept, report_.warnings), result<void>();
+  }));
   return {};
 }
 

@@ -99,10 +99,10 @@ ZARRPOINT_INLINE result<std::vector<message>> group_planner::parts_of(
   return out;
 }
 
-ZARRPOINT_INLINE result<node::object> group_planner::attributes_of(
-    const group_plan& planned, const any_strategy& saver) const {
-  ZARRPOINT_TRY(out, sorted_attributes_of(options.storage));
-  if (out.empty()) return out;
+ZARRPOINT_INLINE result<void> group_planner::check_attributes_of(const group_plan& planned,
+                                                                 const any_strategy& saver) const {
+  const node::object& given = options.storage.attributes_of;
+  if (given.empty()) return {};
   std::vector<std::string_view> names;
   std::set<std::string_view> tensors;
   for (const planned_tensor& tensor : planned.plan.tensors) tensors.insert(tensor.key);
@@ -110,15 +110,15 @@ ZARRPOINT_INLINE result<node::object> group_planner::attributes_of(
   for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
   std::sort(names.begin(), names.end());
   ZARRPOINT_TRY(groups, groups_of(names));
-  ZARRPOINT_CHECK(attributes_of_groups(out, groups, names).transform([](const auto&) {}));
-  if (saver.id() == strategy_id{std::string(zarr_saver::backend), zarr_saver::version}) return out;
-  for (const node::member& one : out) {
+  ZARRPOINT_CHECK(attributes_of_groups(given, groups, names).transform([](const auto&) {}));
+  if (saver.id() == strategy_id{std::string(zarr_saver::backend), zarr_saver::version}) return {};
+  for (const node::member& one : given) {
     if (!tensors.contains(one.key))
-      return error{errc::unsupported, "save_options: attributes_of " + in_quotes(one.key) +
-                                          ": strategy " + to_string(saver) +
-                                          " stores no attributes of groups and objects"};
+      return error{errc::invalid_argument, "save_options: attributes_of " + in_quotes(one.key) +
+                                               ": strategy " + to_string(saver) +
+                                               " stores no attributes of groups and objects"};
   }
-  return out;
+  return {};
 }
 
 ZARRPOINT_INLINE void group_planner::add_without_cells(zarrpoint::save_plan& to,

@@ -87,8 +87,9 @@ ZARRPOINT_INLINE result<partition> partition::make(rank_mesh mesh, partition_spe
 ZARRPOINT_INLINE result<void> partition::check_rank(int rank) const {
   if (rank >= 0 && rank < mesh_.size()) return {};
   return error{errc::out_of_range,
-               detail::bad_partition(spec_, "rank " + std::to_string(rank) + " of a mesh of " +
-                                                std::to_string(mesh_.size()))
+               detail::bad_partition(spec_, "rank " + std::to_string(rank) +
+                                                " is not in the mesh, which has " +
+                                                std::to_string(mesh_.size()) + " ranks")
                    .message};
 }
 
@@ -102,8 +103,8 @@ ZARRPOINT_INLINE index_t partition::parts_of(std::size_t axis) const {
 
 ZARRPOINT_INLINE result<void> partition::check_shape(const dims& global_shape) const {
   if (spec_.axes.size() > global_shape.rank())
-    return detail::bad_partition(spec_,
-                                 "more axes than a tensor of shape " + to_string(global_shape));
+    return detail::bad_partition(
+        spec_, "it has more axes than the tensor of shape " + to_string(global_shape));
   for (std::size_t axis = 0; axis < global_shape.rank(); ++axis) {
     const auto refused = [&](const std::string& what) {
       return detail::bad_partition(
@@ -196,7 +197,8 @@ ZARRPOINT_INLINE result<shard_metadata> partition::shard_of(std::string key,
 ZARRPOINT_INLINE result<partition> partition::of_boxes(rank_mesh mesh, const dims& global_shape,
                                                        std::span<const box> by_rank) {
   if (by_rank.size() != static_cast<std::size_t>(mesh.size()))
-    return error{errc::invalid_argument, std::to_string(by_rank.size()) + " boxes for a mesh of " +
+    return error{errc::invalid_argument, std::to_string(by_rank.size()) +
+                                             " boxes were given; the mesh has " +
                                              std::to_string(mesh.size()) + " ranks"};
   for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
     ZARRPOINT_CHECK(

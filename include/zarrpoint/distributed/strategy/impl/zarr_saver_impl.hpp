@@ -30,18 +30,22 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Those of `save_options::attributes_of`.
+/// Those of `save_options::attributes_of`, which are sorted in a `save_job`.
 ZARRPOINT_INLINE node attributes_for(std::string_view key, const save_options& options) {
-  for (const node::member& one : options.attributes_of) {
-    if (one.key == key) return one.value;
-  }
-  return {};
+  const node* found = find_sorted(options.attributes_of, key);
+  return found != nullptr ? *found : node();
+}
+
+/// What `plan_layout` needs, for the caller to add rules to: not the attributes, of which there may
+/// be as many as there are tensors.
+ZARRPOINT_INLINE save_options layout_options(const save_options& of) {
+  return {.zarr_format = of.zarr_format, .rules = of.rules};
 }
 
 /// How a grid of objects is stored: an array of byte strings, each a chunk of its own.
 ZARRPOINT_INLINE result<array_metadata> object_layout(const object_id& id,
                                                       const save_options& options) {
-  save_options own = options;
+  save_options own = layout_options(options);
   // Rules for tensors may match any key: each object is a chunk whatever they say.
   const dims one(id.global_shape.rank(), 1);
   own.rules.push_back({.chunk_shape = one, .shard_shape = one});
@@ -67,7 +71,7 @@ ZARRPOINT_INLINE result<array_metadata> zarr_saver::layout(const save_job& job,
     return error{errc::unsupported,
                  "several processes save in Zarr v2 only in the layout of Megatron-Core, which "
                  "megatron::strategies has as (zarr, 1); save_options::zarr_format must be 3"};
-  save_options own = job.options;
+  save_options own = detail::layout_options(job.options);
   const dims* asked = detail::last_set(own.rules, tensor.key, &leaf_rule::shard_shape);
   if (asked != nullptr && *asked != tensor.grid.cell_shape)
     return error{errc::invalid_argument,
@@ -135,8 +139,7 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
   for (const leaf_record& leaf : commit.leaves) names.emplace_back(leaf.name);
   ZARRPOINT_TRY(groups, groups_of(names));
   std::sort(names.begin(), names.end());
-  ZARRPOINT_TRY(attributes, detail::sorted_attributes_of(job.options));
-  ZARRPOINT_TRY(of_groups, detail::attributes_of_groups(attributes, groups, names));
+  ZARRPOINT_TRY(of_groups, detail::attributes_of_groups(job.options.attributes_of, groups, names));
   commit.group_attributes = std::move(of_groups);
   save_options options = job.options;
   if (options.attributes.is_null()) options.attributes = node::object{};

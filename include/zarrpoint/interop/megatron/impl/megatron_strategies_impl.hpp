@@ -50,6 +50,13 @@ ZARRPOINT_INLINE result<void> saver::check_attributes(const save_job& job) {
                "common values and content_metadata are stored"};
 }
 
+ZARRPOINT_INLINE bool saver::are_raw(std::span<const codec_spec> codecs) {
+  const codec_spec little = raw_codecs().front();
+  if (codecs.size() != 1 || codecs[0].name != little.name) return false;
+  const node& how = codecs[0].configuration;
+  return how.is_null() || how == node(node::object{}) || how == little.configuration;
+}
+
 ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job, const tensor_layout& of,
                                                  std::string_view key) {
   const std::vector<leaf_rule>& rules = job.options.rules;
@@ -69,7 +76,7 @@ ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job, const tens
   if (most != nullptr && bytes > *most)
     return refuse("chunk_byte_size", cells + " and " + std::to_string(bytes) + " bytes");
   const auto* codecs = zarrpoint::detail::last_set(rules, key, &leaf_rule::codecs);
-  if (codecs != nullptr && *codecs != raw_codecs())
+  if (codecs != nullptr && !are_raw(*codecs))
     return refuse("codecs", "no codecs: only raw_codecs() is what it stores");
   return {};
 }

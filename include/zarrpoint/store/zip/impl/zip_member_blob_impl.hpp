@@ -171,8 +171,10 @@ class zip_deflated_blob final : public zip_member_blob {
     const std::lock_guard lock(mutex_);
     if (!points_.empty() && points_.back().made >= at.made) return {};
     // Where a decoder cannot be copied, or there is no memory for it, reads start further back.
-    if (auto copied = at.decoder->copy())
-      points_.push_back({std::move(*copied), at.taken, at.made, at.crc});
+    static_cast<void>(guarded([&]() -> result<void> {
+      ZARRPOINT_TRY(copied, at.decoder->copy());
+      return points_.push_back({std::move(copied), at.taken, at.made, at.crc}), result<void>();
+    }));
     return {};
   }
 
@@ -193,8 +195,8 @@ class zip_deflated_blob final : public zip_member_blob {
       return out;
     }
     if (point != points_.rend()) {
-      ZARRPOINT_TRY(copied, point->decoder->copy().at("read " + name()));
-      return zip_inflation{std::move(copied), point->taken, point->made, point->crc};
+      if (auto copied = point->decoder->copy())
+        return zip_inflation{*std::move(copied), point->taken, point->made, point->crc};
     }
     ZARRPOINT_TRY(decoder, archive_->inflate());
     return zip_inflation{std::move(decoder)};
