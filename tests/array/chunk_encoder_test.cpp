@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/write/chunk_encoder.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

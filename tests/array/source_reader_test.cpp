@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/memory/device/device_source.hpp>

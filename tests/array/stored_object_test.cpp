@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -48,12 +48,6 @@ ZARRPOINT_INLINE bool any_store::is_above(const store_key& top, const any_store&
 
 ZARRPOINT_INLINE bool detail::may_exist(const any_store& store, const store_key& key) {
   if (key.is_root() || !store.can_list()) return true;
-  // What is beside it is not listed: there may be millions, and programs open in order to ask.
-  const auto beneath = store.list(key);
-  if (!beneath || !beneath->empty()) return true;
-  const auto object = store.open(key);
-  if (!object || *object != nullptr) return true;
-  // An empty directory is told from none only by the list of its parent.
   const auto beside = store.list(key.parent());
   if (!beside) return true;
   return std::any_of(beside->begin(), beside->end(),
