@@ -127,12 +127,9 @@ class part_view {
   template <class, class>
   friend struct detail::sharded_functions;
 
-  part_view(std::shared_ptr<void> value, std::shared_ptr<const shard_metadata> whole, box part,
-            const detail::part_functions<Space>& functions)
-      : value_(std::move(value)),
-        whole_(std::move(whole)),
-        part_(std::move(part)),
-        functions_(&functions) {}
+  part_view(std::shared_ptr<void> value, std::shared_ptr<const shard_metadata> whole,
+            const box& part, const detail::part_functions<Space>& functions)
+      : value_(std::move(value)), whole_(std::move(whole)), part_(part), functions_(&functions) {}
 
   std::shared_ptr<void> value_;
   std::shared_ptr<const shard_metadata> whole_;  ///< the shard that `value_` is of

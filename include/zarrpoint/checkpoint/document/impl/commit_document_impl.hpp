@@ -154,7 +154,7 @@ ZARRPOINT_INLINE node to_node(const commit_document& document) {
         {"name", leaf.name}, {"typestr", leaf.typestr}, {"metadata", leaf.metadata}};
     if (!leaf.attributes.is_null()) members.push_back({"attributes", leaf.attributes});
     members.push_back({"objects", std::move(objects)});
-    leaves.push_back(std::move(members));
+    leaves.emplace_back(std::move(members));
   }
   const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_MINOR) + "." +

@@ -144,6 +144,7 @@ ZARRPOINT_INLINE result<box> partition::box_of(const dims& global_shape, int ran
 ZARRPOINT_INLINE result<std::vector<box>> partition::boxes_of(const dims& global_shape) const {
   ZARRPOINT_CHECK(check_shape(global_shape));
   std::vector<box> out;
+  out.reserve(static_cast<std::size_t>(mesh_.size()));
   for (int rank = 0; rank < mesh_.size(); ++rank) out.push_back(box_at(global_shape, rank));
   return out;
 }

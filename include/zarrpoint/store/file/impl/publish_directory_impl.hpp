@@ -83,11 +83,9 @@ ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, raised_name
     directory_stream inner(open_to_remove(top.fd(), entry->d_name));
     if (!inner) continue;
     while (const dirent* child = inner.next()) {
-      if (remove_entry(inner.fd(), child->d_name)) {
+      if (remove_entry(inner.fd(), child->d_name) ||
+          raise_entry(inner.fd(), child->d_name, top.fd(), names.next()))
         changed = true;
-      } else if (raise_entry(inner.fd(), child->d_name, top.fd(), names.next())) {
-        changed = true;
-      }
     }
     if (::unlinkat(top.fd(), entry->d_name, AT_REMOVEDIR) == 0) changed = true;
   }

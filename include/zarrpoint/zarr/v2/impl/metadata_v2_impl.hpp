@@ -41,7 +41,7 @@ ZARRPOINT_INLINE result<void> read_v2_codecs(const node& zarray, array_metadata&
   ZARRPOINT_TRY(type, parse_v2_dtype(*dtype_member).at("dtype"));
   ZARRPOINT_TRY(is_fortran, parse_v2_order(*order_member).at("order"));
   if (is_fortran && out.shape.rank() > 1)
-    out.codecs.push_back({"transpose", node::object{{"order", reversed_axes(out.shape.rank())}}});
+    out.codecs.emplace_back("transpose", node::object{{"order", reversed_axes(out.shape.rank())}});
   return parse_v2_chain(zarray, std::move(type), out);
 }
 

@@ -146,7 +146,7 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
     } else if (row->role == v2_role::array_compressor && !has_bytes && !is_object) {
       if (type.order == endian::big && type.type.scalar_size() > 1)
         return unsupported(in_quotes(id) + " does not support big-endian elements");
-      out.codecs.push_back({std::string(row->name), v2_options(value)});
+      out.codecs.emplace_back(std::string(row->name), v2_options(value));
       has_bytes = true;
       type = v2_dtype{};
     } else if (row->role == v2_role::object_filter && !is_object) {
