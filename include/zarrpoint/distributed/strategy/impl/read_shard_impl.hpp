@@ -32,7 +32,7 @@ ZARRPOINT_INLINE result<void> check_request(const stored_tensor& stored,
       return error{errc::dtype_mismatch, "tensor \"" + wanted.key + "\": stored dtype is " +
                                              std::string(to_string(stored.spec.type)) +
                                              ", wanted " + std::string(to_string(wanted.type)) +
-                                             "; load_options::cast converts"};
+                                             "; set load_options::cast to convert it"};
     ZARRPOINT_CHECK(check_cast(stored.spec.type, wanted.type));
   }
   const bool may_differ =
