@@ -10,7 +10,6 @@
 #include <zarrpoint/array/base/impl/default_context_impl.hpp>
 #include <zarrpoint/array/base/impl/scratch_pool_impl.hpp>
 #include <zarrpoint/array/base/impl/scratch_tensor_impl.hpp>
-#include <zarrpoint/array/block/impl/n5_codec_impl.hpp>
 #include <zarrpoint/array/device/impl/byte_planes_impl.hpp>
 #include <zarrpoint/array/device/impl/device_crc32c_impl.hpp>
 #include <zarrpoint/array/device/impl/flipped_order_impl.hpp>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/base/scratch_tensor.hpp>
-#include <zarrpoint/array/block/n5_codec.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/shard_parts.hpp>
@@ -45,16 +44,12 @@ ZARRPOINT_INLINE bool sharding_codec::knows_fill(const dtype& type) const {
 }
 
 ZARRPOINT_INLINE bool array_codecs::knows(std::string_view name) const {
-  return name == sharding_config::name || name == n5_codec::name || known_.find(name) != nullptr;
+  return name == sharding_config::name || known_.find(name) != nullptr;
 }
 
 ZARRPOINT_INLINE result<any_codec> array_codecs::make(const codec_spec& spec,
                                                       const tensor_spec& decoded,
                                                       bytes_view fill) const {
-  if (spec.name == n5_codec::name) {
-    ZARRPOINT_TRY(made, n5_codec::make(spec.configuration, decoded, known_, fill));
-    return any_codec(std::move(made));
-  }
   if (spec.name != sharding_config::name) return known_.make(spec);
   ZARRPOINT_TRY(made, make_sharding(spec.configuration, decoded, fill));
   return any_codec(std::move(made));
