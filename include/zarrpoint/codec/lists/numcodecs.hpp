@@ -26,7 +26,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// The default codecs and those of numcodecs that need no other library: what Zarr v2 arrays of
-/// zarr-python may use as filters and compressors, and v3 arrays as `numcodecs.*`; and those of the
+/// zarr-python may use as filters and compressors, and v3 arrays as `numcodecs.NAME`; and those of the
 /// registry that change elements: bitround, cast_value, packbits, reshape, scale_offset.
 using numcodecs_codecs =
     default_codecs::with<delta_codec, fixed_scale_offset_codec, quantize_codec, astype_codec,
