@@ -6,6 +6,7 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/ocdbt.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -210,9 +211,9 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 
 namespace {
 
-/// A directory, or what a zip file holds.
+/// A directory, or what a zip file or an OCDBT database holds.
 zp::result<zp::any_store> open_root(const std::string& path) {
-  using stores = zp::default_stores::with<zp::zip_inflate_scheme>;
+  using stores = zp::ocdbt_stores::with<zp::zip_inflate_scheme>;
   ZARRPOINT_TRY(at, stores::table().open(path, {}));
   if (at.key.is_root()) return std::move(at.store);
   return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));

@@ -10,6 +10,12 @@
 #include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_envelope_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_files_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>

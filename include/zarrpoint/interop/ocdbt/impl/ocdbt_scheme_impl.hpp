@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/place.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// The nearest directory on the way to `path` that is there, if it holds a database, and the key in
+/// it.
+ZARRPOINT_INLINE result<std::optional<stored_place>> ocdbt_directory(const std::string& path) {
+  std::string_view directory = path;
+  while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
+  std::string_view rest;
+  while (true) {
+    auto store =
+        file_store::open(directory.empty() ? "/" : std::string(directory), {.read_only = true});
+    if (store) {
+      ZARRPOINT_TRY(manifest, store_key::parse("manifest.ocdbt"));
+      ZARRPOINT_TRY(file, store->open(manifest));
+      if (file == nullptr) return std::optional<stored_place>();
+      ZARRPOINT_TRY(key, store_key::parse(rest));
+      return std::optional(stored_place{std::move(*store), std::move(key)});
+    }
+    const std::size_t slash = directory.rfind('/');
+    if (store.failure().code != errc::not_found || directory.empty())
+      return std::optional<stored_place>();
+    const std::size_t name = slash == directory.npos ? 0 : slash + 1;
+    rest = std::string_view(path).substr(name);
+    while (rest.ends_with('/')) rest.remove_suffix(1);
+    if (slash == directory.npos) {
+      if (directory == ".") return std::optional<stored_place>();
+      directory = ".";
+      rest = std::string_view(path);
+      while (rest.ends_with('/')) rest.remove_suffix(1);
+    } else {
+      directory = directory.substr(0, slash);
+    }
+  }
+}
+
+ZARRPOINT_INLINE result<stored_place> in_database(stored_place at, const ocdbt_options& how) {
+  ZARRPOINT_TRY(store, ocdbt_store::open(std::move(at.store), store_key::root(), how));
+  return stored_place{std::move(store), std::move(at.key)};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<stored_place> ocdbt_place(const std::string& path,
+                                                  const ocdbt_options& how) {
+  ZARRPOINT_TRY(found, detail::ocdbt_directory(path));
+  if (!found)
+    return error{errc::not_found,
+                 "open " + path + ": there is no OCDBT database: no directory with manifest.ocdbt"};
+  return detail::in_database(std::move(*found), how);
+}
+
+ZARRPOINT_INLINE result<stored_place> ocdbt_scheme::open(const url& at, const place_use& use) {
+  ZARRPOINT_TRY(path, at.path());
+  if (use.write)
+    return error{errc::unsupported,
+                 "write " + path + ": OCDBT databases are only read; save to a directory or a zip"};
+  return ocdbt_place(path);
+}
+
+ZARRPOINT_INLINE result<stored_place> ocdbt_file_scheme::open(const url& at, const place_use& use) {
+  if (!use.write) {
+    ZARRPOINT_TRY(path, at.path());
+    ZARRPOINT_TRY(found, detail::ocdbt_directory(path));
+    if (found) return detail::in_database(std::move(*found), {});
+  }
+  return file_scheme::open(at, use);
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The records of an OCDBT database, as bytes (TensorStore, "OCDBT database format").
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+inline constexpr std::uint32_t ocdbt_manifest_mark = 0x0cdb3a2a;
+inline constexpr std::uint32_t ocdbt_versions_mark = 0x0cdb1234;
+inline constexpr std::uint32_t ocdbt_node_mark = 0x0cdb20de;
+
+/// The offset and the length of what is nowhere: the tree of a database without keys.
+inline constexpr std::uint64_t ocdbt_nowhere = ~std::uint64_t{0};
+
+/// A data file: beneath the base paths that led to the record which names it.
+struct ocdbt_file {
+  std::string base;  ///< of all that the file refers to, too; ends with "/", or is empty
+  std::string name;
+
+  friend bool operator==(const ocdbt_file&, const ocdbt_file&) = default;
+};
+
+/// Bytes of a data file, which is one of a table.
+struct ocdbt_location {
+  std::size_t file = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// One version of the database: where the root of its tree is, and what it holds.
+struct ocdbt_root {
+  std::uint64_t generation = 0;
+  std::uint64_t commit_time = 0;  ///< ns since 1970
+  std::uint64_t keys = 0;
+  std::uint64_t tree_bytes = 0;   ///< of its nodes, as they are stored
+  std::uint64_t value_bytes = 0;  ///< of the values that do not lie in the nodes
+  ocdbt_location node;
+  std::uint8_t height = 0;
+};
+
+/// A node of the version tree, by what a parent says of it.
+struct ocdbt_version_child {
+  std::uint64_t generation = 0;   ///< its last
+  std::uint64_t commit_time = 0;  ///< its first
+  ocdbt_location node;
+  std::uint8_t height = 0;
+};
+
+/// A manifest, or a node of the version tree: of height 0 it has `versions`, else `children`.
+struct ocdbt_versions {
+  std::vector<ocdbt_file> files;
+  std::vector<ocdbt_version_child> children;  ///< older than `versions`; the oldest first
+  std::vector<ocdbt_root> versions;           ///< the oldest first
+};
+
+/// What a manifest says of the database.
+struct ocdbt_manifest {
+  bool is_numbered = false;  ///< the versions are in files `manifest.<16 hex digits>`
+  std::uint8_t arity_log2 = 0;
+  ocdbt_versions versions;
+};
+
+/// A node of the tree of keys. The keys lie behind each other in one text, which they share.
+struct ocdbt_node {
+  static constexpr std::uint32_t in_node = ~std::uint32_t{0};
+
+  struct entry {
+    std::uint64_t key_at = 0;
+    std::uint32_t key_size = 0;
+    std::uint32_t shared = 0;      ///< of a child: how much of the key its own keys leave out
+    std::uint32_t file = in_node;  ///< `in_node`: the value is in `body`
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+
+  std::uint8_t height = 0;
+  std::vector<ocdbt_file> files;
+  std::string keys;
+  std::vector<entry> entries;   ///< sorted by key; at least one
+  std::vector<std::byte> body;  ///< of a leaf
+
+  std::string_view key(const entry& of) const {
+    return std::string_view(keys).substr(static_cast<std::size_t>(of.key_at), of.key_size);
+  }
+  /// The first entry whose key is not less than `text`, or the number of entries.
+  std::size_t lower_bound(std::string_view text) const;
+  /// The memory that it takes.
+  std::uint64_t bytes() const;
+};
+
+// Errors of all: `corrupt`; `unsupported` for a later version of the format; `resource_limit` for
+// what takes more than `limit` bytes, before it is allocated.
+
+result<ocdbt_manifest> read_ocdbt_manifest(bytes_view stored, std::uint64_t limit);
+
+/// A node of the version tree of this height.
+result<ocdbt_versions> read_ocdbt_versions(bytes_view stored, std::uint8_t height,
+                                           std::uint64_t limit);
+
+/// A node of the tree of keys of this height.
+result<ocdbt_node> read_ocdbt_node(bytes_view stored, std::uint8_t height, std::uint64_t limit);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
+#endif

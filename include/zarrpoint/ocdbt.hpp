@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// OCDBT databases, in which Orbax keeps checkpoints, to read. Link zstd.
+#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
