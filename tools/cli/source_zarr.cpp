@@ -5,8 +5,8 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
+#include <zarrpoint/orbax.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/ocdbt.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -211,9 +211,9 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 
 namespace {
 
-/// A directory, or what a zip file or an OCDBT database holds.
+/// A directory, or what a zip file, an OCDBT database or an Orbax checkpoint holds.
 zp::result<zp::any_store> open_root(const std::string& path) {
-  using stores = zp::ocdbt_stores::with<zp::zip_inflate_scheme>;
+  using stores = zp::orbax_stores::with<zp::zip_inflate_scheme>;
   ZARRPOINT_TRY(at, stores::table().open(path, {}));
   if (at.key.is_root()) return std::move(at.store);
   return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));

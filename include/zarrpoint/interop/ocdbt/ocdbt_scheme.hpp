@@ -7,10 +7,19 @@
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// The nearest directory on the way to `path` that is there, and the key in it: `x/a/b` is `a/b` in
+/// `x`. Nothing where there is none, and for a rest that is no key.
+result<std::optional<stored_place>> split_at_directory(const std::string& path);
+
+}  // namespace detail
 
 /// The OCDBT database in the directory `path`, or the key in one: `x/a/b` is what lies at `a/b` in
 /// the database in `x`. Errors: those of `ocdbt_store::open`.

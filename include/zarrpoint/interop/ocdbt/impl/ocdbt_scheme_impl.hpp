@@ -17,37 +17,33 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// The nearest directory on the way to `path` that is there, if it holds a database, and the key in
-/// it.
-ZARRPOINT_INLINE result<std::optional<stored_place>> ocdbt_directory(const std::string& path) {
-  std::string_view directory = path;
-  while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
+ZARRPOINT_INLINE result<std::optional<stored_place>> split_at_directory(const std::string& path) {
+  std::string_view whole = path;
+  while (whole.size() > 1 && whole.ends_with('/')) whole.remove_suffix(1);
+  std::string_view directory = whole;
   std::string_view rest;
   while (true) {
-    auto store =
-        file_store::open(directory.empty() ? "/" : std::string(directory), {.read_only = true});
+    auto store = file_store::open(std::string(directory), {.read_only = true});
     if (store) {
-      ZARRPOINT_TRY(manifest, store_key::parse("manifest.ocdbt"));
-      ZARRPOINT_TRY(file, store->open(manifest));
-      if (file == nullptr) return std::optional<stored_place>();
-      ZARRPOINT_TRY(key, store_key::parse(rest));
-      return std::optional(stored_place{std::move(*store), std::move(key)});
+      auto key = store_key::parse(rest);
+      if (!key) return std::optional<stored_place>();
+      return std::optional(stored_place{std::move(*store), *std::move(key)});
     }
     const std::size_t slash = directory.rfind('/');
-    if (store.failure().code != errc::not_found || directory.empty())
+    if (store.failure().code != errc::not_found || slash == directory.npos || slash == 0)
       return std::optional<stored_place>();
-    const std::size_t name = slash == directory.npos ? 0 : slash + 1;
-    rest = std::string_view(path).substr(name);
-    while (rest.ends_with('/')) rest.remove_suffix(1);
-    if (slash == directory.npos) {
-      if (directory == ".") return std::optional<stored_place>();
-      directory = ".";
-      rest = std::string_view(path);
-      while (rest.ends_with('/')) rest.remove_suffix(1);
-    } else {
-      directory = directory.substr(0, slash);
-    }
+    directory = directory.substr(0, slash);
+    rest = whole.substr(slash + 1);
   }
+}
+
+ZARRPOINT_INLINE result<std::optional<stored_place>> ocdbt_directory(const std::string& path) {
+  ZARRPOINT_TRY(at, split_at_directory(path));
+  if (!at) return std::optional<stored_place>();
+  ZARRPOINT_TRY(manifest, store_key::parse("manifest.ocdbt"));
+  ZARRPOINT_TRY(file, at->store.open(manifest));
+  if (file == nullptr) return std::optional<stored_place>();
+  return std::move(at);
 }
 
 ZARRPOINT_INLINE result<stored_place> in_database(stored_place at, const ocdbt_options& how) {

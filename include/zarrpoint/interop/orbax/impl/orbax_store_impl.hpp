@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+namespace detail {
+
+inline constexpr std::uint64_t most_document_bytes = std::uint64_t{128} << 20;
+
+/// A leaf that is an array: beneath its name lies what `base` has beneath another key.
+struct placed_array {
+  std::string name;
+  store_key storage;
+};
+
+ZARRPOINT_INLINE bool is_document(std::string_view name) {
+  return name == "zarr.json" || name == ".zarray" || name == ".zattrs" || name == ".zgroup" ||
+         name == ".zmetadata";
+}
+
+ZARRPOINT_INLINE std::string group_document(const node& attributes) {
+  node out;
+  out.set("zarr_format", 3);
+  out.set("node_type", "group");
+  if (attributes.if_object() != nullptr) out.set("attributes", attributes);
+  return dump_json(out);
+}
+
+/// An array of rank 0 that holds one text, by the codec `vlen-utf8`.
+ZARRPOINT_INLINE constexpr std::string_view text_document =
+    R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"string",)"
+    R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
+    R"("chunk_key_encoding":{"name":"default"},"fill_value":"","codecs":[{"name":"vlen-utf8"}]})";
+
+ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
+  std::vector<std::byte> out(8 + text.size());
+  store_le<std::uint32_t>(out.data(), 1);
+  store_le<std::uint32_t>(out.data() + 4, static_cast<std::uint32_t>(text.size()));
+  const bytes_view bytes = as_bytes(text);
+  std::copy(bytes.begin(), bytes.end(), out.begin() + 8);
+  return out;
+}
+
+/// The text of a leaf: its storage name is a JSON pointer without its escapes.
+ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
+  const node* at = &texts;
+  while (at != nullptr) {
+    const std::size_t slash = storage.find('/');
+    at = at->find(storage.substr(0, slash));
+    if (slash == storage.npos) break;
+    storage.remove_prefix(slash + 1);
+  }
+  return at != nullptr ? at->if_string() : nullptr;
+}
+
+}  // namespace detail
+
+struct tree_store::state {
+  any_store base;  ///< where the arrays are
+  orbax::tree tree;
+  memory_store made;                         ///< the documents of groups, and the texts
+  std::vector<detail::placed_array> arrays;  ///< sorted by name
+  std::vector<std::string> keys;             ///< one beneath each array, sorted
+  std::string name;
+
+  /// The array that `key` is or lies beneath, and the rest of the key.
+  const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
+    std::string_view wanted = key;
+    while (true) {
+      const auto at = std::lower_bound(
+          arrays.begin(), arrays.end(), wanted,
+          [](const detail::placed_array& a, std::string_view b) { return a.name < b; });
+      if (at != arrays.end() && at->name == wanted) {
+        rest = key.substr(wanted.size());
+        if (rest.starts_with('/')) rest.remove_prefix(1);
+        return &*at;
+      }
+      if (wanted.empty()) return nullptr;
+      const std::size_t slash = wanted.rfind('/');
+      wanted = slash == wanted.npos ? std::string_view() : wanted.substr(0, slash);
+    }
+  }
+
+  /// What is not there may be missing by right: a document of the other version of Zarr, and a
+  /// chunk where those that equal the fill value are left out.
+  result<void> check_missing(const detail::placed_array& array, std::string_view rest) const {
+    if (!detail::is_document(rest)) {
+      if (!tree.has_all_chunks) return {};
+      return error{errc::not_found, "it is missing, and Orbax stored every chunk"};
+    }
+    if (rest != ".zarray") return {};
+    ZARRPOINT_TRY(v3, array.storage.child("zarr.json"));
+    ZARRPOINT_TRY(document, base.open(v3));
+    if (document == nullptr)
+      return error{errc::corrupt, "it is missing, and _METADATA says that there is an array"};
+    return {};
+  }
+
+  result<void> add_group(const std::string& path, const node& attributes = {}) const {
+    ZARRPOINT_TRY(at, store_key::parse(path));
+    ZARRPOINT_TRY(key, at.child("zarr.json"));
+    return made.put(key, as_bytes(detail::group_document(attributes)));
+  }
+
+  result<void> add_text(const std::string& path, const std::string& text) const {
+    ZARRPOINT_TRY(at, store_key::parse(path));
+    ZARRPOINT_TRY(document, at.child("zarr.json"));
+    ZARRPOINT_TRY(chunk, at.child("c"));
+    ZARRPOINT_CHECK(made.put(document, as_bytes(detail::text_document)));
+    return made.put(chunk, detail::text_chunk(text));
+  }
+
+  /// The groups above a leaf, of which `last` are there already.
+  result<void> add_parents(const std::string& path, std::string& last) const {
+    for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
+      const std::string group = path.substr(0, at);
+      if (last.starts_with(group + '/')) continue;
+      ZARRPOINT_CHECK(add_group(group));
+    }
+    last = path + '/';
+    return {};
+  }
+
+  result<void> add_leaf(const tree_leaf& leaf, const node& texts) {
+    if (leaf.value_type == "string" && !leaf.is_skipped) {
+      const std::string* const text = detail::text_of(texts, leaf.storage);
+      if (text == nullptr) return error{errc::corrupt, "_strings.json has no text for it"};
+      return add_text(leaf.name, *text);
+    }
+    if (leaf.is_empty()) {
+      if (leaf.value_type != "None" && !leaf.name.empty()) return add_group(leaf.name);
+      return {};
+    }
+    if (leaf.is_skipped)
+      return error{errc::unsupported,
+                   "its value is in the msgpack file \"checkpoint\", which is not read"};
+    ZARRPOINT_TRY(storage, store_key::parse(leaf.storage));
+    ZARRPOINT_CHECK(store_key::parse(leaf.name));
+    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
+    arrays.push_back({leaf.name, std::move(storage)});
+    return {};
+  }
+};
+
+ZARRPOINT_INLINE result<tree_store> tree_store::open(any_store base, store_key at) {
+  const std::string name = base.describe(at);
+  auto opened = guarded([&] { return read(std::move(base), std::move(at)); });
+  return std::move(opened).at("open the Orbax checkpoint " + name);
+}
+
+ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key at) {
+  const any_store item = at.is_root() ? base : any_store(prefix_store(base, at));
+  const auto document = [&](const char* name) -> result<std::optional<std::vector<std::byte>>> {
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    return get(item, key, detail::most_document_bytes);
+  };
+  ZARRPOINT_TRY(metadata, document("_METADATA"));
+  if (!metadata) return error{errc::not_found, "there is no _METADATA"};
+  ZARRPOINT_TRY(tree, read_tree(*metadata).at("_METADATA"));
+  ZARRPOINT_TRY(strings, document("_strings.json"));
+  node texts;
+  if (strings) {
+    ZARRPOINT_TRY(parsed, parse_json(*strings).at("_strings.json"));
+    texts = std::move(parsed);
+  }
+  ZARRPOINT_TRY(manifest_key, store_key::parse("manifest.ocdbt"));
+  ZARRPOINT_TRY(manifest, item.open(manifest_key));
+  any_store arrays = item;
+  if (manifest != nullptr) {
+    ZARRPOINT_TRY(database, ocdbt_store::open(base, at));
+    arrays = std::move(database);
+  } else if (tree.is_ocdbt) {
+    return error{errc::corrupt,
+                 "there is no manifest.ocdbt: its save was not finished; what each process saved "
+                 "may be in the databases ocdbt.process_0 and on"};
+  }
+  auto out = std::make_shared<state>(
+      state{std::move(arrays), std::move(tree), {}, {}, {}, base.describe(at)});
+  std::string last;
+  const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
+  if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
+  for (const tree_leaf& leaf : out->tree.leaves) {
+    const auto added = [&]() -> result<void> {
+      ZARRPOINT_CHECK(out->add_parents(leaf.name, last));
+      return out->add_leaf(leaf, texts);
+    };
+    ZARRPOINT_CHECK(added().at("the leaf " + v0::detail::in_quotes(leaf.name)));
+  }
+  std::sort(out->keys.begin(), out->keys.end());
+  return tree_store(std::move(out));
+}
+
+ZARRPOINT_INLINE const orbax::tree& tree_store::tree() const noexcept { return state_->tree; }
+
+ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
+  std::string_view rest;
+  const detail::placed_array* const at = state_->find(key.str(), rest);
+  if (at == nullptr || key.is_root())
+    return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
+  const auto stored = at->storage.child(rest);
+  return state_->base.describe(stored ? *stored : at->storage);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
+  std::string_view rest;
+  const detail::placed_array* const at = state_->find(key.str(), rest);
+  if (at == nullptr || rest.empty()) return state_->made.open(key);
+  ZARRPOINT_TRY(stored, at->storage.child(rest));
+  ZARRPOINT_TRY(object, state_->base.open(stored));
+  if (object == nullptr) ZARRPOINT_CHECK(state_->check_missing(*at, rest).at(describe(key)));
+  return std::move(object);
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_key& prefix) const {
+  return guarded([&]() -> result<std::vector<list_entry>> {
+    std::string_view rest;
+    if (const detail::placed_array* const at = state_->find(prefix.str(), rest)) {
+      ZARRPOINT_TRY(stored, at->storage.child(rest));
+      return state_->base.list(stored);
+    }
+    auto out = v0::detail::list_children(prefix, [&](std::string_view text) {
+      const auto at = std::lower_bound(state_->keys.begin(), state_->keys.end(), text);
+      return at == state_->keys.end() ? nullptr : &*at;
+    });
+    ZARRPOINT_TRY(made, state_->made.list(prefix));
+    out.insert(out.end(), made.begin(), made.end());
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  });
+}
+
+}}}  // namespace zarrpoint::v0::orbax

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+ZARRPOINT_INLINE bool tree_leaf::is_empty() const {
+  return value_type == "None" || value_type == "Dict" || value_type == "List" ||
+         value_type == "Tuple" || value_type == "NamedTuple";
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE error no_member(std::string_view name) {
+  return {errc::corrupt, "a leaf has no valid " + std::string(name)};
+}
+
+ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
+  const node* const keys = entry.find("key_metadata");
+  const node* const value = entry.find("value_metadata");
+  if (keys == nullptr || keys->if_array() == nullptr) return no_member("\"key_metadata\"");
+  tree_leaf out;
+  for (const node& key : *keys->if_array()) {
+    const node* const text = key.find("key");
+    const node* const kind = key.find("key_type");
+    if (text == nullptr || text->if_string() == nullptr) return no_member("\"key\"");
+    out.path.push_back({*text->if_string(), kind != nullptr && kind->to_int64() == 1});
+    if (out.path.size() > 1) {
+      out.name += '/';
+      out.storage += '.';
+    }
+    out.name += out.path.back().text;
+    out.storage += out.path.back().text;
+  }
+  const node* const type = value != nullptr ? value->find("value_type") : nullptr;
+  if (type == nullptr || type->if_string() == nullptr) return no_member("\"value_type\"");
+  out.value_type = *type->if_string();
+  const node* const skipped = value->find("skip_deserialize");
+  out.is_skipped = skipped != nullptr && skipped->if_bool() != nullptr && *skipped->if_bool();
+  return out;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<tree> read_tree(bytes_view json) {
+  ZARRPOINT_TRY(document, parse_json(json));
+  const node* const leaves = document.find("tree_metadata");
+  if (leaves == nullptr || leaves->if_object() == nullptr)
+    return error{errc::corrupt, "it has no object \"tree_metadata\""};
+  tree out;
+  for (const node::member& entry : *leaves->if_object()) {
+    ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
+    out.leaves.push_back(std::move(leaf));
+  }
+  std::sort(out.leaves.begin(), out.leaves.end(),
+            [](const tree_leaf& a, const tree_leaf& b) { return a.name < b.name; });
+  const auto has = [&](std::string_view name) {
+    const auto at = std::lower_bound(
+        out.leaves.begin(), out.leaves.end(), name,
+        [](const tree_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
+    return at != out.leaves.end() && at->name == name;
+  };
+  // What partial saves put in the place of a subtree goes when the subtree is there.
+  std::vector<std::string> replaced;
+  for (std::size_t i = 0; i < out.leaves.size(); ++i) {
+    const std::string& name = out.leaves[i].name;
+    if (i > 0 && out.leaves[i - 1].name == name)
+      return error{errc::unsupported, "two leaves have the name " + v0::detail::in_quotes(name)};
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
+      if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
+    if (!name.empty() && has("")) replaced.emplace_back();
+  }
+  std::sort(replaced.begin(), replaced.end());
+  std::erase_if(out.leaves, [&](const tree_leaf& leaf) {
+    return std::binary_search(replaced.begin(), replaced.end(), leaf.name);
+  });
+  const auto is_set = [&](const char* name) {
+    const node* const value = document.find(name);
+    return value != nullptr && value->if_bool() != nullptr && *value->if_bool();
+  };
+  out.has_all_chunks = is_set("store_array_data_equal_to_fill_value");
+  out.is_ocdbt = is_set("use_ocdbt");
+  if (node* const custom = document.find("custom_metadata"))
+    out.custom_metadata = std::move(*custom);
+  return out;
+}
+
+}}}  // namespace zarrpoint::v0::orbax

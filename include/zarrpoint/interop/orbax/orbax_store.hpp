@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// A tree that Orbax saved, as a store to read and list in which it is a Zarr hierarchy:
+/// each array lies at the path of its leaf (`params/dense/kernel`), whether Orbax keeps it in an
+/// OCDBT database or in directories, as Zarr v2 or v3. Text leaves are arrays of rank 0 with the
+/// data type `string`; empty dicts and lists are groups; what is `None` is only in `tree()`.
+///
+/// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where
+/// Orbax stores all of them, never the fill value.
+class tree_store {
+ public:
+  /// The tree in the directory `at` of `base`, which holds `_METADATA`. Errors: `not_found` for
+  /// none; `corrupt`, naming the file; `unsupported` for leaves whose values are in msgpack
+  /// (Orbax before 0.5), whose names are no keys, or share one; those of `ocdbt_store::open`.
+  static result<tree_store> open(any_store base, store_key at);
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+
+  std::string describe(const store_key& key) const;
+
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+  /// The tree as Orbax describes it, with what is empty.
+  const orbax::tree& tree() const noexcept;
+
+ private:
+  struct state;
+  explicit tree_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  static result<tree_store> read(any_store base, store_key at);
+
+  std::shared_ptr<const state> state_;
+};
+
+}}}  // namespace zarrpoint::v0::orbax
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
+#endif

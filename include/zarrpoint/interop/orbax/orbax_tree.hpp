@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// One step from the root of a tree to a leaf.
+struct tree_key {
+  std::string text;
+  bool is_index = false;  ///< of a list or tuple; otherwise of a dict or an attribute
+
+  friend bool operator==(const tree_key&, const tree_key&) = default;
+};
+
+/// One leaf of a tree, as `_METADATA` tells it.
+struct tree_leaf {
+  std::vector<tree_key> path;
+  /// The texts of `path`, joined by "/": its name in the hierarchy.
+  std::string name;
+  /// The same joined by ".": where Orbax keeps the array.
+  std::string storage;
+  /// "jax.Array", "np.ndarray", "scalar", "string"; "None", "Dict", "List", "Tuple" and
+  /// "NamedTuple" for what is empty.
+  std::string value_type;
+  /// Nothing is stored for it: its value type tells all, or an older file, `checkpoint`, has it.
+  bool is_skipped = false;
+
+  /// Whether its value type tells its value.
+  bool is_empty() const;
+};
+
+/// The tree of an Orbax checkpoint (`_METADATA`).
+struct tree {
+  std::vector<tree_leaf> leaves;  ///< sorted by name; no name is that of another's parent
+  /// An array has all of its chunks, so that a missing one was lost.
+  bool has_all_chunks = false;
+  bool is_ocdbt = false;  ///< its arrays were saved to an OCDBT database
+  node custom_metadata;   ///< the user's, or null
+};
+
+/// Reads `_METADATA`. Errors: `corrupt`; `unsupported` for two leaves of one name ("a/b" beneath
+/// the root, and "b" beneath "a"); `resource_limit`.
+result<tree> read_tree(bytes_view json);
+
+}}}  // namespace zarrpoint::v0::orbax
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>
+#endif

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Checkpoints that Orbax wrote, to read. Link zstd.
+#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/ocdbt.hpp>
