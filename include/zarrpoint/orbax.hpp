@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checkpoints that Orbax wrote, to read. Link zstd.
+// Checkpoints that Orbax wrote, and OCDBT databases, to read. Link zstd.
+#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
-#include <zarrpoint/ocdbt.hpp>

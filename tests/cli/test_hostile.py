@@ -269,6 +269,6 @@ class Hostile(Case):
         zarr.create_array(self.folder / "loose/a/b", data=np.arange(3))
         self.assertEqual(self.json("cat", self.folder / "loose", "a/b"), [0, 1, 2])
         (self.folder / "dir/manifest.ocdbt").write_bytes(b"x")
-        self.assertIn("OCDBT", self.refused("inspect", self.folder / "dir"))
+        self.assertIn("manifest.ocdbt: it is too short", self.refused("inspect", self.folder / "dir"))
         os.mkfifo(self.folder / "fifo")
         self.assertIn("neither a file nor", self.refused("inspect", self.folder / "fifo"))

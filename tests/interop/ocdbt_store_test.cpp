@@ -111,6 +111,14 @@ TEST_CASE("ocdbt_store: a small cache of nodes gives the same") {
   CHECK(contents_of(store) == contents_of(large));
 }
 
+TEST_CASE("ocdbt_store: as docs/orbax.md has it") {
+  namespace zp = zarrpoint;
+  const auto base = zp::file_store::open(golden + "orbax/two-processes").value();
+  const auto older = zp::ocdbt_store::open(base, zp::store_key::root(), {.generation = 1}).value();
+  const auto versions = older.versions().value();  // all that there are
+  CHECK(versions.front() == older.version());
+}
+
 TEST_CASE("ocdbt_store: generations and times that are not there") {
   const std::string folder = golden + "ocdbt/files_min_arity.ocdbt";
   const ocdbt_version newest = opened(folder).value().version();
@@ -125,7 +133,7 @@ TEST_CASE("ocdbt_store: generations and times that are not there") {
   CHECK(contains(opened(golden + "ocdbt").failure(), "there is no manifest.ocdbt"));
 }
 
-TEST_CASE("ocdbt_store: prefixes that keys leave out, and keys that are no keys of stores") {
+TEST_CASE("ocdbt_store: prefixes that keys leave out, and keys that a store cannot have") {
   const auto leaf = test::ocdbt_leaf({"", "/b", "/c/d", "x"}, {"1", "2", "3", "4"});
   auto bytes = leaf;
   const auto parent = test::ocdbt_parent(1, "a", 1, "d/0", 0, leaf.size());

@@ -14,8 +14,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace orbax_store_test {
 
@@ -194,6 +196,19 @@ TEST_CASE("orbax: a tree that is one array, and keys with dots and slashes") {
   CHECK(from.names() == std::vector<std::string>{"a.b/c/d"});
   CHECK(text_of(from, "a.b/c/d") == "xy");
   CHECK(*from.attributes().find("by")->if_string() == "us");
+}
+
+TEST_CASE("orbax: as docs/orbax.md has it") {
+  namespace zp = zarrpoint;
+  const std::string path = golden + "pytree-ocdbt-zarr3";
+  const auto ckpt = zp::open(path, {.stores = zp::orbax_stores::table()}).value();
+  for (const std::string& name : ckpt.names()) std::puts(name.c_str());
+  const auto kernel = ckpt.load<std::vector<float>>("params/dense/kernel", zp::box({0, 0}, {8, 6}));
+  CHECK(kernel.value().size() == 48);
+  const auto base = zp::file_store::open(path, {.read_only = true}).value();
+  const auto saved = zp::orbax::tree_store::open(base, zp::store_key::root()).value();
+  for (const zp::orbax::tree_leaf& leaf : saved.tree().leaves)
+    std::printf("%s %s\n", leaf.name.c_str(), leaf.value_type.c_str());
 }
 
 }  // namespace orbax_store_test

@@ -16,7 +16,7 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 /// The nearest directory on the way to `path` that is there, and the key in it: `x/a/b` is `a/b` in
-/// `x`. Nothing where there is none, and for a rest that is no key.
+/// `x`. Nothing where there is none, and where the rest is not a key.
 result<std::optional<stored_place>> split_at_directory(const std::string& path);
 
 }  // namespace detail

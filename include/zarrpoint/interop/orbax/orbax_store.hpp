@@ -25,7 +25,8 @@ class tree_store {
  public:
   /// The tree in the directory `at` of `base`, which holds `_METADATA`. Errors: `not_found` for
   /// none; `corrupt`, naming the file; `unsupported` for leaves whose values are in msgpack
-  /// (Orbax before 0.5), whose names are no keys, or share one; those of `ocdbt_store::open`.
+  /// (Orbax before 0.5), whose names are not valid keys, or share one; those of
+  /// `ocdbt_store::open`.
   static result<tree_store> open(any_store base, store_key at);
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
-
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstddef>
