@@ -39,6 +39,7 @@ namespace std {
 void __throw_bad_alloc() { end_throwing("std::bad_alloc"); }
 void __throw_bad_array_new_length() { end_throwing("std::bad_array_new_length"); }
 void __throw_bad_function_call() { end_throwing("std::bad_function_call"); }
+void __throw_system_error(int) { end_throwing("std::system_error"); }
 void __throw_length_error(const char* what) { end_throwing(what); }
 void __throw_logic_error(const char* what) { end_throwing(what); }
 void __throw_invalid_argument(const char* what) { end_throwing(what); }
