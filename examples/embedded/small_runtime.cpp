@@ -6,6 +6,7 @@
 // libraries' own last resorts (memory that is not there, an index out of range), which end it here
 // as they would have: by abort, after a line that says so. See docs/embedding.md.
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -44,7 +45,13 @@ void __throw_length_error(const char* what) { end_throwing(what); }
 void __throw_logic_error(const char* what) { end_throwing(what); }
 void __throw_invalid_argument(const char* what) { end_throwing(what); }
 void __throw_out_of_range(const char* what) { end_throwing(what); }
-void __throw_out_of_range_fmt(const char* what, ...) { end_throwing(what); }
+void __throw_out_of_range_fmt(const char* what, ...) {
+  va_list numbers;
+  va_start(numbers, what);
+  std::vfprintf(stderr, what, numbers);
+  va_end(numbers);
+  end_throwing("");
+}
 void __throw_runtime_error(const char* what) { end_throwing(what); }
 }  // namespace std
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp,cert-dcl58-cpp)
