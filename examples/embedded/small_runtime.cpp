@@ -6,6 +6,7 @@
 // libraries' own last resorts (memory that is not there, an index out of range), which end it here
 // as they would have: by abort, after a line that says so. See docs/embedding.md.
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,12 +20,41 @@ namespace {
   std::abort();
 }
 
+[[noreturn]] void end_throwing(const char* what) {
+  std::fputs(what, stderr);
+  std::fputc('\n', stderr);
+  end("an exception was to be thrown");
+}
+
 }  // namespace
 
 // In place of the handler that takes the name of an exception's type apart.
 namespace __gnu_cxx {
 void __verbose_terminate_handler() { end("std::terminate"); }
 }  // namespace __gnu_cxx
+
+// In place of what makes the exceptions of libstdc++, with their texts. They are declared in
+// <bits/functexcept.h>; the linker takes these, since it looks into the library last.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl50-cpp,cert-dcl58-cpp)
+namespace std {
+void __throw_bad_alloc() { end_throwing("std::bad_alloc"); }
+void __throw_bad_array_new_length() { end_throwing("std::bad_array_new_length"); }
+void __throw_bad_function_call() { end_throwing("std::bad_function_call"); }
+void __throw_system_error(int) { end_throwing("std::system_error"); }
+void __throw_length_error(const char* what) { end_throwing(what); }
+void __throw_logic_error(const char* what) { end_throwing(what); }
+void __throw_invalid_argument(const char* what) { end_throwing(what); }
+void __throw_out_of_range(const char* what) { end_throwing(what); }
+void __throw_out_of_range_fmt(const char* what, ...) {
+  va_list numbers;
+  va_start(numbers, what);
+  std::vfprintf(stderr, what, numbers);
+  va_end(numbers);
+  end_throwing("");
+}
+void __throw_runtime_error(const char* what) { end_throwing(what); }
+}  // namespace std
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl50-cpp,cert-dcl58-cpp)
 
 // The entry points of the Itanium C++ ABI by which an exception is thrown, caught and passed on.
 // The ABI chose their names.

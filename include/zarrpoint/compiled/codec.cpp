@@ -41,6 +41,7 @@
 #include <zarrpoint/codec/kit/impl/real_number_impl.hpp>
 #include <zarrpoint/codec/kit/impl/snappy_impl.hpp>
 #include <zarrpoint/codec/lists/impl/default_codecs_impl.hpp>
+#include <zarrpoint/codec/n5/impl/n5_codec_impl.hpp>
 #include <zarrpoint/codec/numcodecs/impl/astype_impl.hpp>
 #include <zarrpoint/codec/numcodecs/impl/base64_codec_impl.hpp>
 #include <zarrpoint/codec/numcodecs/impl/categorize_impl.hpp>

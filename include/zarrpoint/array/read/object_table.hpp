@@ -6,12 +6,13 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -29,9 +30,12 @@ class object_table {
     std::shared_ptr<entry> held;
     {
       const std::lock_guard lock(mutex_);
-      std::shared_ptr<entry>& found = entries_[item.object_first];
-      if (found == nullptr) found = std::make_shared<entry>(item.object_items);
-      held = found;
+      const auto found = find(item);
+      if (found != entries_.end()) {
+        held = *found;
+      } else {
+        held = entries_.emplace_back(std::make_shared<entry>(item));
+      }
     }
     const std::lock_guard lock(held->making);
     if (!held->made) {
@@ -43,22 +47,30 @@ class object_table {
   /// One item of the object is done; true for the last.
   bool finish(const plan_item& item) {
     const std::lock_guard lock(mutex_);
-    const auto at = entries_.find(item.object_first);
-    if (--at->second->left != 0) return false;
-    entries_.erase(at);
+    const auto at = find(item);
+    if (--(*at)->left != 0) return false;
+    *at = std::move(entries_.back());
+    entries_.pop_back();
     return true;
   }
 
  private:
   struct entry {
-    explicit entry(std::size_t items) : left(items) {}
+    explicit entry(const plan_item& item) : first(item.object_first), left(item.object_items) {}
+    const std::size_t first;
     std::mutex making;
     std::optional<result<std::shared_ptr<Object>>> made;
     std::size_t left;  // guarded by the table's mutex
   };
 
+  auto find(const plan_item& item) {
+    return std::find_if(entries_.begin(), entries_.end(), [&](const std::shared_ptr<entry>& one) {
+      return one->first == item.object_first;
+    });
+  }
+
   std::mutex mutex_;
-  std::unordered_map<std::size_t, std::shared_ptr<entry>> entries_;
+  std::vector<std::shared_ptr<entry>> entries_;  // few, see above
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -16,8 +16,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -50,18 +50,13 @@ class shard_index_cache {
   template <class Open>
   result<shard> get(std::string_view key, Open&& open) {
     std::unique_lock lock(mutex_);
-    if (const auto found = by_key_.find(key); found != by_key_.end()) {
-      used_.splice(used_.begin(), used_, found->second);
-      return used_.front().kept;
-    }
-    const std::string name(key);
-    if (const auto found = opening_.find(name); found != opening_.end()) {
-      const std::shared_ptr<attempt> other = found->second;
+    if (const shard* const found = find_kept(key)) return *found;
+    if (const std::shared_ptr<attempt> other = find_attempt(key)) {
       done_.wait(lock, [&] { return other->outcome.has_value(); });
       return *other->outcome;
     }
-    const auto mine = std::make_shared<attempt>();
-    opening_.emplace(name, mine);
+    const auto mine = std::make_shared<attempt>(std::string(key));
+    opening_.push_back(mine);
     lock.unlock();
     result<shard> made = guarded([&]() -> result<shard> {
       ZARRPOINT_TRY(opened, open());
@@ -70,11 +65,8 @@ class shard_index_cache {
     lock.lock();
     mine->outcome = made;
     done_.notify_all();
-    const auto at = opening_.find(name);
-    if (at != opening_.end() && at->second == mine) {  // else `clear` was called meanwhile
-      opening_.erase(at);
-      if (made && made->index != nullptr) keep(name, *made);
-    }
+    // Otherwise `clear` was called meanwhile.
+    if (std::erase(opening_, mine) != 0 && made && made->index != nullptr) keep(mine->key, *made);
     return made;
   }
 
@@ -92,6 +84,8 @@ class shard_index_cache {
   };
   using entries = std::list<entry>;
   struct attempt {
+    explicit attempt(std::string of) : key(std::move(of)) {}
+    const std::string key;
     std::optional<result<shard>> outcome{};
   };
 
@@ -100,16 +94,23 @@ class shard_index_cache {
   /// The same with a copy of the index, in memory that the reader does not own.
   static result<shard> with_own_index(shard of);
 
-  /// Keeps to the bounds. The lock is held.
+  // With the lock held, as all below.
+  /// What is kept of the key, now the last used, or null.
+  const shard* find_kept(std::string_view key);
+  /// The attempt of another thread, or null.
+  std::shared_ptr<attempt> find_attempt(std::string_view key) const;
+  /// The first in `by_key_` whose key is not less.
+  std::vector<entries::iterator>::iterator place_of(std::string_view key);
+  /// Keeps to the bounds.
   void keep(const std::string& key, const shard& made);
 
   const std::size_t most_;
   const std::size_t most_open_;
   mutable std::mutex mutex_;
-  std::condition_variable done_;  ///< one of the attempts is
-  std::unordered_map<std::string, std::shared_ptr<attempt>> opening_;
-  entries used_;                                                    ///< the last used first
-  std::unordered_map<std::string_view, entries::iterator> by_key_;  ///< keys lie in the entries
+  std::condition_variable done_;                   ///< one of the attempts is
+  std::vector<std::shared_ptr<attempt>> opening_;  ///< one a thread at the most
+  entries used_;                                   ///< the last used first
+  std::vector<entries::iterator> by_key_;          ///< sorted
   std::size_t bytes_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/document/commit_reader.hpp>
 #include <zarrpoint/checkpoint/document/stored_leaf.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -57,9 +58,8 @@ class contents_reader {
                          " is not a Zarr hierarchy: it has no zarr.json, .zgroup or "
                          ".zarray"};
     }
-    std::sort(out_.leaves.begin(), out_.leaves.end(),
-              [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
-    std::sort(out_.groups.begin(), out_.groups.end());
+    sort_by_text(out_.leaves, [](const stored_leaf& one) -> std::string_view { return one.name; });
+    sort_by_text(out_.groups, [](const std::string& one) -> std::string_view { return one; });
     sort_members(out_.group_attributes);
     std::erase_if(out_.groups, [&](const std::string& group) { return holds_an_array(group); });
     return std::move(out_);

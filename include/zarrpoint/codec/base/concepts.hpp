@@ -20,7 +20,8 @@ namespace zarrpoint { inline namespace v0 {
 ///
 /// - `name`: as in metadata; optionally `aliases`, an array of other names that readers accept;
 /// - `from_configuration(node)`: from the `configuration` of the metadata, null when absent;
-///   refuses members that it does not know;
+///   refuses members that it does not know; optionally `from_configuration(node, place)`, which is
+///   called in its stead with the `codec_place`, for codecs that hold others;
 /// - `configuration()`: the same in canonical form, to be written;
 /// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode (for a
 ///   bytes -> bytes codec, of the array whose bytes these are), or why that makes no sense.

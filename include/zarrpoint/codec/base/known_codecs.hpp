@@ -39,6 +39,7 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"json2", "codecs.hpp", ""},
     {"lz4", "codecs.hpp", ""},
     {"msgpack2", "codecs.hpp", ""},
+    {"n5_default", "codecs.hpp", ""},
     {"packbits", "codecs.hpp", ""},
     {"quantize", "codecs.hpp", ""},
     {"reshape", "codecs.hpp", ""},
@@ -58,7 +59,6 @@ inline constexpr codec_refusal refused_codecs[] = {
     {"pcodec",
      "it does not read the format of pcodec: zarr-python does with the package pcodec, and can "
      "write the array again with another codec"},
-    {"n5_default", "it does not read blocks of N5"},
     {"n5_wrapper", "it is for blocks of N5"},
     {"conditional", "no other reader of Zarr has it either"},
     {"json", "of numcodecs before 0.6, and lost the shape: write the array again with json2"},

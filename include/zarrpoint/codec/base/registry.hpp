@@ -31,13 +31,18 @@ constexpr std::span<const std::string_view> aliases_of() {
 /// of the default codecs in the library (default_codecs.hpp).
 template <class C>
 struct codec_maker {
-  static result<any_codec> make(const node& configuration);
+  static result<any_codec> make(const node& configuration, const codec_place& place);
 };
 
 template <class C>
-result<any_codec> codec_maker<C>::make(const node& configuration) {
-  ZARRPOINT_TRY(made, C::from_configuration(configuration));
-  return any_codec(std::move(made));
+result<any_codec> codec_maker<C>::make(const node& configuration, const codec_place& place) {
+  if constexpr (requires { C::from_configuration(configuration, place); }) {
+    ZARRPOINT_TRY(made, C::from_configuration(configuration, place));
+    return any_codec(std::move(made));
+  } else {
+    ZARRPOINT_TRY(made, C::from_configuration(configuration));
+    return any_codec(std::move(made));
+  }
 }
 
 template <class C>

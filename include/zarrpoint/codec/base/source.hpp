@@ -30,8 +30,9 @@ class table_codecs final : public codec_source {
  public:
   explicit table_codecs(const codec_table& known) : known_(known) {}
   bool knows(std::string_view name) const override { return known_.find(name) != nullptr; }
-  result<any_codec> make(const codec_spec& spec, const tensor_spec&, bytes_view) const override {
-    return known_.make(spec);
+  result<any_codec> make(const codec_spec& spec, const tensor_spec& decoded,
+                         bytes_view fill) const override {
+    return known_.make(spec, &decoded, fill);
   }
 
  private:

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 
 #include <span>
 #include <string_view>
@@ -12,13 +14,14 @@
 namespace zarrpoint { inline namespace v0 {
 
 class any_codec;
+struct codec_place;
 
 /// One codec of a table.
 struct codec_entry {
   std::string_view name;
   std::span<const std::string_view> aliases;
   codec_kind kind;
-  result<any_codec> (*make)(const node& configuration);
+  result<any_codec> (*make)(const node& configuration, const codec_place& place);
 
   constexpr bool answers_to(std::string_view wanted) const noexcept {
     if (wanted == name) return true;
@@ -46,11 +49,20 @@ class codec_table {
 
   /// The codec that `spec` names. Errors: `unsupported`, with the header to include when the
   /// library has one, or why it has none; `invalid_argument` for a configuration that makes no
-  /// sense.
-  result<any_codec> make(const codec_spec& spec) const;
+  /// sense. With what it will encode, elements that are `fill` where nothing was written, it may be
+  /// a codec that holds others of this table.
+  result<any_codec> make(const codec_spec& spec, const tensor_spec* decoded = nullptr,
+                         bytes_view fill = {}) const;
 
  private:
   std::span<const codec_entry> entries_;
+};
+
+/// Where a codec stands: what `from_configuration` may ask for.
+struct codec_place {
+  codec_table known;                     ///< that it was found in
+  const tensor_spec* decoded = nullptr;  ///< what it will encode; null where nobody knows it
+  bytes_view fill{};                     ///< an element of that; empty where nobody knows it
 };
 
 }}  // namespace zarrpoint::v0

@@ -5,6 +5,7 @@
 #include <zarrpoint/codec/bitround.hpp>
 #include <zarrpoint/codec/cast_value.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
+#include <zarrpoint/codec/n5/n5_codec.hpp>
 #include <zarrpoint/codec/numcodecs/astype.hpp>
 #include <zarrpoint/codec/numcodecs/base64_codec.hpp>
 #include <zarrpoint/codec/numcodecs/categorize.hpp>
@@ -26,14 +27,14 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// The default codecs and those of numcodecs that need no other library: what Zarr v2 arrays of
-/// zarr-python may use as filters and compressors, and v3 arrays as `numcodecs.NAME`; and those of the
-/// registry that change elements: bitround, cast_value, packbits, reshape, scale_offset.
+/// zarr-python may use as filters and compressors, and v3 arrays as `numcodecs.NAME`; and those of
+/// the registry: bitround, cast_value, n5_default, packbits, reshape, scale_offset.
 using numcodecs_codecs =
     default_codecs::with<delta_codec, fixed_scale_offset_codec, quantize_codec, astype_codec,
                          numcodecs_packbits_codec, bitround_codec, cast_value_codec, packbits_codec,
                          reshape_codec, scale_offset_codec, crc32_codec, adler32_codec,
                          located_crc32c_codec, fletcher32_codec, jenkins_lookup3_codec,
                          shuffle_codec, base64_codec, lz4_codec, vlen_bytes_codec, vlen_array_codec,
-                         categorize_codec, json2_codec, msgpack2_codec>;
+                         categorize_codec, json2_codec, msgpack2_codec, n5_codec>;
 
 }}  // namespace zarrpoint::v0

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/checksum/crc32c_fold.hpp>
 #include <zarrpoint/core/checksum/crc32c_sse42.hpp>
+#include <zarrpoint/core/checksum/x86_features.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,8 +55,8 @@ struct crc32c_avx512_ops {
 }
 
 inline bool has_crc32c_avx512() noexcept {
-  return has_crc32c_sse42() && __builtin_cpu_supports("avx512f") &&
-         __builtin_cpu_supports("vpclmulqdq");
+  const x86_features cpu = x86_features::of_this_cpu();
+  return cpu.sse42_pclmul && cpu.avx512f_vpclmulqdq;
 }
 
 }}}  // namespace zarrpoint::v0::detail

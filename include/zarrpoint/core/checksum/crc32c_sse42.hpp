@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
+#include <zarrpoint/core/checksum/x86_features.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,9 +77,7 @@ template <std::size_t Lane>
   return crc32c_single(state, data, size);
 }
 
-inline bool has_crc32c_sse42() noexcept {
-  return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-}
+inline bool has_crc32c_sse42() noexcept { return x86_features::of_this_cpu().sse42_pclmul; }
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
@@ -115,16 +116,16 @@ ZARRPOINT_INLINE result<void> check_writable(const node& value, std::size_t leve
   } else if (const node::array* elements = value.if_array()) {
     for (const node& element : *elements) ZARRPOINT_CHECK(check_writable(element, levels - 1));
   } else if (const node::object* members = value.if_object()) {
-    std::vector<std::string_view> keys;
+    std::vector<named_place> keys;
     keys.reserve(members->size());
     for (const node::member& member : *members) {
       if (!is_utf8(member.key)) return refuse("key " + in_quotes(member.key) + " is not UTF-8");
-      keys.push_back(member.key);
+      keys.push_back({member.key, keys.size()});
       ZARRPOINT_CHECK(check_writable(member.value, levels - 1));
     }
-    std::sort(keys.begin(), keys.end());
-    const auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice != keys.end()) return refuse("key " + in_quotes(*twice) + " occurs twice");
+    sort_texts(keys);
+    if (const named_place* const twice = find_twice(keys))
+      return refuse("key " + in_quotes(twice->text) + " occurs twice");
   }
   return {};
 }

@@ -134,10 +134,9 @@ ZARRPOINT_INLINE result<bool> array_layout::carry_prefix(const split& parts,
     numbered = codec->encode_view(numbered);
     if (numbered.rank() != shard.shape.rank()) return false;
   }
-  dims axes = numbered.strides;
-  std::sort(axes.begin(), axes.end());
-  if (axes != order_) return false;
-  order_ = numbered.strides;
+  const dims& axes = numbered.strides;
+  if (!std::is_permutation(axes.begin(), axes.end(), order_.begin(), order_.end())) return false;
+  order_ = axes;
   return true;
 }
 

@@ -17,8 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -51,15 +51,37 @@ ZARRPOINT_INLINE result<shard_index_cache::shard> shard_index_cache::with_own_in
   return of;
 }
 
+ZARRPOINT_INLINE std::vector<shard_index_cache::entries::iterator>::iterator
+shard_index_cache::place_of(std::string_view key) {
+  return std::lower_bound(
+      by_key_.begin(), by_key_.end(), key,
+      [](entries::iterator one, std::string_view wanted) { return one->key < wanted; });
+}
+
+ZARRPOINT_INLINE const shard_index_cache::shard* shard_index_cache::find_kept(
+    std::string_view key) {
+  const auto found = place_of(key);
+  if (found == by_key_.end() || (*found)->key != key) return nullptr;
+  used_.splice(used_.begin(), used_, *found);
+  return &used_.front().kept;
+}
+
+ZARRPOINT_INLINE std::shared_ptr<shard_index_cache::attempt> shard_index_cache::find_attempt(
+    std::string_view key) const {
+  for (const std::shared_ptr<attempt>& one : opening_)
+    if (one->key == key) return one;
+  return nullptr;
+}
+
 ZARRPOINT_INLINE void shard_index_cache::keep(const std::string& key, const shard& made) {
   const std::size_t bytes = entry_bytes + 2 * key.size() + made.index->words().size();
   if (bytes > most_ || most_open_ == 0) return;
   used_.push_front({key, bytes, made});
-  by_key_.emplace(used_.front().key, used_.begin());
+  by_key_.insert(place_of(key), used_.begin());
   bytes_ += bytes;
   while (bytes_ > most_ || used_.size() > most_open_) {
     bytes_ -= used_.back().bytes;
-    by_key_.erase(used_.back().key);
+    by_key_.erase(place_of(used_.back().key));
     used_.pop_back();
   }
 }

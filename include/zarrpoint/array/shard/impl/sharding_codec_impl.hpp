@@ -50,7 +50,7 @@ ZARRPOINT_INLINE bool array_codecs::knows(std::string_view name) const {
 ZARRPOINT_INLINE result<any_codec> array_codecs::make(const codec_spec& spec,
                                                       const tensor_spec& decoded,
                                                       bytes_view fill) const {
-  if (spec.name != sharding_config::name) return known_.make(spec);
+  if (spec.name != sharding_config::name) return known_.make(spec, &decoded, fill);
   ZARRPOINT_TRY(made, make_sharding(spec.configuration, decoded, fill));
   return any_codec(std::move(made));
 }

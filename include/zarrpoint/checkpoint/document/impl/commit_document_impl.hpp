@@ -7,6 +7,7 @@
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/version.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -49,8 +50,7 @@ ZARRPOINT_INLINE const node* find_sorted(const node::object& members, std::strin
 }
 
 ZARRPOINT_INLINE void sort_members(node::object& members) {
-  std::sort(members.begin(), members.end(),
-            [](const node::member& a, const node::member& b) { return a.key < b.key; });
+  sort_by_text(members, [](const node::member& one) -> std::string_view { return one.key; });
 }
 
 ZARRPOINT_INLINE node take_member(node& from, std::string_view key) {

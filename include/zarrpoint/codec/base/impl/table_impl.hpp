@@ -12,7 +12,9 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-ZARRPOINT_INLINE result<any_codec> codec_table::make(const codec_spec& spec) const {
+ZARRPOINT_INLINE result<any_codec> codec_table::make(const codec_spec& spec,
+                                                     const tensor_spec* decoded,
+                                                     bytes_view fill) const {
   const codec_entry* const entry = find(spec.name);
   if (entry == nullptr) {
     std::string text =
@@ -25,7 +27,8 @@ ZARRPOINT_INLINE result<any_codec> codec_table::make(const codec_spec& spec) con
       text += " and " + std::to_string(entries_.size() - shown) + " more";
     return error{errc::unsupported, std::move(text)};
   }
-  return entry->make(spec.configuration).at("codec " + detail::in_quotes(spec.name));
+  return entry->make(spec.configuration, {*this, decoded, fill})
+      .at("codec " + detail::in_quotes(spec.name));
 }
 
 }}  // namespace zarrpoint::v0

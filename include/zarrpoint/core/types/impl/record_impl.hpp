@@ -5,6 +5,7 @@
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/record.hpp>
 
@@ -69,12 +70,12 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
     made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
   }
   if (made.size == 0) return refuse("a record must have at least one byte");
-  std::vector<std::string_view> names;
+  std::vector<detail::named_place> names;
   names.reserve(fields.size());
-  for (const record_field& one : fields) names.push_back(one.name);
-  std::sort(names.begin(), names.end());
-  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-    return refuse("two fields named \"" + std::string(*twice) + "\"");
+  for (const record_field& one : fields) names.push_back({one.name, names.size()});
+  detail::sort_texts(names);
+  if (const detail::named_place* const twice = detail::find_twice(names))
+    return refuse("two fields named \"" + std::string(twice->text) + "\"");
   auto* const kept = new detail::record_layout;
   kept->size = made.size;
   kept->scalar_size = made.scalar_size;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/rename.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
@@ -169,7 +170,7 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> file_store::list(const store_ke
     if (type == DT_DIR || type == DT_REG) out.push_back({std::string(name), type == DT_DIR});
   }
   if (errno != 0) return detail::system_error("list", describe(prefix), errno);
-  std::sort(out.begin(), out.end());
+  detail::sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });
   return out;
 }
 

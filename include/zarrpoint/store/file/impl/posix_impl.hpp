@@ -18,12 +18,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -42,6 +42,10 @@ ZARRPOINT_INLINE int unique_fd::close() noexcept {
   return fd < 0 || ::close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
+// strerror_r of glibc gives the text; that of musl a code, and the text where it is told to.
+inline const char* code_text(const char* given, const char*) { return given; }
+inline const char* code_text(int, const char* filled) { return filled; }
+
 ZARRPOINT_INLINE error system_error(const char* action, std::string_view name, int code) {
   errc kind = errc::io;
   if (code == ENOENT) kind = errc::not_found;
@@ -49,8 +53,11 @@ ZARRPOINT_INLINE error system_error(const char* action, std::string_view name, i
   if (code == ENOMEM) kind = errc::resource_limit;
   std::string text(action);
   text.append(" ").append(name).append(": ");
-  text += code == ELOOP ? "the path has a symbolic link, and links are not followed"
-                        : std::generic_category().message(code);
+  // Not by std::generic_category(), with which all comes that libstdc++ throws.
+  std::array<char, 128> filled{};
+  text += code == ELOOP
+              ? "the path has a symbolic link, and links are not followed"
+              : code_text(::strerror_r(code, filled.data(), filled.size()), filled.data());
   return {kind, std::move(text)};
 }
 

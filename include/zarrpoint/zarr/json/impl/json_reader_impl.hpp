@@ -5,6 +5,7 @@
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/zarr/json/json_reader.hpp>
 
@@ -266,16 +267,13 @@ ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const node::objec
     }
     return nullptr;
   }
-  std::vector<const std::string*> keys;
+  std::vector<named_place> keys;
   keys.reserve(members.size());
-  for (const node::member& member : members) keys.push_back(&member.key);
+  for (const node::member& member : members) keys.push_back({member.key, keys.size()});
   // Sorted, since a hostile object of a million keys would make a search by pairs quadratic.
-  std::sort(keys.begin(), keys.end(),
-            [](const std::string* a, const std::string* b) { return *a < *b; });
-  const auto twice =
-      std::adjacent_find(keys.begin(), keys.end(),
-                         [](const std::string* a, const std::string* b) { return *a == *b; });
-  return twice == keys.end() ? nullptr : *twice;
+  sort_texts(keys);
+  const named_place* const twice = find_twice(keys);
+  return twice == nullptr ? nullptr : &members[twice->place].key;
 }
 
 ZARRPOINT_INLINE bool json_reader::take_digits() noexcept {

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/group_metadata.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
@@ -44,8 +45,7 @@ ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const node& docume
           {std::string(path), is_array ? node_kind::array : node_kind::group, value, node()});
     }
   }
-  const auto by_path = [](const v2_node& a, const v2_node& b) { return a.path < b.path; };
-  std::sort(nodes.begin(), nodes.end(), by_path);
+  detail::sort_by_text(nodes, [](const v2_node& one) -> std::string_view { return one.path; });
   const auto twice =
       std::adjacent_find(nodes.begin(), nodes.end(),
                          [](const v2_node& a, const v2_node& b) { return a.path == b.path; });
@@ -69,8 +69,8 @@ ZARRPOINT_INLINE result<node> to_zmetadata(std::span<const v2_node> nodes) {
     metadata.push_back({prefix + (is_array ? ".zarray" : ".zgroup"), one.document});
     if (!one.attributes.is_null()) metadata.push_back({prefix + ".zattrs", one.attributes});
   }
-  std::sort(metadata.begin(), metadata.end(),
-            [](const node::member& a, const node::member& b) { return a.key < b.key; });
+  detail::sort_by_text(metadata,
+                       [](const node::member& one) -> std::string_view { return one.key; });
   node out(node::object{{"metadata", std::move(metadata)}, {"zarr_consolidated_format", 1}});
   ZARRPOINT_CHECK(detail::check_writable(out));
   return out;

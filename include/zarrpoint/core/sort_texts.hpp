@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A text, and the place in a list of what it is the name of.
+struct named_place {
+  std::string_view text;
+  std::size_t place = 0;
+};
+
+/// By text, then by place. The lists of names are all sorted here, since `std::sort` takes more
+/// than a KiB for each type that it sorts.
+void sort_texts(std::vector<named_place>& list);
+
+/// The second of two equal texts in a sorted list, or null.
+const named_place* find_twice(const std::vector<named_place>& sorted);
+
+/// Sorts a list by the text that `text_of` sees in each of its elements; equal ones stay in order.
+template <class T, class F>
+void sort_by_text(std::vector<T>& list, F text_of) {
+  std::size_t i = 1;
+  while (i < list.size() && !(text_of(list[i]) < text_of(list[i - 1]))) ++i;
+  if (i >= list.size()) return;
+  std::vector<named_place> order;
+  order.reserve(list.size());
+  for (const T& one : list) order.push_back({text_of(one), order.size()});
+  sort_texts(order);
+  std::vector<T> out;
+  out.reserve(list.size());
+  for (const named_place& one : order) out.push_back(std::move(list[one.place]));
+  list = std::move(out);
+}
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/impl/sort_texts_impl.hpp>
+#endif

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/checksum/x86_features.hpp>
+
+#include <doctest/doctest.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+namespace x86_features_test { namespace {
+
+using zarrpoint::detail::x86_features;
+
+TEST_CASE("x86_features: what the compiler's own question says") {
+  const x86_features cpu = x86_features::of_this_cpu();
+  const bool has_crc = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+  const bool has_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  CHECK(cpu.sse42_pclmul == has_crc);
+  CHECK(cpu.avx512f_vpclmulqdq == has_wide);
+}
+
+}}  // namespace x86_features_test
+
+#endif
