@@ -14,7 +14,9 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 namespace file_store_test {
 
@@ -177,6 +179,39 @@ TEST_CASE("file_store: reads follow symbolic links as far as the options let the
     CHECK_FALSE(store.erase(test::key("a/up/file")));
     CHECK(fs::exists(dir / "root/a/b/file"));
   }
+}
+
+TEST_CASE("file_store: a link that is exchanged while it is followed leads nobody out") {
+  if (!test::has_openat2()) return;
+  const test::temp_directory dir;
+  for (const char* name : {"root/in", "outside"}) fs::create_directories(dir / name);
+  test::write_file(dir / "root/in/file", "in");
+  test::write_file(dir / "outside/file", "out");
+  fs::create_symlink("in", dir / "root/link");
+  const file_store store =
+      file_store::open(dir / "root", {.follow_links = link_scope::beneath_root}).value();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (bool inside = false; !done; inside = !inside) {
+      fs::create_symlink(inside ? "in" : "../outside", dir / "root/next");
+      fs::rename(dir / "root/next", dir / "root/link");
+    }
+  });
+  int read = 0, refused = 0;
+  for (int i = 0; i < 1'000'000 && (read < 200 || refused < 200); ++i) {
+    const auto found = store.open(test::key("link/file"));
+    if (!found) {
+      ++refused;
+      continue;
+    }
+    REQUIRE(*found != nullptr);
+    CHECK((*found)->size() == 2);
+    ++read;
+  }
+  done = true;
+  other.join();
+  CHECK(read > 0);
+  CHECK(refused > 0);
 }
 
 TEST_CASE("file_store: links beneath the root are followed by openat2 or not at all") {
