@@ -147,6 +147,9 @@ TEST_CASE("errors: io") {
     if (!test::deny(SYS_mkdirat, EACCES)) return std::string("no seccomp");
     return text_of(save("new.zarr", {{"step", 1}}, {}, context{}));
   });
+  fs::rename("model.zarr/step", "elsewhere");
+  fs::create_directory_symlink("../elsewhere", "model.zarr/step");
+  check_documented(open("model.zarr").value().load<int>("step"));
 }
 
 TEST_CASE("errors: corrupt") {

@@ -42,6 +42,25 @@ TEST_CASE("chains have a name") {
   CHECK(blosc_codecs().back().name == "crc32c");
 }
 
+TEST_CASE("a level for a codec that has none is an error that names both, and nothing is saved") {
+  const std::vector<float> w(10, 0.5F);
+  for (const char* name : {"crc32c", "bytes", "transpose"}) {
+    CAPTURE(name);
+    std::vector<codec_spec> chain{{"bytes"}, {"crc32c"}};
+    if (name == std::string("transpose")) chain.insert(chain.begin(), {name, 3});
+    for (codec_spec& one : chain)
+      if (one.name == name) one = codec_spec(name, 3);
+    const memory_store store;
+    const auto refused = save(store, {{"w", w}}, {.rules = {{.codecs = chain}}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    const std::string said = "codec \"" + std::string(name) + "\": ";
+    CHECK(refused.failure().message.find(said + "unknown configuration member \"level\"") !=
+          std::string::npos);
+    CHECK_FALSE(checkpoint::open(store));
+  }
+}
+
 TEST_CASE("the codecs of a rule are a plain list in braces, a chain with a name, or unset") {
   const std::vector<float> w(1000, 0.5F);
   const std::vector<std::uint8_t> bytes(10, 7);

@@ -14,7 +14,9 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 namespace file_store_test {
 
@@ -97,7 +99,8 @@ TEST_CASE("file_store: symbolic links are not followed, in the last segment or b
       }
       CHECK_FALSE(store.put(test::key("link/new"), test::random_bytes(3)));
       CHECK_FALSE(store.list(test::key("link")));
-      CHECK(store.list(store_key::root()).value().empty());
+      CHECK(store.list(store_key::root()).value() ==
+            std::vector<list_entry>{{"file", false}, {"link", true}, {"relative", false}});
       // Replacing the link itself touches nothing that it points to.
       CHECK(store.put(test::key("file"), test::random_bytes(3)));
       CHECK(test::read_file(dir / "outside/secret") == "secret");
@@ -108,6 +111,126 @@ TEST_CASE("file_store: symbolic links are not followed, in the last segment or b
       CHECK_FALSE(fs::exists(dir / "outside/new"));
     });
   }
+}
+
+TEST_CASE("file_store: reads follow symbolic links as far as the options let them") {
+  if (!test::has_openat2()) return;
+  const test::temp_directory dir;
+  fs::create_directories(dir / "outside");
+  test::write_file(dir / "outside/file", "out");
+  fs::create_directories(dir / "root/a/b");
+  test::write_file(dir / "root/a/b/file", "in");
+  fs::create_symlink("../a/b", dir / "root/a/up");
+  fs::create_symlink("a/up/file", dir / "root/chain");
+  fs::create_symlink("a/b/file", dir / "root/a/b/nowhere");
+  fs::create_symlink("gone/../a", dir / "root/broken");
+  fs::create_symlink("two", dir / "root/one");
+  fs::create_symlink("one", dir / "root/two");
+  fs::create_symlink("../outside", dir / "root/out");
+  fs::create_symlink(dir / "root/a", dir / "root/absolute");
+  fs::create_symlink("/proc/self/root", dir / "root/magic");
+  const std::string root = dir / "root";
+  const auto opened = [&](link_scope scope, const char* name) -> std::string {
+    const file_store store =
+        file_store::open(root, {.read_only = true, .follow_links = scope}).value();
+    const auto found = store.open(test::key(name));
+    if (!found) return found.failure().message;
+    if (*found == nullptr) return "missing";
+    std::vector<std::byte> bytes((*found)->size());
+    (*found)->read(0, bytes).value();
+    return std::string(as_text(bytes_view(bytes)));
+  };
+  const auto says = [&](const char* name, const char* why) {
+    return "open " + root + "/" + name + ": " + why;
+  };
+  const char* const nowhere = "a symbolic link leads nowhere";
+  for (const link_scope scope : {link_scope::beneath_root, link_scope::anywhere}) {
+    CAPTURE(static_cast<int>(scope));
+    for (const char* name : {"a/b/file", "a/up/file", "chain"}) CHECK(opened(scope, name) == "in");
+    for (const char* name : {"x", "a/up/x", "a/up/x/y", "a/up/file/x", "a/up"})
+      CHECK(opened(scope, name) == "missing");
+    for (const char* name : {"broken", "broken/b", "a/b/nowhere", "a/up/nowhere"})
+      CHECK(opened(scope, name) == says(name, nowhere));
+    for (const char* name : {"one", "two/x"})
+      CHECK(opened(scope, name) == says(name, "its symbolic links lead in a circle"));
+    const bool all = scope == link_scope::anywhere;
+    const char* const leaves = "a symbolic link leads out of the store";
+    CHECK(opened(scope, "out/file") == (all ? "out" : says("out/file", leaves)));
+    CHECK(opened(scope, "absolute/b/file") == (all ? "in" : says("absolute/b/file", leaves)));
+    CHECK(opened(scope, "out/x") == (all ? "missing" : says("out/x", leaves)));
+    if (!all) CHECK(opened(scope, "magic/x").find("symbolic link") != std::string::npos);
+    // The listing has all of them: none is dropped in silence.
+    const file_store store = file_store::open(root, {.follow_links = scope}).value();
+    CHECK(store.list(store_key::root()).value() == std::vector<list_entry>{{"a", true},
+                                                                           {"absolute", true},
+                                                                           {"broken", true},
+                                                                           {"chain", false},
+                                                                           {"magic", true},
+                                                                           {"one", true},
+                                                                           {"out", true},
+                                                                           {"two", true}});
+    CHECK(store.list(test::key("a/up")).value() ==
+          std::vector<list_entry>{{"file", false}, {"nowhere", true}});
+    CHECK(store.list(test::key("a/up/x")).value().empty());
+    for (const char* name : {"broken", "one"}) CHECK_FALSE(store.list(test::key(name)));
+    CHECK(store.list(test::key("out")).has_value() == all);
+    // To follow is for reading.
+    CHECK_FALSE(store.put(test::key("a/up/new"), test::random_bytes(1)));
+    CHECK_FALSE(store.erase(test::key("a/up/file")));
+    CHECK(fs::exists(dir / "root/a/b/file"));
+  }
+}
+
+TEST_CASE("file_store: a link that is exchanged while it is followed leads nobody out") {
+  if (!test::has_openat2()) return;
+  const test::temp_directory dir;
+  for (const char* name : {"root/in", "outside"}) fs::create_directories(dir / name);
+  test::write_file(dir / "root/in/file", "in");
+  test::write_file(dir / "outside/file", "out");
+  fs::create_symlink("in", dir / "root/link");
+  const file_store store =
+      file_store::open(dir / "root", {.follow_links = link_scope::beneath_root}).value();
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (bool inside = false; !done; inside = !inside) {
+      fs::create_symlink(inside ? "in" : "../outside", dir / "root/next");
+      fs::rename(dir / "root/next", dir / "root/link");
+    }
+  });
+  int read = 0, refused = 0;
+  for (int i = 0; i < 1'000'000 && (read < 200 || refused < 200); ++i) {
+    const auto found = store.open(test::key("link/file"));
+    if (!found) {
+      ++refused;
+      continue;
+    }
+    REQUIRE(*found != nullptr);
+    CHECK((*found)->size() == 2);
+    ++read;
+  }
+  done = true;
+  other.join();
+  CHECK(read > 0);
+  CHECK(refused > 0);
+}
+
+TEST_CASE("file_store: links beneath the root are followed by openat2 or not at all") {
+  const test::temp_directory dir;
+  const std::string said = test::in_child([&] {
+    if (!test::deny(SYS_openat2, EPERM)) return std::string("skipped");
+    detail::process_confinement() = detail::confinement::unknown;
+    const auto refused =
+        file_store::open(dir.path().string(), {.follow_links = link_scope::beneath_root});
+    const bool all =
+        bool(file_store::open(dir.path().string(), {.follow_links = link_scope::anywhere}));
+    return (all ? "all " : "") + (refused ? "opened" : to_string(refused.failure()));
+  });
+  if (said == "skipped") {
+    MESSAGE("skipped: seccomp is not allowed here");
+    return;
+  }
+  CHECK(said.starts_with("all unsupported: open " + dir.path().string() +
+                         ": follow_links needs openat2"));
 }
 
 TEST_CASE("file_store: FIFOs and directories are not objects, and opening them does not block") {
@@ -225,7 +348,8 @@ TEST_CASE("file_store: names that no key can have are not listed, nor those of u
                            ".good.tmp.0123456789abcdef0123456789abcdef"})
     test::write_file(dir / name, "x");
   REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
-  CHECK(store.list(store_key::root()).value() == std::vector<list_entry>{{"good", false}});
+  CHECK(store.list(store_key::root()).value() ==
+        std::vector<list_entry>{{"good", false}, {"pipe", false}});
   for (const char* name : {"a/.good.tmp.0123456789abcdef0123456789abcdef",
                            ".good.tmp.0123456789abcdef0123456789abcdef/a",
                            "a/.good.tmp.0123456789abcdef0123456789abcdef/b/c"}) {

@@ -21,10 +21,10 @@ _zarrpoint() {
       inspect|cat|verify|convert|diff|stats|completion) command=$word; break ;;
     esac
   done
-  local options="--help --memory"
+  local options="--help --memory --follow-links"
   case $command in
     "")
-      COMPREPLY=($(compgen -W "inspect cat verify convert diff stats completion --help --version --memory" -- "$current"))
+      COMPREPLY=($(compgen -W "inspect cat verify convert diff stats completion --help --version --memory --follow-links" -- "$current"))
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
@@ -63,23 +63,23 @@ _zarrpoint() {
   )
   if (( CURRENT == 2 )); then
     _describe command commands
-    _arguments '--help' '--version' '--memory[most memory to use]:size:'
+    _arguments '--help' '--version' '--memory[most memory to use]:size:' '--follow-links[follow symbolic links]'
     return
   fi
   local command=$words[2]
   shift words
   (( CURRENT-- ))
   case $command in
-    inspect) _arguments '--json' '--memory:size:' '1:path:_files' '2:node:' ;;
-    cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '1:path:_files' '2:node:' ;;
-    verify) _arguments '--json' '--memory:size:' '1:path:_files' ;;
+    inspect) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
+    cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
+    verify) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' ;;
     convert)
       _arguments '--to:format:(zarr3 zarr2 safetensors npz)' '*--dtype:glob=type:' \
         '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
         '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--overwrite' \
-        '--memory:size:' '1:in:_files' '2:out:_files' ;;
-    diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '1:a:_files' '2:b:_files' ;;
-    stats) _arguments '--bins:number:' '--json' '--memory:size:' '1:path:_files' '2:node:' ;;
+        '--memory:size:' '--follow-links' '1:in:_files' '2:out:_files' ;;
+    diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
+    stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
   esac
 }
@@ -93,6 +93,7 @@ complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$com
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'
 complete -c zarrpoint -l memory -x -d 'most memory to use'
+complete -c zarrpoint -l follow-links -d 'follow symbolic links'
 complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats' -l json -d 'write JSON'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'

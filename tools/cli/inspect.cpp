@@ -46,6 +46,7 @@ std::string logical_text(std::uint64_t bytes) {
 struct sizes {
   std::uint64_t logical = 0;
   std::optional<std::uint64_t> stored;
+  std::optional<zp::error> fault;  ///< of the array, or why it is not known what is stored
 };
 
 class inspection {
@@ -56,8 +57,12 @@ class inspection {
       if (is_within(group.name, node)) groups_.push_back(&group);
     }
     for (const std::size_t i : shown) {
-      sizes each{from.entries()[i].bytes(), {}};
-      if (auto stored = from.stored_bytes(i)) each.stored = *stored;
+      sizes each{from.entries()[i].bytes(), {}, from.entries()[i].fault};
+      if (auto stored = from.stored_bytes(i)) {
+        each.stored = *stored;
+      } else if (!each.fault) {
+        each.fault = std::move(stored).failure();
+      }
       total_.logical = entry::sum(total_.logical, each.logical);
       total_.stored = total_.stored.value_or(0) + each.stored.value_or(0);
       sizes_.push_back(each);
@@ -81,11 +86,10 @@ class inspection {
     const std::optional<std::size_t> limit = line_limit();
     if (limit) out.fit(*limit, {6, 5, 4, 1, 9, 8, 7, 3, 2, 0});
     std::string text = out.text(true) + attributes_text(limit);
-    for (const std::size_t i : shown_) {
-      const entry& array = from_.entries()[i];
-      if (!array.fault) continue;
-      const std::string line =
-          '"' + escaped(array.name) + "\": " + escaped(to_string(*array.fault), false);
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      if (!sizes_[i].fault) continue;
+      const std::string line = '"' + escaped(from_.entries()[shown_[i]].name) +
+                               "\": " + escaped(to_string(*sizes_[i].fault), false);
       text += painted(limit ? cut_to(line, *limit) : line, paint::yellow) + '\n';
     }
     return text;
@@ -218,7 +222,7 @@ class inspection {
       out.set("attributes", array.attributes);
     if (array.spec && !array.spec->type.is_variable()) set_bytes(out, sizes_[position].logical);
     if (sizes_[position].stored) out.set("stored_bytes", *sizes_[position].stored);
-    if (array.fault) out.set("error", to_string(*array.fault));
+    if (const auto& fault = sizes_[position].fault) out.set("error", to_string(*fault));
     return out;
   }
 

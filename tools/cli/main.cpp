@@ -9,6 +9,10 @@
 #if defined(ZARRPOINT_CLI_ZFP)
 #include <zarrpoint/codec/zfp.hpp>
 #endif
+#include <zarrpoint/orbax.hpp>
+#include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/version.hpp>
 
 #include "commands.hpp"
@@ -70,13 +74,36 @@ std::uint64_t default_memory() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) / 2;
 }
 
-zp::context make_context(std::uint64_t memory) {
+/// Directories and what Orbax saved in them, with the symbolic links of a scope followed when they
+/// are read.
+template <zp::link_scope Scope>
+struct directory_scheme {
+  static constexpr std::string_view name = "file";
+  static zp::result<zp::stored_place> open(const zp::url& at, const zp::place_use& use) {
+    ZARRPOINT_TRY(path, at.path());
+    if (use.write) return zp::directory_place(path, use);
+    return zp::orbax::directory_place(path, Scope);
+  }
+};
+
+template <zp::link_scope Scope>
+constexpr zp::store_table stores_of =
+    zp::orbax_stores::with<directory_scheme<Scope>, zp::zip_inflate_scheme>::table();
+
+/// What `--follow-links` says.
+zp::store_table stores_for(std::string_view links) {
+  if (links == "anywhere") return stores_of<zp::link_scope::anywhere>;
+  return links.empty() ? stores_of<zp::link_scope::none> : stores_of<zp::link_scope::beneath_root>;
+}
+
+zp::context make_context(std::uint64_t memory, std::string_view links) {
   zp::context how = zp::default_context();
 #if defined(ZARRPOINT_CLI_ZFP)
   how.codecs = zp::all_codecs::with<zp::zfp_codec, zp::zfpy_codec>::table();
 #else
   how.codecs = zp::all_codecs::table();
 #endif
+  how.stores = stores_for(links);
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
@@ -102,6 +129,7 @@ struct command_line {
       "zarrpoint"};
   std::function<exit_status(const zp::context&)> chosen;
   std::string memory;
+  std::string links;
 
   inspect_arguments inspect;
   cat_arguments cat;
@@ -119,6 +147,10 @@ struct command_line {
     app.add_option("--memory", memory,
                    "Most memory to use, e.g. 512M or 4G (default: half of the machine's)")
         ->type_name("SIZE");
+    app.add_flag("--follow-links{beneath}", links,
+                 "Follow symbolic links in a directory that is read, if they stay in it; "
+                 "--follow-links=anywhere follows all")
+        ->check(CLI::IsMember({"beneath", "anywhere"}));
     app.fallthrough();
     add_inspect();
     add_cat();
@@ -309,7 +341,7 @@ exit_status run(int count, char** words) {
     return usage("--memory: \"" + line.memory +
                  "\" must be a size of at least 1M, such as 512M or 4G");
   catch_interrupt();
-  const exit_status status = line.chosen(make_context(memory));
+  const exit_status status = line.chosen(make_context(memory, line.links));
   if (const auto flushed = flush(); !flushed) return fail(flushed.failure());
   return status;
 }

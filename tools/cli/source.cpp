@@ -24,7 +24,8 @@ zp::error unsupported(const std::string& path, std::string_view what) {
 bool is_there(const std::string& path) { return kind_of(path) != path_kind::nothing; }
 
 zp::error told(const finding& fault) {
-  return {zp::errc::corrupt, fault.file + ": " + fault.message};
+  const zp::errc code = fault.kind == severity::fault ? zp::errc::corrupt : zp::errc::io;
+  return {code, fault.file + ": " + fault.message};
 }
 
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.

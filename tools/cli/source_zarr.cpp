@@ -5,9 +5,7 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/orbax.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -188,7 +186,8 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
     const std::string folder = std::move(open.back());
     open.pop_back();
     if (std::count(folder.begin(), folder.end(), '/') > 64)
-      return zp::error{zp::errc::resource_limit, "directories nested deeper than 64"};
+      return zp::error{zp::errc::resource_limit,
+                       store.describe(at) + '/' + folder + ": directories nested deeper than 64"};
     ZARRPOINT_TRY(prefix, at.child(folder));
     ZARRPOINT_TRY(children, store.list(prefix));
     for (const zp::list_entry& child : children) {
@@ -212,9 +211,8 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 namespace {
 
 /// A directory, or what a zip file, an OCDBT database or an Orbax checkpoint holds.
-zp::result<zp::any_store> open_root(const std::string& path) {
-  using stores = zp::orbax_stores::with<zp::zip_inflate_scheme>;
-  ZARRPOINT_TRY(at, stores::table().open(path, {}));
+zp::result<zp::any_store> open_root(const std::string& path, const zp::context& how) {
+  ZARRPOINT_TRY(at, how.stores.open(path, {}));
   if (at.key.is_root()) return std::move(at.store);
   return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));
 }
@@ -222,7 +220,7 @@ zp::result<zp::any_store> open_root(const std::string& path) {
 }  // namespace
 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(store, open_root(path));
+  ZARRPOINT_TRY(store, open_root(path, how));
   ZARRPOINT_TRY(contents, zp::detail::read_contents(store, how));
   return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
 }
@@ -271,7 +269,12 @@ class lenient_walk {
     if (found) return *std::move(found);
     const auto key =
         zp::store_key::parse(at.empty() ? std::string(name) : at + '/' + std::string(name));
-    faults_.push_back({key ? store_.describe(*key) : at, at, {}, {}, to_string(found.failure())});
+    faults_.push_back({key ? store_.describe(*key) : at,
+                       at,
+                       {},
+                       {},
+                       to_string(found.failure()),
+                       severity_of(found.failure().code)});
     return std::nullopt;
   }
 
@@ -308,7 +311,7 @@ class lenient_walk {
 
 zp::result<source_pointer> open_damaged_zarr(const std::string& path, const zp::context& how,
                                              std::vector<finding>& faults) {
-  ZARRPOINT_TRY(store, open_root(path));
+  ZARRPOINT_TRY(store, open_root(path, how));
   ZARRPOINT_TRY(contents, lenient_walk(store, how, faults).run());
   return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
 }

@@ -185,10 +185,11 @@ class document_verifier {
   }
 
  private:
-  void add(const std::string& node, std::string_view name, std::string message) {
+  void add(const std::string& node, std::string_view name, std::string message,
+           severity kind = severity::fault) {
     const auto key =
         zp::store_key::parse(node.empty() ? std::string(name) : node + '/' + std::string(name));
-    to_.add({key ? from_.store().describe(*key) : node, node, {}, {}, std::move(message)});
+    to_.add({key ? from_.store().describe(*key) : node, node, {}, {}, std::move(message), kind});
   }
 
   std::optional<zp::node> document(const std::string& node, std::string_view name) {
@@ -198,7 +199,7 @@ class document_verifier {
     };
     auto found = read();
     if (found) return *std::move(found);
-    add(node, name, to_string(found.failure()));
+    add(node, name, to_string(found.failure()), severity_of(found.failure().code));
     return zp::node();
   }
 

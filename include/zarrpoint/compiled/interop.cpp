@@ -25,6 +25,8 @@
 #include <zarrpoint/interop/pickle/impl/pickle_writer_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_header_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_impl.hpp>
+#include <zarrpoint/interop/torch/impl/document_keys_impl.hpp>
+#include <zarrpoint/interop/torch/impl/pickled_numpy_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_document_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_file_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_tensor_impl.hpp>

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/save/group_save_target.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
@@ -92,22 +93,10 @@ class group_save_operation {
 
   result<void> open_target();
 
-  /// Of a target that may be replaced, whether it is there.
-  result<bool> holds_checkpoint(const any_store& root) const;
-
-  static result<bool> holds_something(const any_store& root);
-
-  /// Refuses a target that is there and must not be replaced.
-  result<void> check_target(const stored_place& target) const;
-
-  /// The paths of the saver's checkpoint, of ours, or of both where both are there; nothing where
-  /// the saver does not say which files are its own.
-  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const;
+  group_save_target as_target() const { return {saver_, group_.how}; }
 
   /// What the new checkpoint lets nothing into, sorted.
   result<std::vector<std::string>> taken() const;
-
-  static any_store beneath(const stored_place& target);
 
   /// The tree that rank 0 made.
   result<void> join();
@@ -119,9 +108,6 @@ class group_save_operation {
 
   /// The rename: the new tree takes the place of the old one, with what is kept of that.
   result<void> publish();
-
-  /// Warns that nothing was kept, and why.
-  void removes_all(std::string_view why);
 
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   location where_;

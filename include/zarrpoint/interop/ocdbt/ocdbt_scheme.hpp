@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
@@ -17,7 +18,11 @@ namespace detail {
 
 /// The nearest directory on the way to `path` that is there, and the key in it: `x/a/b` is `a/b` in
 /// `x`. Nothing where there is none, and where the rest is not a key.
-result<std::optional<stored_place>> split_at_directory(const std::string& path);
+result<std::optional<stored_place>> split_at_directory(const std::string& path,
+                                                       link_scope links = link_scope::none);
+
+/// The database in the nearest directory on the way to `path`; nothing if there is none.
+result<std::optional<stored_place>> find_ocdbt(const std::string& path, link_scope links);
 
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
 #include <string>
@@ -27,7 +28,11 @@ struct found_tree {
 result<found_tree> find_tree(const stored_place& directory);
 
 /// The directory at `path` as such a tree. Errors: those of `find_tree` and `tree_store::open`.
-result<stored_place> tree_place(const std::string& path);
+result<stored_place> tree_place(const std::string& path, link_scope links = link_scope::none);
+
+/// What a path is to read: a directory of Orbax's as the tree in it, one with an OCDBT database as
+/// that, any other as it is. `links` is `file_store_options::follow_links`.
+result<stored_place> directory_place(const std::string& path, link_scope links = link_scope::none);
 
 }  // namespace orbax
 

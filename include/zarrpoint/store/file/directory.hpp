@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <dirent.h>
@@ -28,6 +29,14 @@ std::atomic<confinement>& process_confinement() noexcept;
 /// Opens `key` beneath the directory `root`, as `openat` would; -1 and errno on failure, ELOOP when
 /// a symbolic link is met. The root of the keys is the directory itself.
 int open_beneath(int root, const store_key& key, int flags, mode_t mode = 0666) noexcept;
+
+/// Whether `beneath_root` can be had: no link is followed segment by segment.
+bool confines_by_kernel(int root) noexcept;
+
+/// Opens `key` as `openat` would, through the symbolic links of a scope other than `none`; -1 and
+/// errno on failure: ENOLINK when a link leads nowhere, ELOOP when links lead in a circle, EXDEV
+/// when one leads out of `beneath_root`.
+int open_through_links(int root, const store_key& key, int flags, link_scope scope) noexcept;
 
 /// Opens the directory `key` beneath `root`, made with those above it where they are missing; -1
 /// and errno on failure. `created(parent_fd, key)` is told of each directory that was made, by us

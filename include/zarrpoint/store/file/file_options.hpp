@@ -4,6 +4,14 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+/// Which symbolic links beneath its root a store follows when it reads. What it does not follow is
+/// an error that names the path; a root that is a link itself is the caller's, and followed.
+enum class link_scope : unsigned char {
+  none,          ///< no link
+  beneath_root,  ///< those that lead to what lies beneath the root, each of several in a row
+  anywhere,      ///< all: what they lead to is read with the rights of the process
+};
+
 /// How a directory is used as a store.
 struct file_store_options {
   /// Make the directory when it is missing; its parent must exist.
@@ -14,6 +22,8 @@ struct file_store_options {
   bool atomic = true;
   /// Nothing is written, and `can_write` says so.
   bool read_only = false;
+  /// For reading only: no write goes through a link.
+  link_scope follow_links = link_scope::none;
 };
 
 }}  // namespace zarrpoint::v0

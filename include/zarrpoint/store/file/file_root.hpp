@@ -41,6 +41,12 @@ class file_root {
   /// The name of an object, for people.
   std::string describe(const store_key& key) const;
 
+  /// Opens `key` to be read, through the links that the options let it; -1 and errno on failure.
+  int open(const store_key& key, int flags) const noexcept;
+
+  /// The error of an `open`.
+  error open_failure(const char* action, const store_key& key, int code) const;
+
   /// The directory of `key`, made when it is missing, durably if `sync`; empty and errno on
   /// failure.
   unique_fd parent_of(const store_key& key, bool sync);

@@ -18,12 +18,14 @@ namespace detail {
 class file_root;
 }  // namespace detail
 
-/// A directory as a store: a key is a path beneath it. No symbolic link beneath the root is ever
-/// followed, and nothing but regular files is an object. Readers need no lock, since a file that is
-/// there is never written to again.
+/// A directory as a store: a key is a path beneath it. Nothing but regular files is an object: to
+/// open a device or a pipe is an error, and so is a symbolic link beneath the root, unless
+/// `follow_links` lets reads follow it. Readers need no lock, since a file that is there is never
+/// written to again.
 class file_store {
  public:
-  /// The directory at `path`. Errors: `not_found`, `io`.
+  /// The directory at `path`, a symbolic link followed. Errors: `not_found`, `io`; `unsupported`
+  /// for links to be followed beneath the root where there is no `openat2`.
   static result<file_store> open(std::string_view path, const file_store_options& how = {});
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
@@ -46,6 +48,8 @@ class file_store {
   /// `outcome_unknown` when only the sync afterwards failed.
   result<bool> erase_all(const store_key& prefix) const;
 
+  /// Links are listed, too: as objects where they lead to files, else as prefixes, so that who
+  /// opens or lists them gets what they lead to, or an error that names them. Errors: `io`.
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
   result<std::unique_ptr<publication>> stage(const store_key& key,

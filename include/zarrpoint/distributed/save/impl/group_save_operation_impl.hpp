@@ -15,6 +15,7 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
+#include <zarrpoint/distributed/save/group_save_target.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
@@ -23,7 +24,6 @@
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -228,8 +228,8 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
 ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
-  ZARRPOINT_CHECK(check_target(target));
-  if (storage.overwrite) replaced_ = beneath(target);
+  ZARRPOINT_CHECK(as_target().check(target, where_, storage));
+  if (storage.overwrite) replaced_ = group_save_target::beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(staged, target.store.stage(
@@ -244,11 +244,11 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
     return error{errc::unsupported, "several processes can save to a directory only"};
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
-  job_.emplace(save_job{beneath(target), storage, group_.how});
-  ZARRPOINT_TRY(holds, holds_checkpoint(job_->store));
+  job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how});
+  ZARRPOINT_TRY(holds, as_target().holds_checkpoint(job_->store));
   std::optional<std::vector<std::string>> old;
   if (holds && job_->store.can_list()) {
-    ZARRPOINT_TRY(paths, paths_of(job_->store));
+    ZARRPOINT_TRY(paths, as_target().paths_of(job_->store));
     old = std::move(paths);
   }
   ZARRPOINT_CHECK(erase_root_document(job_->store));
@@ -257,7 +257,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   const auto erase = [&]() -> result<void> {
     if (!old) {
       ZARRPOINT_CHECK(job_->store.erase_all(store_key::root()));
-      removes_all(job_->store.can_list() ? "" : "its store cannot list");
+      unnamed_ = as_target().removed_all(job_->store.can_list() ? "" : "its store cannot list");
       return {};
     }
     ZARRPOINT_TRY(kept, erase_own(job_->store, {*std::move(old), {}}));
@@ -269,37 +269,11 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   return erased.failure();
 }
 
-ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_operation::paths_of(
-    const any_store& root) const {
-  ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(root));
-  std::optional<std::vector<std::string>> out = std::vector<std::string>();
-  if (is_savers) {
-    ZARRPOINT_TRY(theirs, saver_.sharded_saver()->paths_of(root));
-    out = std::move(theirs);
-  }
-  if (!out) return out;
-  // Ours must not stay beside what replaces it: a load would take it for the checkpoint.
-  ZARRPOINT_TRY(is_ours, is_savers ? holds_commit(root, group_.how.limit) : result<bool>(true));
-  if (is_ours) {
-    ZARRPOINT_TRY(ours, paths_of_checkpoint(root, group_.how));
-    out->insert(out->end(), ours.begin(), ours.end());
-  }
-  std::sort(out->begin(), out->end());
-  return out;
-}
-
-ZARRPOINT_INLINE void group_save_operation::removes_all(std::string_view why) {
-  unnamed_ = "all that lay with the old checkpoint was removed, and kept does not name it: " +
-             (why.empty() ? "strategy " + to_string(saver_) +
-                                " does not say which files are the checkpoint (paths_of)"
-                          : std::string(why));
-}
-
 ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() const {
   // In other layouts than ours the objects of a key may lie in a folder that others may use, too.
   ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(job_->store));
   if (is_savers) {
-    ZARRPOINT_TRY(paths, paths_of(job_->store));
+    ZARRPOINT_TRY(paths, as_target().paths_of(job_->store));
     if (paths) return *std::move(paths);
   }
   std::vector<std::string> out;
@@ -310,41 +284,13 @@ ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() 
   return out;
 }
 
-ZARRPOINT_INLINE result<bool> group_save_operation::holds_checkpoint(const any_store& root) const {
-  for (const std::string_view name : {"zarr.json", ".zgroup", ".zattrs", ".zarray"}) {
-    ZARRPOINT_TRY(key, store_key::parse(name));
-    ZARRPOINT_TRY(document, root.open(key));
-    if (document != nullptr) return true;
-  }
-  return saver_.sharded_saver()->is_checkpoint(root);
-}
-
-ZARRPOINT_INLINE result<bool> group_save_operation::holds_something(const any_store& root) {
-  if (!root.can_list()) return true;
-  return root.list(store_key::root()).transform([](const auto& all) { return !all.empty(); });
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::check_target(const stored_place& target) const {
-  const save_options& storage = options_.storage;
-  ZARRPOINT_TRY(replaceable, saver_.sharded_saver()->is_checkpoint(beneath(target)));
-  if (!replaceable)
-    return detail::check_target(target, where_, storage, group_.how.limit).transform([](bool) {});
-  if (storage.overwrite) return {};
-  return error{errc::already_exists,
-               where_.name() + " is there already, and save_options::overwrite is false"};
-}
-
-ZARRPOINT_INLINE any_store group_save_operation::beneath(const stored_place& target) {
-  return target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
-}
-
 ZARRPOINT_INLINE result<void> group_save_operation::join() {
   report_.warnings = part_.warnings;
   if (is_root()) return {};
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
   if (part_.staged_name.empty()) {
-    job_.emplace(save_job{beneath(target), storage, group_.how});
+    job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how});
     return {};
   }
   const std::string path = target.store.describe(target.key);
@@ -393,15 +339,16 @@ ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> 
 }
 
 ZARRPOINT_INLINE result<void> group_save_operation::publish() {
-  ZARRPOINT_TRY(is_there, replaced_ ? holds_something(*replaced_) : result<bool>(false));
+  ZARRPOINT_TRY(is_there,
+                replaced_ ? group_save_target::holds_something(*replaced_) : result<bool>(false));
   if (is_there) {
-    ZARRPOINT_TRY(old, paths_of(*replaced_));
+    ZARRPOINT_TRY(old, as_target().paths_of(*replaced_));
     if (old) {
       ZARRPOINT_TRY(mine, taken());
       ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), std::move(mine)}));
       report_.kept = std::move(kept);
     } else {
-      removes_all("");
+      unnamed_ = as_target().removed_all("");
     }
   }
   if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);

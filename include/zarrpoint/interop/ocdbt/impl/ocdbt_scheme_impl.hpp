@@ -17,13 +17,15 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<std::optional<stored_place>> split_at_directory(const std::string& path) {
+ZARRPOINT_INLINE result<std::optional<stored_place>> split_at_directory(const std::string& path,
+                                                                        link_scope links) {
   std::string_view whole = path;
   while (whole.size() > 1 && whole.ends_with('/')) whole.remove_suffix(1);
   std::string_view directory = whole;
   std::string_view rest;
   while (true) {
-    auto store = file_store::open(std::string(directory), {.read_only = true});
+    auto store =
+        file_store::open(std::string(directory), {.read_only = true, .follow_links = links});
     if (store) {
       auto key = store_key::parse(rest);
       if (!key) return std::optional<stored_place>();
@@ -37,8 +39,9 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> split_at_directory(const st
   }
 }
 
-ZARRPOINT_INLINE result<std::optional<stored_place>> ocdbt_directory(const std::string& path) {
-  ZARRPOINT_TRY(at, split_at_directory(path));
+ZARRPOINT_INLINE result<std::optional<stored_place>> ocdbt_directory(const std::string& path,
+                                                                     link_scope links) {
+  ZARRPOINT_TRY(at, split_at_directory(path, links));
   if (!at) return std::optional<stored_place>();
   ZARRPOINT_TRY(manifest, store_key::parse("manifest.ocdbt"));
   ZARRPOINT_TRY(file, at->store.open(manifest));
@@ -51,11 +54,19 @@ ZARRPOINT_INLINE result<stored_place> in_database(stored_place at, const ocdbt_o
   return stored_place{std::move(store), std::move(at.key)};
 }
 
+ZARRPOINT_INLINE result<std::optional<stored_place>> find_ocdbt(const std::string& path,
+                                                                link_scope links) {
+  ZARRPOINT_TRY(found, ocdbt_directory(path, links));
+  if (!found) return std::optional<stored_place>();
+  ZARRPOINT_TRY(opened, in_database(*std::move(found), {}));
+  return std::optional(std::move(opened));
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<stored_place> ocdbt_place(const std::string& path,
                                                   const ocdbt_options& how) {
-  ZARRPOINT_TRY(found, detail::ocdbt_directory(path));
+  ZARRPOINT_TRY(found, detail::ocdbt_directory(path, link_scope::none));
   if (!found)
     return error{errc::not_found,
                  "open " + path + ": there is no OCDBT database: no directory with manifest.ocdbt"};
@@ -73,8 +84,8 @@ ZARRPOINT_INLINE result<stored_place> ocdbt_scheme::open(const url& at, const pl
 ZARRPOINT_INLINE result<stored_place> ocdbt_file_scheme::open(const url& at, const place_use& use) {
   if (!use.write) {
     ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(found, detail::ocdbt_directory(path));
-    if (found) return detail::in_database(std::move(*found), {});
+    ZARRPOINT_TRY(found, detail::find_ocdbt(path, link_scope::none));
+    if (found) return *std::move(found);
   }
   return file_scheme::open(at, use);
 }

@@ -123,12 +123,24 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
   return detail::no_tree(directory);
 }
 
-ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path) {
-  ZARRPOINT_TRY(at, v0::detail::split_at_directory(path));
+ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links) {
+  ZARRPOINT_TRY(at, v0::detail::split_at_directory(path, links));
   if (!at) return error{errc::not_found, path + " does not exist"};
   ZARRPOINT_TRY(found, find_tree({at->store, store_key::root()}));
   ZARRPOINT_TRY(store, tree_store::open(std::move(found.place.store), std::move(found.place.key)));
   return stored_place{std::move(store), std::move(at->key)};
+}
+
+ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path, link_scope links) {
+  ZARRPOINT_TRY(directory, v0::detail::split_at_directory(path, links));
+  if (directory) {
+    ZARRPOINT_TRY(is_orbax, detail::is_orbax({directory->store, store_key::root()}));
+    if (is_orbax) return tree_place(path, links);
+  }
+  ZARRPOINT_TRY(database, v0::detail::find_ocdbt(path, links));
+  if (database) return *std::move(database);
+  ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true, .follow_links = links}));
+  return stored_place{std::move(store), store_key::root()};
 }
 
 }  // namespace orbax
@@ -143,15 +155,9 @@ ZARRPOINT_INLINE result<stored_place> orbax_scheme::open(const url& at, const pl
 }
 
 ZARRPOINT_INLINE result<stored_place> orbax_file_scheme::open(const url& at, const place_use& use) {
-  if (!use.write) {
-    ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(directory, v0::detail::split_at_directory(path));
-    if (directory) {
-      ZARRPOINT_TRY(is_orbax, orbax::detail::is_orbax({directory->store, store_key::root()}));
-      if (is_orbax) return orbax::tree_place(path);
-    }
-  }
-  return ocdbt_file_scheme::open(at, use);
+  if (use.write) return file_scheme::open(at, use);
+  ZARRPOINT_TRY(path, at.path());
+  return orbax::directory_place(path);
 }
 
 }}  // namespace zarrpoint::v0

@@ -10,16 +10,14 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
+#include <zarrpoint/interop/torch/document_keys.hpp>
+#include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/byteswap.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -69,149 +67,16 @@ ZARRPOINT_INLINE std::string integer_text(bytes_view digits) {
   return out;
 }
 
-/// The elements of an array as numpy writes them.
-struct numpy_array {
-  tensor_spec spec;
-  bool big_endian = false;
-  bool column_major = false;
-  std::vector<std::byte> elements;
-};
-
-/// Whether a name is one of numpy's, which moved its modules between versions 1 and 2.
-ZARRPOINT_INLINE bool is_numpy_call(const pickle_value& value, std::string_view module,
-                                    std::string_view name) {
-  for (const std::string_view core : {"numpy.core.", "numpy._core."})
-    if (value.is_call_of(std::string(core).append(module), name)) return true;
-  return false;
-}
-
-/// The type of a numpy dtype of numbers or truth values.
-ZARRPOINT_INLINE bool read_numpy_dtype(const pickle_value& value, numpy_array& out) {
-  if (!value.is_call_of("numpy", "dtype") || value.arguments().element_count() == 0) return false;
-  const std::string* code = value.arguments().element(0).if_string();
-  if (code == nullptr) return false;
-  constexpr std::pair<std::string_view, dtype_kind> known[] = {
-      {"b1", dtype_kind::bool_},     {"i1", dtype_kind::int8},       {"i2", dtype_kind::int16},
-      {"i4", dtype_kind::int32},     {"i8", dtype_kind::int64},      {"u1", dtype_kind::uint8},
-      {"u2", dtype_kind::uint16},    {"u4", dtype_kind::uint32},     {"u8", dtype_kind::uint64},
-      {"f2", dtype_kind::float16},   {"f4", dtype_kind::float32},    {"f8", dtype_kind::float64},
-      {"c8", dtype_kind::complex64}, {"c16", dtype_kind::complex128}};
-  for (const auto& [name, kind] : known)
-    if (name == *code) out.spec.type = kind;
-  if (!out.spec.type.valid() || value.state_count() > 1) return false;
-  if (value.state_count() == 1) {
-    if (value.state(0).element_count() < 2) return false;
-    const std::string* order = value.state(0).element(1).if_string();
-    out.big_endian = order != nullptr && *order == ">";
-  }
-  return true;
-}
-
-ZARRPOINT_INLINE bool read_numpy_shape(const pickle_value& value, dims& out) {
-  if (value.kind() != pickle_kind::tuple || value.element_count() > max_rank) return false;
-  for (std::size_t i = 0; i < value.element_count(); ++i) {
-    const auto extent = value.element(i).to_int64();
-    if (!extent || *extent < 0) return false;
-    out.push_back(*extent);
-  }
-  return true;
-}
-
-/// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
-/// as it says.
-ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value) {
-  numpy_array out;
-  std::optional<pickle_value> elements;
-  if (is_numpy_call(value, "multiarray", "scalar")) {
-    if (value.arguments().element_count() != 2) return std::nullopt;
-    if (!read_numpy_dtype(value.arguments().element(0), out)) return std::nullopt;
-    elements = value.arguments().element(1);
-  } else if (is_numpy_call(value, "multiarray", "_reconstruct")) {
-    if (value.state_count() != 1 || value.state(0).element_count() != 5) return std::nullopt;
-    const pickle_value state = value.state(0);  // version, shape, dtype, is_fortran, elements
-    if (!read_numpy_shape(state.element(1), out.spec.shape)) return std::nullopt;
-    if (!read_numpy_dtype(state.element(2), out)) return std::nullopt;
-    out.column_major = state.element(3).to_bool().value_or(false);
-    elements = state.element(4);
-  } else if (is_numpy_call(value, "numeric", "_frombuffer")) {
-    const pickle_value arguments = value.arguments();  // elements, dtype, shape, order
-    if (arguments.element_count() != 4) return std::nullopt;
-    if (!read_numpy_dtype(arguments.element(1), out)) return std::nullopt;
-    if (!read_numpy_shape(arguments.element(2), out.spec.shape)) return std::nullopt;
-    const std::string* order = arguments.element(3).if_string();
-    out.column_major = order != nullptr && *order == "F";
-    elements = arguments.element(0);
-  }
-  if (!elements) return std::nullopt;
-  auto bytes = to_bytes(*elements);
-  const auto expected = byte_count(out.spec);
-  if (!bytes || !expected || bytes->size() != *expected) return std::nullopt;
-  if (out.spec.type == dtype(dtype_kind::bool_) &&
-      std::any_of(bytes->begin(), bytes->end(), [](std::byte b) { return b > std::byte{1}; }))
-    return std::nullopt;
-  out.elements = *std::move(bytes);
-  const std::size_t scalar = out.spec.type.scalar_size();
-  if (scalar > 1 && out.big_endian) byteswap_elements(out.elements, scalar);  // now little-endian
-  if (out.column_major && out.spec.shape.rank() > 1) {
-    host_view from = dense_view(std::as_const(out.elements).data(), out.spec);
-    index_t stride = static_cast<index_t>(out.spec.type.size());
-    for (std::size_t i = 0; i < out.spec.shape.rank(); ++i) {
-      from.strides[i] = stride;
-      stride *= std::max<index_t>(out.spec.shape[i], 1);
-    }
-    std::vector<std::byte> rows(out.elements.size());
-    if (!rows.empty()) copy_elements(dense_view(rows.data(), out.spec), from);
-    out.elements = std::move(rows);
-  }
-  return out;
-}
-
-/// A real number, if that is what it is.
-ZARRPOINT_INLINE std::optional<node> number_of(const numpy_array& of) {
-  const std::byte* at = of.elements.data();
-  switch (of.spec.type.kind()) {
-    case dtype_kind::bool_: return node(*at != std::byte{0});
-    case dtype_kind::int8: return node(std::int64_t{static_cast<std::int8_t>(*at)});
-    case dtype_kind::int16:
-      return node(std::int64_t{static_cast<std::int16_t>(load_le<std::uint16_t>(at))});
-    case dtype_kind::int32:
-      return node(std::int64_t{static_cast<std::int32_t>(load_le<std::uint32_t>(at))});
-    case dtype_kind::int64: return node(static_cast<std::int64_t>(load_le<std::uint64_t>(at)));
-    case dtype_kind::uint8: return node(std::uint64_t{std::to_integer<unsigned>(*at)});
-    case dtype_kind::uint16: return node(std::uint64_t{load_le<std::uint16_t>(at)});
-    case dtype_kind::uint32: return node(std::uint64_t{load_le<std::uint32_t>(at)});
-    case dtype_kind::uint64: return node(load_le<std::uint64_t>(at));
-    case dtype_kind::float32: return node(double{std::bit_cast<float>(load_le<std::uint32_t>(at))});
-    case dtype_kind::float64: return node(std::bit_cast<double>(load_le<std::uint64_t>(at)));
-    default: return std::nullopt;
-  }
-}
-
-/// Whether an object with the member "$" is one that `state_node.hpp` has, as our own saver writes
-/// it; Python has such a dict by accident else.
-ZARRPOINT_INLINE bool is_document_word(const node& of) {
-  const std::string* kind = of.find("$")->if_string();
-  const std::size_t members = of.if_object()->size();
-  if (kind == nullptr) return false;
-  if (*kind == "hole") return members == 1;
-  const node* text = of.find(*kind == "float64" ? "bits" : "base64");
-  if (members != 2 || text == nullptr || text->if_string() == nullptr) return false;
-  const std::string& is = *text->if_string();
-  if (*kind == "float64")
-    return is.size() == 16 && is.find_first_not_of("0123456789abcdef") == is.npos;
-  return *kind == "text" && zarrpoint::detail::from_base64(is).has_value();
-}
-
 template <class = void>
 class document_maker {
  public:
   document_maker(const pickle_node_limits& limits, const file* tensors)
-      : limits_(limits), tensors_(tensors) {}
+      : budget_{.limits = limits}, tensors_(tensors) {}
 
   result<node> convert(const pickle_value& value, std::size_t depth) {
-    if (++values_ > limits_.max_values)
+    if (++budget_.values > budget_.limits.max_values)
       return error{errc::resource_limit,
-                   "more than " + std::to_string(limits_.max_values) + " values"};
+                   "more than " + std::to_string(budget_.limits.max_values) + " values"};
     switch (value.kind()) {
       case pickle_kind::none: return node();
       case pickle_kind::boolean: return node(*value.to_bool());
@@ -230,8 +95,8 @@ class document_maker {
       case pickle_kind::call:
       case pickle_kind::persistent: break;
     }
-    if (depth >= limits_.max_depth)
-      return omitted("nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+    if (depth >= budget_.limits.max_depth)
+      return omitted("nested deeper than " + std::to_string(budget_.limits.max_depth) + " levels");
     for (const pickle_value& above : path_)
       if (above.is_same(value)) return omitted("it lies within itself");
     path_.push_back(value);
@@ -252,25 +117,17 @@ class document_maker {
     return out.append(global.name());
   }
 
-  /// One text may be there any number of times.
-  result<void> charge(std::uint64_t size) {
-    if (size > limits_.max_text - text_)
-      return error{errc::resource_limit,
-                   "more than " + std::to_string(limits_.max_text) + " bytes of text and tensors"};
-    text_ += static_cast<std::size_t>(size);
-    return {};
-  }
   result<node> text(std::string_view of) {
-    ZARRPOINT_CHECK(charge(of.size()));
+    ZARRPOINT_CHECK(budget_.charge(of.size()));
     return node(of);
   }
   result<node> bytes(bytes_view of) {
-    ZARRPOINT_CHECK(charge(zarrpoint::detail::base64_size(of.size())));
+    ZARRPOINT_CHECK(budget_.charge(zarrpoint::detail::base64_size(of.size())));
     return node(node::object{{"$", "text"}, {"base64", zarrpoint::detail::to_base64(of)}});
   }
   /// Of elements in row-major order, little-endian.
   result<node> leaf(const tensor_spec& spec, bytes_view elements) {
-    ZARRPOINT_CHECK(charge(zarrpoint::detail::base64_size(elements.size())));
+    ZARRPOINT_CHECK(budget_.charge(zarrpoint::detail::base64_size(elements.size())));
     node::array shape;
     for (const index_t extent : spec.shape) shape.emplace_back(extent);
     return node(node::object{{"$", "tensor"},
@@ -302,62 +159,8 @@ class document_maker {
     return node(std::move(out));
   }
 
-  /// The text of a key, as Python's json has it; nothing for keys that it refuses.
-  static std::optional<std::string> key_text(const pickle_value& key) {
-    if (const std::string* name = key.if_string()) return *name;
-    if (const auto truth = key.to_bool()) return *truth ? "true" : "false";
-    if (const auto narrow = key.to_int64()) return std::to_string(*narrow);
-    if (const auto number = key.to_double(); number && std::isfinite(*number))
-      return dump_json(node(*number), json_style::compact);
-    if (key.is_none()) return "null";
-    return std::nullopt;
-  }
-
-  /// The keys of a dict that can be an object.
-  struct names {
-    std::vector<std::string> texts;
-    std::vector<std::size_t> members;  ///< which member has the value: the last of that key
-    bool are_text = true;              ///< each key has a text of its own
-  };
-
-  /// Walks the keys only. They decide the form in which the values are converted, and to convert
-  /// values for both forms would double the time at each level.
-  result<names> names_of(const pickle_value& value) {
-    names out;
-    const std::size_t charged = text_;
-    std::unordered_map<std::string, std::pair<std::size_t, pickle_kind>> places;
-    const auto not_text = [&] {
-      text_ = charged;
-      return names{.texts = {}, .members = {}, .are_text = false};
-    };
-    for (std::size_t i = 0; i < value.member_count(); ++i) {
-      const pickle_value key = value.key(i);
-      auto name = key_text(key);
-      if (!name) return not_text();
-      ZARRPOINT_CHECK(charge(name->size()));
-      const auto [place, is_new] = places.try_emplace(*name, out.texts.size(), key.kind());
-      // Keys of different kinds may have one text.
-      if (place->second.second != key.kind()) return not_text();
-      if (is_new) {
-        out.texts.push_back(*std::move(name));
-        out.members.push_back(i);
-      } else {
-        out.members[place->second.first] = i;
-        ++values_;  // the value before it, which nobody converts, so that walks are bounded
-      }
-    }
-    for (const std::string& name : out.texts)
-      if (is_escaped(name) && places.contains("$" + name)) return not_text();
-    return out;
-  }
-
-  /// Whether a key gets another "$" unless it is that of a word of our documents.
-  static bool is_escaped(const std::string& name) {
-    return name.starts_with('$') && !name.starts_with("$$");
-  }
-
   result<node> members_of(const pickle_value& value, std::size_t depth) {
-    ZARRPOINT_TRY(keys, names_of(value));
+    ZARRPOINT_TRY(keys, document_keys::of(value, budget_));
     if (!keys.are_text) return pairs_of(value, depth);
     node::object out;
     for (std::size_t i = 0; i < keys.texts.size(); ++i) {
@@ -439,7 +242,7 @@ class document_maker {
     if (!found) return unless_unsupported(found.failure());
     ZARRPOINT_TRY(size, byte_count(found->spec));
     // It may be many times what its storage is.
-    if (size > limits_.max_text - text_) ZARRPOINT_CHECK(charge(size));
+    if (size > budget_.limits.max_text - budget_.text) ZARRPOINT_CHECK(budget_.charge(size));
     ZARRPOINT_TRY(copy, tensor::make(found->spec));
     if (auto read = tensors_->read(*found, copy.mutable_view()); !read)
       return unless_unsupported(std::move(read).failure());
@@ -548,11 +351,9 @@ class document_maker {
     return out.finish();
   }
 
-  pickle_node_limits limits_;
+  document_budget budget_;
   const file* tensors_;
   std::vector<pickle_value> path_;  ///< from the root to where the walk is
-  std::size_t values_ = 0;
-  std::size_t text_ = 0;
 };
 
 ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,

@@ -10,7 +10,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -32,14 +37,15 @@ ZARRPOINT_INLINE std::atomic<confinement>& process_confinement() noexcept {
   return chosen;
 }
 
-ZARRPOINT_INLINE int open_by_kernel(int root, const char* path, int flags, mode_t mode) noexcept {
+// RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS, and RESOLVE_NO_SYMLINKS with them.
+inline constexpr std::uint64_t beneath_through_links = 0x08 | 0x02;
+inline constexpr std::uint64_t beneath_without_links = beneath_through_links | 0x04;
+
+ZARRPOINT_INLINE int open_by_kernel(int root, const char* path, int flags, mode_t mode,
+                                    std::uint64_t resolve = beneath_without_links) noexcept {
 #if defined(SYS_openat2)
-  constexpr std::uint64_t no_magiclinks = 0x02;
-  constexpr std::uint64_t no_symlinks = 0x04;
-  constexpr std::uint64_t beneath = 0x08;
   const bool creates = (flags & O_CREAT) != 0;
-  const open_how how{static_cast<std::uint64_t>(flags), creates ? mode : 0U,
-                     beneath | no_symlinks | no_magiclinks};
+  const open_how how{static_cast<std::uint64_t>(flags), creates ? mode : 0U, resolve};
   // EAGAIN: a directory on the way was renamed meanwhile.
   for (int attempt = 0;; ++attempt) {
     const long fd = ::syscall(SYS_openat2, root, path, &how, sizeof how);
@@ -48,7 +54,7 @@ ZARRPOINT_INLINE int open_by_kernel(int root, const char* path, int flags, mode_
   }
 #else
   static_cast<void>(root), static_cast<void>(path), static_cast<void>(flags);
-  static_cast<void>(mode);
+  static_cast<void>(mode), static_cast<void>(resolve);
   errno = ENOSYS;
   return -1;
 #endif
@@ -78,7 +84,7 @@ ZARRPOINT_INLINE int open_by_segment(int root, std::string_view path, int flags,
   }
 }
 
-ZARRPOINT_INLINE int open_beneath(int root, const store_key& key, int flags, mode_t mode) noexcept {
+ZARRPOINT_INLINE bool confines_by_kernel(int root) noexcept {
   std::atomic<confinement>& chosen = process_confinement();
   confinement how = chosen.load(std::memory_order_relaxed);
   if (how == confinement::unknown) {
@@ -88,10 +94,44 @@ ZARRPOINT_INLINE int open_beneath(int root, const store_key& key, int flags, mod
     how = probe ? confinement::by_kernel : confinement::by_segment;
     if (lasts) chosen.store(how, std::memory_order_relaxed);
   }
+  return how == confinement::by_kernel;
+}
+
+ZARRPOINT_INLINE int open_beneath(int root, const store_key& key, int flags, mode_t mode) noexcept {
   flags |= O_CLOEXEC;
   const char* path = key.is_root() ? "." : key.c_str();
-  return how == confinement::by_kernel ? open_by_kernel(root, path, flags, mode)
-                                       : open_by_segment(root, path, flags, mode);
+  return confines_by_kernel(root) ? open_by_kernel(root, path, flags, mode)
+                                  : open_by_segment(root, path, flags, mode);
+}
+
+ZARRPOINT_INLINE int open_in_scope(int root, const char* path, int flags,
+                                   link_scope scope) noexcept {
+  flags |= O_CLOEXEC;
+  if (scope == link_scope::beneath_root)
+    return open_by_kernel(root, path, flags, 0, beneath_through_links);
+  return retry_interrupted([&] { return ::openat(root, path, flags); });
+}
+
+/// Whether what is not there is so because a link on the way leads nowhere.
+ZARRPOINT_INLINE bool has_broken_link(int root, std::string_view path, link_scope scope) noexcept {
+  std::array<char, 1025> text{};  // no key is longer
+  for (std::size_t i = 0; i <= path.size(); ++i) {
+    if (i == path.size() || path[i] == '/') {
+      const unique_fd there(open_in_scope(root, text.data(), O_PATH, scope));
+      if (!there)
+        return unique_fd(open_in_scope(root, text.data(), O_PATH | O_NOFOLLOW, scope)).get() >= 0;
+    }
+    if (i < path.size()) text[i] = path[i];
+  }
+  return false;
+}
+
+ZARRPOINT_INLINE int open_through_links(int root, const store_key& key, int flags,
+                                        link_scope scope) noexcept {
+  const char* path = key.is_root() ? "." : key.c_str();
+  const int fd = open_in_scope(root, path, flags, scope);
+  if (fd < 0 && errno == ENOENT) errno = has_broken_link(root, path, scope) ? ENOLINK : ENOENT;
+  return fd;
 }
 
 ZARRPOINT_INLINE directory_stream::directory_stream(int fd) noexcept

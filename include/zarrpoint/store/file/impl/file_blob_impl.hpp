@@ -25,10 +25,10 @@ ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, std::uint64_t size, std::str
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& root,
                                                                const store_key& key) {
   // O_NONBLOCK: opening a FIFO must not block.
-  unique_fd fd(open_beneath(root.fd(), key, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+  unique_fd fd(root.open(key, O_RDONLY | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
     if (errno == ENOENT || errno == ENOTDIR) return std::unique_ptr<blob>();
-    return system_error("open", root.describe(key), errno);
+    return root.open_failure("open", key, errno);
   }
   struct ::stat info {};
   if (::fstat(fd.get(), &info) != 0) return system_error("open", root.describe(key), errno);

@@ -59,6 +59,25 @@ ZARRPOINT_INLINE std::string file_root::describe(const store_key& key) const {
   return text.append(key.str());
 }
 
+ZARRPOINT_INLINE int file_root::open(const store_key& key, int flags) const noexcept {
+  return options_.follow_links == link_scope::none
+             ? open_beneath(fd(), key, flags)
+             : open_through_links(fd(), key, flags, options_.follow_links);
+}
+
+ZARRPOINT_INLINE error file_root::open_failure(const char* action, const store_key& key,
+                                               int code) const {
+  error out = system_error(action, describe(key), code);
+  if (options_.follow_links == link_scope::none) return out;
+  const char* const why = code == ELOOP     ? "its symbolic links lead in a circle"
+                          : code == EXDEV   ? "a symbolic link leads out of the store"
+                          : code == ENOLINK ? "a symbolic link leads nowhere"
+                                            : nullptr;
+  if (why != nullptr)
+    out.message = std::string(action).append(" ").append(describe(key)).append(": ").append(why);
+  return out;
+}
+
 ZARRPOINT_INLINE unique_fd file_root::parent_of(const store_key& key, bool sync) {
   std::unique_lock lock(mutex_, std::defer_lock);
   // What one thread has made and not yet synced, no other may find and call durable.

@@ -25,12 +25,14 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// The type of a directory's entry; some file systems do not tell in the entry itself.
-ZARRPOINT_INLINE unsigned char type_of_entry(int directory, const dirent& entry) {
-  if (entry.d_type != DT_UNKNOWN) return entry.d_type;
+/// Whether other keys may lie beneath an entry: what a symbolic link leads to says so, whether it
+/// is followed or not. Beneath one that leads nowhere they may, too: who looks there gets its
+/// error.
+ZARRPOINT_INLINE bool may_be_prefix(int directory, const dirent& entry) {
+  // Some file systems do not tell the type in the entry itself.
+  if (entry.d_type != DT_UNKNOWN && entry.d_type != DT_LNK) return entry.d_type == DT_DIR;
   struct ::stat info {};
-  if (::fstatat(directory, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) return DT_UNKNOWN;
-  return S_ISDIR(info.st_mode) ? DT_DIR : S_ISREG(info.st_mode) ? DT_REG : DT_UNKNOWN;
+  return ::fstatat(directory, entry.d_name, &info, 0) != 0 || S_ISDIR(info.st_mode);
 }
 
 }  // namespace detail
@@ -66,6 +68,10 @@ ZARRPOINT_INLINE result<file_store> file_store::open(std::string_view path,
     const int code = parent ? detail::sync_directory(parent.get()) : errno;
     if (code != 0) return detail::system_error("sync the directory of", name, code);
   }
+  if (how.follow_links == link_scope::beneath_root && !detail::confines_by_kernel(fd.get()))
+    return error{
+        errc::unsupported,
+        "open " + name + ": follow_links needs openat2 (Linux 5.6), which is refused here"};
   return file_store(std::make_shared<detail::file_root>(std::move(fd), name, how));
 }
 
@@ -158,16 +164,15 @@ ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) con
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> file_store::list(const store_key& prefix) const {
-  const int fd = detail::open_beneath(root_->fd(), prefix, O_RDONLY | O_DIRECTORY);
+  const int fd = root_->open(prefix, O_RDONLY | O_DIRECTORY);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::vector<list_entry>();
   detail::directory_stream stream(fd);
-  if (!stream) return detail::system_error("list", describe(prefix), errno);
+  if (!stream) return root_->open_failure("list", prefix, errno);
   std::vector<list_entry> out;
   while (const dirent* entry = stream.next()) {
     const std::string_view name(entry->d_name);
     if (detail::key_segment_fault(name) != nullptr || detail::is_temporary_name(name)) continue;
-    const unsigned char type = detail::type_of_entry(fd, *entry);
-    if (type == DT_DIR || type == DT_REG) out.push_back({std::string(name), type == DT_DIR});
+    out.push_back({std::string(name), detail::may_be_prefix(fd, *entry)});
   }
   if (errno != 0) return detail::system_error("list", describe(prefix), errno);
   detail::sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+// Arrays and scalars of numpy in a pickle, told by the calls that would make them.
+
+namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
+
+/// The elements of an array as numpy writes them.
+struct numpy_array {
+  tensor_spec spec;
+  bool big_endian = false;
+  bool column_major = false;
+  std::vector<std::byte> elements;
+};
+
+/// Whether a name is one of numpy's, which moved its modules between versions 1 and 2.
+bool is_numpy_call(const pickle_value& value, std::string_view module, std::string_view name);
+
+/// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
+/// as it says.
+std::optional<numpy_array> read_numpy(const pickle_value& value);
+
+/// A real number, if that is what it is.
+std::optional<node> number_of(const numpy_array& of);
+
+}}}}  // namespace zarrpoint::v0::torch::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch/impl/pickled_numpy_impl.hpp>
+#endif
