@@ -69,7 +69,8 @@ inline void starved_save(tally& row, const fs::path& folder, const form& as, boo
     const std::uint64_t litter = remove_litter(folder);
     row.seen["left behind"] += litter;
     ++row.seen[status == 0 ? "succeeded" : "refused"];
-    if (!good || (litter != 0 && !lasting && status >= 0))
+    // A save that succeeds may leave the old directory, and warns of it.
+    if (!good || (litter != 0 && !lasting && status != 0))
       row.violation(std::string(as.name) + ", save, allocation " + std::to_string(n) +
                     (lasting ? " and all after it" : "") + ": exit status " +
                     std::to_string(status) + ", found " + to_string(left) +

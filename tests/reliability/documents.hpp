@@ -160,7 +160,7 @@ inline void try_document(tally& row, const std::string& path, const document& of
   // With a seal of its own a document says what it likes; without one it may only be refused, but
   // for what is not of ours any more, which has nothing that could be compared.
   const bool ours = opened && !opened->id().empty();
-  if (there.what == found::kind::mixed && ours && !sealed) {
+  if (there.what == found::kind::mixed && ours && (!sealed || row.without())) {
     ++told.violations;
     std::snprintf(told.text, sizeof told.text, "%s: %s", of.file.filename().c_str(),
                   to_string(there).c_str());

@@ -7,6 +7,7 @@
 
 #include <zarrpoint/zarrpoint.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -35,6 +36,8 @@ inline constexpr known_hole known_holes[] = {
     {"attributes", "no checksum covers the user's attributes of the root"},
     {"unsealed", "without its name the commit document is taken for one of others"},
     {"slow", "one look-up for each missing chunk"},
+    {"unavailable",
+     "a rank that fails in the gather of the receipts cannot know that rank 0 commits"},
 };
 
 /// How much a row does: it ends after so many trials, or so many seconds.
@@ -244,6 +247,30 @@ inline fs::path fresh_folder(const tally& row, std::string_view name) {
   fs::remove_all(out);
   fs::create_directories(out);
   return out;
+}
+
+/// Prints the line of a row. The exit status: 1 for a violation, or for a control without one; 77
+/// where the row cannot run.
+inline int report(const tally& row, std::string_view name) {
+  const bool idle = row.trials == 0 && !row.why_not.empty();
+  if (idle) {
+    std::printf("%-14s cannot run here: %s\n", std::string(name).c_str(), row.why_not.c_str());
+    return 77;
+  }
+  std::string seen;
+  for (const auto& [what, times] : row.seen) {
+    if (times != 0) seen += ", " + what + " " + std::to_string(times);
+  }
+  const char* const verdict = !row.without()        ? ""
+                              : row.violations != 0 ? "caught: "
+                                                    : "NOT CAUGHT: ";
+  std::printf("%-14s %s%ju trials, %ju violations, %ju known, %.1f s, seed %ju%s%s%s%s\n",
+              std::string(name).c_str(), verdict, std::uintmax_t{row.trials},
+              std::uintmax_t{row.violations}, std::uintmax_t{row.known}, row.spent(),
+              std::uintmax_t{row.of().seed}, seen.c_str(),
+              row.why_not.empty() ? "" : " (not: ", row.why_not.c_str(),
+              row.why_not.empty() ? "" : ")");
+  return (row.violations != 0) != row.without() ? 1 : 0;
 }
 
 }  // namespace reliability

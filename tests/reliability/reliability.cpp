@@ -39,28 +39,6 @@ constexpr row_entry rows[] = {
     {"races", races},
 };
 
-int report(const tally& row, std::string_view name) {
-  const bool idle = row.trials == 0 && !row.why_not.empty();
-  if (idle) {
-    std::printf("%-14s cannot run here: %s\n", std::string(name).c_str(), row.why_not.c_str());
-    return 77;
-  }
-  std::string seen;
-  for (const auto& [what, times] : row.seen) {
-    if (times != 0) seen += ", " + what + " " + std::to_string(times);
-  }
-  const char* const verdict = !row.without()        ? ""
-                              : row.violations != 0 ? "caught: "
-                                                    : "NOT CAUGHT: ";
-  std::printf("%-14s %s%ju trials, %ju violations, %ju known, %.1f s, seed %ju%s%s%s%s\n",
-              std::string(name).c_str(), verdict, std::uintmax_t{row.trials},
-              std::uintmax_t{row.violations}, std::uintmax_t{row.known}, row.spent(),
-              std::uintmax_t{row.of().seed}, seen.c_str(),
-              row.why_not.empty() ? "" : " (not: ", row.why_not.c_str(),
-              row.why_not.empty() ? "" : ")");
-  return (row.violations != 0) != row.without() ? 1 : 0;
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
