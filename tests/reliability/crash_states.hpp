@@ -125,8 +125,8 @@ inline void record(std::vector<change>& log, const stop& at) {
     case SYS_sendfile:
     case SYS_linkat:
     case SYS_symlinkat:
-    case SYS_rename:
-    case SYS_unlink:
+    case call_rename:
+    case call_unlink:
     case SYS_fallocate:
       log.push_back(
           {.what = kind::sync_all, .name = "unknown call " + std::to_string(at.number())});

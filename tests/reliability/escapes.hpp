@@ -36,7 +36,7 @@ inline std::string opened_outside(const std::function<int()>& run, const fs::pat
   std::string out;
   traced(run, [&](stop& at, bool before, std::uint64_t) {
     const bool opens =
-        at.number() == SYS_openat || at.number() == SYS_openat2 || at.number() == SYS_open;
+        at.number() == SYS_openat || at.number() == SYS_openat2 || at.number() == call_open;
     if (before || !opens || at.value() < 0) return true;
     std::error_code failed;
     const std::string target =

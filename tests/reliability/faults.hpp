@@ -85,7 +85,7 @@ inline ended with_fault(const std::function<int()>& run, const injection& what, 
   });
 }
 
-/// Whether a failed call may be done again, or done without, so that success is no lie.
+/// Whether a failed call may be done again, or done without: then a save may succeed.
 inline bool may_succeed(const fault& kind, const injection& what) {
   if (!kind.must_tell || what.code == short_count || what.code == EINTR) return true;
   // File systems that cannot sync a directory say so by this; a call that is not there has another.

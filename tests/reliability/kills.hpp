@@ -8,6 +8,8 @@
 #include "harness.hpp"
 #include "trace.hpp"
 
+#include <sys/time.h>
+
 namespace reliability {
 
 /// Saves as libraries do that have no commit: what was there goes first.
@@ -29,6 +31,48 @@ inline ended killed_save(const tally& row, const std::string& path, const form& 
       [&](stop&, bool before, std::uint64_t call) {
         return !before || call < step_and_call.second;
       });
+}
+
+/// A save by threads, which ends at a moment of the clock.
+inline int save_by_threads(const std::string& path, const form& as, std::int64_t step,
+                           long microseconds) {
+  std::fflush(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+    ::sched_setaffinity(0, sizeof all, &all);
+    const values of(step);
+    // Nobody catches this signal: the process ends there, and cleans up nothing.
+    const ::itimerval timer{{0, 0}, {0, microseconds + 1}};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+    const auto saved =
+        zp::save(path, of.leaves(), options_of(as, step, true), zp::default_context());
+    const ::itimerval never{};
+    ::setitimer(ITIMER_REAL, &never, nullptr);
+    ::_exit(saved ? 0 : status_failed);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+inline void kill_threads(tally& row, const fs::path& folder, const form& as) {
+  static std::int64_t step = 10;
+  const std::string path = (folder / ("t" + std::string(as.file))).string();
+  if (!look(path).is(step) && !save_step(path, as, ++step, false))
+    row.violation("a save without faults fails");
+  const std::int64_t old = step, made = ++step;
+  const int status = save_by_threads(path, as, made, static_cast<long>(row.below(2500)));
+  const found left = look(path);
+  ++row.trials;
+  ++row.seen["with threads"];
+  if (status == 0 ? !left.is(made) : status != -SIGALRM || (!left.is(old) && !left.is(made)))
+    row.violation(std::string(as.name) + ", by threads: found " + to_string(left) +
+                  ", exit status " + std::to_string(status));
+  step = left.is(made) ? made : old;
+  row.seen["left behind"] += remove_litter(folder);
 }
 
 inline void kill_trial(tally& row, const fs::path& folder, const form& as, std::uint64_t call) {
@@ -95,6 +139,7 @@ inline void kills(tally& row) {
       if (call > of_form + 1) continue;
       any = true;
       kill_trial(row, folder, as, call);
+      if (!row.without() && row.below(8) == 0) kill_threads(row, folder, as);
     }
     // A short run takes every k-th call.
     const std::uint64_t step = row.of().trials < 2000 ? 1 + row.below(3) : 1;

@@ -25,6 +25,8 @@ namespace reliability {
 
 #if defined(__x86_64__)
 inline constexpr bool can_trace = true;
+// Calls that other processors do not have.
+inline constexpr long call_open = SYS_open, call_rename = SYS_rename, call_unlink = SYS_unlink;
 
 /// A stop of the child, before or after a system call.
 class stop {
@@ -53,6 +55,7 @@ class stop {
 };
 #else
 inline constexpr bool can_trace = false;
+inline constexpr long call_open = -2, call_rename = -3, call_unlink = -4;
 class stop {
  public:
   explicit stop(pid_t pid) : pid_(pid) {}
