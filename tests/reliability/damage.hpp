@@ -98,6 +98,7 @@ inline void judge(tally& row, const patient& of, const found& there, const std::
   switch (there.what) {
     case found::kind::none:
     case found::kind::failed: ++row.seen["refused"]; return;
+    case found::kind::warned: ++row.seen["warned"]; return;
     case found::kind::attributes: row.shows("attributes", what); return;
     case found::kind::whole:
       if (there.step != of.step())

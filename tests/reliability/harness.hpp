@@ -159,7 +159,7 @@ inline zp::result<void> save_step(const std::string& path, const form& as, std::
 
 /// What is found at a path.
 struct found {
-  enum class kind { whole, none, failed, attributes, mixed } what = kind::none;
+  enum class kind { whole, none, failed, warned, attributes, mixed } what = kind::none;
   std::int64_t step = 0;
   std::string text{};  ///< of an error: its code and message
 
@@ -171,6 +171,7 @@ inline std::string to_string(const found& of) {
     case found::kind::whole: return "step " + std::to_string(of.step);
     case found::kind::none: return "nothing";
     case found::kind::failed: return of.text;
+    case found::kind::warned: return "other attributes, with a warning";
     case found::kind::attributes: return "other attributes";
     case found::kind::mixed: break;
   }
@@ -180,6 +181,15 @@ inline std::string to_string(const found& of) {
 inline found failed_with(const zp::error& failure) {
   if (failure.code == zp::errc::not_found) return {found::kind::none, 0, to_string(failure)};
   return {found::kind::failed, 0, to_string(failure)};
+}
+
+/// Whether a checkpoint that opens warns of its attributes, where the library can do that.
+template <class Checkpoint>
+bool warns(const Checkpoint& of) {
+  if constexpr (requires { of.warnings(); })
+    return !of.warnings().empty();
+  else
+    return false;
 }
 
 /// Loads all of an open checkpoint strictly, and says whose values are there.
@@ -197,7 +207,8 @@ inline found look_at(const zp::checkpoint& of, bool verify = true) {
   const values wanted(step < 0 ? 0 : step % 1'000'000'000);
   if (*at != wanted.at || *w != wanted.w || *z != wanted.z || *note != wanted.note)
     return {found::kind::mixed, step, "of about step " + std::to_string(step)};
-  if (of.attributes() != attributes_of(step)) return {found::kind::attributes, step, {}};
+  if (of.attributes() != attributes_of(step))
+    return {warns(of) ? found::kind::warned : found::kind::attributes, step, {}};
   return {found::kind::whole, step, {}};
 }
 
