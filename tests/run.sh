@@ -190,6 +190,8 @@ consumers() { bash tests/consumers/run.sh; }
 cost() { need_packages libxtensor-dev && "$python" tests/tools/check_compile_cost.py build/cost; }
 size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
+# The scoreboard of docs/reliability.md, its short form.
+reliability() { bash tests/reliability/run.sh; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 # A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
@@ -202,13 +204,13 @@ as_printed() {
     "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv "$venv/bin/python" "$@"
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz tidy"
+all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
 rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron reshard"
 # Those that share a folder of build/, in their order; each other step is a chain of its own.
 chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers as_printed tidy noexcept conformance interop libtorch mdspan parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers as_printed tidy noexcept conformance interop libtorch reliability mdspan parallel single_header cost size docs format readme compile_fail layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {
