@@ -6,6 +6,7 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
