@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -27,6 +29,9 @@ struct edge_part {
   index_t count = 0;
 };
 
+/// As many chunks of an axis as hold elements of a selection, or more.
+std::uint64_t most_edge_parts(const axis_edges& edges, const selection& part, std::size_t axis);
+
 /// The chunks of an axis that hold elements of a selection, in order.
 std::vector<edge_part> edge_parts(const axis_edges& edges, const selection& part, std::size_t axis);
 
@@ -35,6 +40,9 @@ std::vector<edge_part> edge_parts(const axis_edges& edges, const selection& part
 class rectilinear_array {
  public:
   rectilinear_array(const array_state& of, const context& how, const selection& part);
+
+  /// Reads count in an account of the context's scratch memory, which outlives this.
+  void count_in(read_account& shared) noexcept { account_ = &shared; }
 
   result<void> read(const mutable_host_view& into, const read_options& options,
                     progress_meter& meter);
@@ -63,12 +71,14 @@ class rectilinear_array {
 
   template <class F>
   result<void> for_each_chunk(const F& f) {
+    ZARRPOINT_CHECK(find_axes());
     if (axes_.empty() && part_.rank() != 0) return {};
     std::size_t count = 1;
     for (const std::vector<edge_part>& axis : axes_) {
       ZARRPOINT_TRY(product, checked_mul(count, axis.size()));
       count = product;
     }
+    ZARRPOINT_CHECK(check_chunk_count(count, how_.limit));
     return parallel_for(how_.executor, count,
                         [&](std::size_t i) -> result<void> {
                           const std::size_t rank = axes_.size();
@@ -94,10 +104,13 @@ class rectilinear_array {
                         {.stop = how_.stop});
   }
 
+  /// Errors: `resource_limit`.
+  result<void> find_axes();
+
   result<array_state> state_of(const dims& index, const dims& extents, const dims& shape);
 
-  /// Chunks of one shape share what their codecs make of it.
-  result<array_layout> layout_of(const array_metadata& metadata);
+  /// Chunks of one shape share their metadata, and what their codecs make of it.
+  result<std::shared_ptr<const array_description>> describe(const dims& extents, const dims& shape);
 
   const array_state& of_;
   const context& how_;
@@ -105,7 +118,8 @@ class rectilinear_array {
   context alone_;
   std::vector<std::vector<edge_part>> axes_;
   std::mutex mutex_;
-  std::map<std::vector<index_t>, array_layout> layouts_;
+  read_account* account_ = nullptr;
+  std::map<std::vector<index_t>, std::shared_ptr<const array_description>> described_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -21,3 +21,4 @@
 #include <zarrpoint/array/impl/raw_object_impl.hpp>
 #include <zarrpoint/array/impl/rectilinear_impl.hpp>
 #include <zarrpoint/array/impl/resize_impl.hpp>
+#include <zarrpoint/array/impl/sparse_read_impl.hpp>

@@ -36,6 +36,9 @@ struct limits {
   std::size_t metadata_bytes = std::size_t{128} << 20;
   /// Inner chunks of a shard: an index of 2^24 is 256 MiB.
   std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
+  /// Chunks, or inner chunks of shards, that one read or write may meet, stored or not: more than
+  /// this in one call are no data, but a few bytes of metadata that keep a processor busy.
+  std::uint64_t max_chunks = std::uint64_t{1} << 24;
 };
 
 /// How work is done: the one argument that says *how*, not *what*. Cheap to copy. `context{}`

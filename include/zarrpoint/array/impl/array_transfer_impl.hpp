@@ -10,6 +10,7 @@
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
+#include <zarrpoint/array/sparse_read.hpp>
 #include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/progress.hpp>
@@ -55,6 +56,9 @@ ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_h
     progress_meter own(options.meter ? progress_callback() : how.progress, "read",
                        detail::transfer_bytes(*state_, part.shape));
     progress_meter& meter = options.meter != nullptr ? *options.meter : own;
+    if (detail::sparse_read::suits(*state_, part, checked))
+      return detail::at_array(detail::sparse_read(*state_, how, into, checked).run(part, meter),
+                              *state_);
     if (!state_->metadata.edges.empty())
       return detail::at_array(
           detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);

@@ -104,6 +104,7 @@ struct gather_plan {
       ZARRPOINT_TRY(size, checked_mul(out.size, out.axes.back().size()));
       out.size = size;
     }
+    ZARRPOINT_CHECK(check_chunk_count(out.size, of.default_context().limit));
     return out;
   }
 };

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,13 +38,27 @@ ZARRPOINT_INLINE std::vector<edge_part> edge_parts(const axis_edges& edges, cons
   return out;
 }
 
+ZARRPOINT_INLINE std::uint64_t most_edge_parts(const axis_edges& edges, const selection& part,
+                                               std::size_t axis) {
+  if (part.shape[axis] == 0) return 0;
+  const index_t last = part.offset[axis] + (part.shape[axis] - 1) * part.step[axis];
+  const index_t chunks = edges.find(last).index - edges.find(part.offset[axis]).index + 1;
+  return static_cast<std::uint64_t>(std::min(chunks, part.shape[axis]));
+}
+
 ZARRPOINT_INLINE rectilinear_array::rectilinear_array(const array_state& of, const context& how,
                                                       const selection& part)
-    : of_(of), how_(how), part_(part), alone_(of_one_worker(how)) {
+    : of_(of), how_(how), part_(part), alone_(of_one_worker(how)) {}
+
+ZARRPOINT_INLINE result<void> rectilinear_array::find_axes() {
   // Of an empty selection the other axes may say as many chunks as they like.
-  if (box::whole(part.shape).empty()) return;
-  for (std::size_t d = 0; d < part.rank(); ++d)
-    axes_.push_back(edge_parts(of.metadata.edges[d], part, d));
+  if (box::whole(part_.shape).empty()) return {};
+  for (std::size_t d = 0; d < part_.rank(); ++d)
+    ZARRPOINT_CHECK(
+        check_chunk_count(most_edge_parts(of_.metadata.edges[d], part_, d), how_.limit));
+  for (std::size_t d = 0; d < part_.rank(); ++d)
+    axes_.push_back(edge_parts(of_.metadata.edges[d], part_, d));
+  return {};
 }
 
 ZARRPOINT_INLINE result<void> rectilinear_array::read(const mutable_host_view& into,
@@ -52,6 +67,7 @@ ZARRPOINT_INLINE result<void> rectilinear_array::read(const mutable_host_view& i
   return for_each_chunk([&](const array_state& chunk, const selection& within, const box& at) {
     const mutable_host_view to = subview(into, at);
     read_operation operation(chunk, alone_, to, options);
+    if (account_ != nullptr) operation.count_in(*account_);
     return operation.run(within, meter);
   });
 }
@@ -71,6 +87,20 @@ ZARRPOINT_INLINE result<void> rectilinear_array::write(element_source& from,
 ZARRPOINT_INLINE result<array_state> rectilinear_array::state_of(const dims& index,
                                                                  const dims& extents,
                                                                  const dims& shape) {
+  ZARRPOINT_TRY(described, describe(extents, shape));
+  array_state out{of_.store, of_.key, std::move(described)};
+  out.only_key = of_.metadata.keys.key(index);
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<const array_description>> rectilinear_array::describe(
+    const dims& extents, const dims& shape) {
+  std::vector<index_t> name(shape.begin(), shape.end());
+  name.insert(name.end(), extents.begin(), extents.end());
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = described_.find(name); found != described_.end()) return found->second;
+  }
   array_metadata metadata;
   metadata.zarr_format = of_.metadata.zarr_format;
   metadata.type = of_.metadata.type;
@@ -78,28 +108,14 @@ ZARRPOINT_INLINE result<array_state> rectilinear_array::state_of(const dims& ind
   metadata.codecs = of_.metadata.codecs;
   metadata.shape = shape;
   metadata.chunk_shape = extents;
-  ZARRPOINT_TRY(layout, layout_of(metadata));
-  array_state out{of_.store, of_.key, std::move(metadata), layout, alone_};
-  out.only_key = of_.metadata.keys.key(index);
-  return out;
-}
-
-ZARRPOINT_INLINE result<array_layout> rectilinear_array::layout_of(const array_metadata& metadata) {
-  const std::vector<index_t> name = [&] {
-    std::vector<index_t> out(metadata.shape.begin(), metadata.shape.end());
-    out.insert(out.end(), metadata.chunk_shape.begin(), metadata.chunk_shape.end());
-    return out;
-  }();
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = layouts_.find(name); found != layouts_.end()) return found->second;
-  }
-  ZARRPOINT_TRY(made, array_layout::resolve(metadata, how_.codecs, how_.limit));
+  ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
+  auto made = std::make_shared<const array_description>(
+      array_description{std::move(metadata), std::move(layout), alone_});
   const std::lock_guard lock(mutex_);
   // Grids of very many shapes are few; what is kept stays bounded all the same.
-  if (layouts_.size() >= 64) layouts_.clear();
-  layouts_.emplace(name, made);
-  return std::move(made);
+  if (described_.size() >= 64) described_.clear();
+  described_.emplace(std::move(name), made);
+  return made;
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -13,6 +13,7 @@
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,19 @@ struct array_description {
   array_metadata metadata;
   array_layout layout;
   context how;
+};
+
+/// How many entries the last listing of an array had, for the reads of all its handles.
+class listing_size {
+ public:
+  listing_size() = default;
+  listing_size(const listing_size& other) noexcept : entries_(other.get()) {}
+  listing_size& operator=(const listing_size&) = delete;
+  std::size_t get() const noexcept { return entries_.load(std::memory_order_relaxed); }
+  void set(std::size_t entries) noexcept { entries_.store(entries, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::size_t> entries_{0};
 };
 
 /// What the handles of one array share.
@@ -43,6 +57,7 @@ struct array_state {
   std::string only_key{};
   /// Whether this is a shard within a shard: its chunk has no key of its own.
   bool is_within = false;
+  mutable listing_size listed{};
 
   /// The key of a chunk, relative to the array.
   std::string chunk_key(const dims& index) const;
@@ -71,6 +86,9 @@ std::uint32_t payload_digest(const codec_chain& chain, bytes_view stored);
 /// Whether a chunk or inner chunk may be stored in `size` bytes, before memory is taken for them.
 /// Errors: `corrupt`.
 result<void> check_stored_size(const codec_chain& chain, std::uint64_t size);
+
+/// Whether one call may meet so many chunks. Errors: `resource_limit`.
+result<void> check_chunk_count(std::uint64_t count, const limits& limit);
 
 /// Adds the name of the array to an error.
 template <class T>

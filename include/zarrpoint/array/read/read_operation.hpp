@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
@@ -15,6 +16,7 @@
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,13 +48,25 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What the parts of a read that is done in parts count together.
+struct read_account {
+  explicit read_account(scratch_pool& pool) : text(pool) {}
+  scratch_pool::text_account text;
+  std::atomic<std::size_t> missing{0};  ///< objects that were looked for in vain
+};
+
 /// One call of `array::read`.
 class read_operation {
  public:
   read_operation(const array_state& of, const context& how, const mutable_host_view& into,
                  const read_options& options);
 
+  /// Counts in an account of the same scratch memory, which outlives this.
+  void count_in(read_account& shared) noexcept { account_ = &shared; }
+
   result<void> run(const selection& part, progress_meter& meter);
+  /// What `run` does where no object is stored.
+  result<void> fill();
 
  private:
   /// An object, or null when it is missing, and what is expected of it.
@@ -131,7 +145,8 @@ class read_operation {
   const mutable_host_view& into_;
   const read_options& options_;
   const std::shared_ptr<scratch_pool> pool_;
-  scratch_pool::text_account text_{*pool_};
+  read_account own_{*pool_};
+  read_account* account_ = &own_;
   const tensor_spec chunk_spec_;
   progress_meter* meter_ = nullptr;
   chunk_grid grid_;

@@ -80,4 +80,11 @@ ZARRPOINT_INLINE result<void> check_stored_size(const codec_chain& chain, std::u
                    std::to_string(exact ? chain.encoded_bound() : chain.stored_limit())};
 }
 
+ZARRPOINT_INLINE result<void> check_chunk_count(std::uint64_t count, const limits& limit) {
+  if (count <= limit.max_chunks) return {};
+  return error{errc::resource_limit, "the selection meets " + std::to_string(count) +
+                                         " chunks, more than the limit of " +
+                                         std::to_string(limit.max_chunks)};
+}
+
 }}}  // namespace zarrpoint::v0::detail

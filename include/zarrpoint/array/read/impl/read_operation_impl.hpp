@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +49,7 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (can_read_slabs(part)) grid_.inner_shape = slab_shape(chunk_spec_);
   ZARRPOINT_TRY(plan, box_plan::make(grid_, part));
   plan_ = plan;
+  if (!reads_slabs()) ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
   return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read_item(i); },
@@ -72,7 +74,7 @@ ZARRPOINT_INLINE std::size_t read_operation::item_bytes(const plan_item& item) c
 
 ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item,
                                                            const std::string& key) {
-  scratch_pool::lease scratch = pool_->borrow(&text_);
+  scratch_pool::lease scratch = pool_->borrow(&account_->text);
   const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
     ZARRPOINT_TRY(made, open_object(key, *scratch));
     if (made.object != nullptr) coalesce(item, *made.object);
@@ -94,6 +96,7 @@ ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
   ZARRPOINT_TRY(object,
                 stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
   out.object = std::move(object);
+  if (out.object == nullptr) account_->missing.fetch_add(1, std::memory_order_relaxed);
   if (options_.expected != nullptr) out.expected = options_.expected->find(key);
   return out;
 }
@@ -198,6 +201,11 @@ ZARRPOINT_INLINE result<read_operation::checked> read_operation::check_entry(
   }
   if (!out.entry.absent()) ZARRPOINT_CHECK(check_stored_size(of_.layout.chain(), out.entry.size));
   return out;
+}
+
+ZARRPOINT_INLINE result<void> read_operation::fill() {
+  const scratch_pool::lease scratch = pool_->borrow(&account_->text);
+  return place_fill(into_, *scratch);
 }
 
 ZARRPOINT_INLINE result<void> read_operation::place_fill(const mutable_host_view& to,

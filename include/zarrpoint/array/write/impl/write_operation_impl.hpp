@@ -46,6 +46,7 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
   meter_ = &meter;
   ZARRPOINT_TRY(plan, box_plan::make(of_.layout.grid(), part, plan_scope::whole_objects));
   plan_ = plan;
+  ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
   ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
   const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
