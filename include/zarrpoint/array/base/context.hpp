@@ -36,8 +36,8 @@ struct limits {
   std::size_t metadata_bytes = std::size_t{128} << 20;
   /// Inner chunks of a shard: an index of 2^24 is 256 MiB.
   std::uint64_t max_inner_chunks = std::uint64_t{1} << 24;
-  /// Chunks, or inner chunks of shards, that one read or write may meet, stored or not: more than
-  /// this in one call are no data, but a few bytes of metadata that keep a processor busy.
+  /// Chunks, or inner chunks of shards, that one read or write may meet, stored or not: a few bytes
+  /// of metadata can state more than anybody can look for.
   std::uint64_t max_chunks = std::uint64_t{1} << 24;
 };
 

@@ -104,7 +104,8 @@ struct gather_plan {
       ZARRPOINT_TRY(size, checked_mul(out.size, out.axes.back().size()));
       out.size = size;
     }
-    ZARRPOINT_CHECK(check_chunk_count(out.size, of.default_context().limit));
+    ZARRPOINT_CHECK(check_chunk_count(out.size, of.default_context().limit)
+                        .at("array " + of.store().describe(of.key())));
     return out;
   }
 };
