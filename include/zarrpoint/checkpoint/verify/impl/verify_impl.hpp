@@ -307,7 +307,6 @@ class leaf_verifier {
   }
 
   static constexpr std::size_t most_opened = 1 << 20;
-  static constexpr std::size_t most_unnamed = 1 << 12;  // each is a failure of its own
   static constexpr std::size_t most_listed = 50'000'000;
 
   const array& from_;
