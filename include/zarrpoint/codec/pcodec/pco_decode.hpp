@@ -11,7 +11,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Reads a file of pco of any version (its format, "Standalone Format") into `to`, which is as long
-/// as its numbers and need not be aligned. Memory beside that: a table of at most 256 KiB for each
+/// as its numbers and need not be aligned. Memory beside that: a table of at most 512 KiB for each
 /// of up to three variables, a dictionary as long as the stream has it, and with lookbacks as much
 /// as the numbers have, twice at most. Errors: `corrupt`, `unsupported` for a later version,
 /// `resource_limit`.
