@@ -122,8 +122,8 @@ TEST_CASE("shards that make no sense are refused") {
   CHECK(
       mentions(refusal(with_sharding(nested)), "[2, 2] does not divide the shard of shape [2, 3]"));
   sharding_config unknown = config_of({2, 3});
-  unknown.codecs.push_back({"pcodec"});
-  CHECK(mentions(refusal(with_sharding(unknown)), "pcodec"));
+  unknown.codecs.push_back({"conditional"});
+  CHECK(mentions(refusal(with_sharding(unknown)), "conditional"));
   unknown = config_of({2, 3});
   unknown.index_codecs.push_back({"adler32"});
   CHECK(mentions(refusal(with_sharding(unknown)), "adler32"));

@@ -290,7 +290,7 @@ TEST_CASE("codec_chain: orders and specs that make no sense") {
   CHECK(refused(specs(33, crc)).message == "a chain may have 32 codecs; this one has 33");
   CHECK(refused({little}, {zp::dtype_kind::int16, {zp::index_t{1} << 62, 4}}).code ==
         zp::errc::out_of_range);
-  CHECK(refused({little, {"pcodec"}}).code == zp::errc::unsupported);
+  CHECK(refused({little, {"conditional"}}).code == zp::errc::unsupported);
 }
 
 TEST_CASE("codec_chain: an unknown codec that need not be understood is skipped when reading") {

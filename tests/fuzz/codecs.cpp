@@ -57,7 +57,9 @@ std::vector<std::vector<zp::codec_spec>> number_chains() {
           {bytes("little"), lzma(1)},
           {bytes("little"), lzma(2)},
           {bytes("little"), lzma(3)},
-          {bytes("little"), {"numcodecs.shuffle"}, {"numcodecs.lz4"}, {"numcodecs.crc32"}}};
+          {bytes("little"), {"numcodecs.shuffle"}, {"numcodecs.lz4"}, {"numcodecs.crc32"}},
+          {{"numcodecs.pcodec"}},
+          {{"numcodecs.pcodec"}, {"numcodecs.lz4"}}};
 }
 std::vector<std::vector<zp::codec_spec>> text_chains() {
   return {{{"vlen-utf8"}},

@@ -147,7 +147,7 @@ TEST_CASE("what is refused") {
       {"fill_value", "\"0x7fc00000\"", errc::corrupt},
       {"filters", R"([{"id":"delta","dtype":"<q8"}])", errc::unsupported},
       {"filters", R"([{"id":"pickle"}])", errc::unsupported},
-      {"compressor", R"({"id":"pcodec"})", errc::unsupported},
+      {"compressor", R"({"id":"n5_wrapper"})", errc::unsupported},
       {"compressor", "[]", errc::corrupt},
       {"dimension_separator", "\"-\"", errc::corrupt},
       {"dimension_separator", "null", errc::corrupt},

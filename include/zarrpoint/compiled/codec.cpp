@@ -55,3 +55,7 @@
 #include <zarrpoint/codec/numcodecs/impl/quantize_impl.hpp>
 #include <zarrpoint/codec/numcodecs/impl/shuffle_codec_impl.hpp>
 #include <zarrpoint/codec/numcodecs/impl/vlen_array_impl.hpp>
+#include <zarrpoint/codec/pcodec/impl/pco_bits_impl.hpp>
+#include <zarrpoint/codec/pcodec/impl/pco_decode_impl.hpp>
+#include <zarrpoint/codec/pcodec/impl/pco_encode_impl.hpp>
+#include <zarrpoint/codec/pcodec/impl/pcodec_impl.hpp>

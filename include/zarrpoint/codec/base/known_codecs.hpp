@@ -41,6 +41,7 @@ inline constexpr codec_note opt_in_codecs[] = {
     {"msgpack2", "codecs.hpp", ""},
     {"n5_default", "codecs.hpp", ""},
     {"packbits", "codecs.hpp", ""},
+    {"pcodec", "codecs.hpp", ""},
     {"quantize", "codecs.hpp", ""},
     {"reshape", "codecs.hpp", ""},
     {"scale_offset", "codecs.hpp", ""},
@@ -56,9 +57,6 @@ struct codec_refusal {
 /// Codecs of others that the library does not have.
 inline constexpr codec_refusal refused_codecs[] = {
     {"pickle", "reading it would run code that the file holds"},
-    {"pcodec",
-     "it does not read the format of pcodec: zarr-python does with the package pcodec, and can "
-     "write the array again with another codec"},
     {"n5_wrapper", "it is for blocks of N5"},
     {"conditional", "no other reader of Zarr has it either"},
     {"json", "of numcodecs before 0.6, and lost the shape: write the array again with json2"},
@@ -70,9 +68,11 @@ inline constexpr codec_refusal refused_codecs[] = {
 
 /// Of the opt-in codecs, those that Zarr v3 has only by the name with "numcodecs." before it.
 inline constexpr std::string_view prefixed_codecs[] = {
-    "adler32",          "astype",     "base64",          "bz2",   "categorize", "crc32", "delta",
-    "fixedscaleoffset", "fletcher32", "jenkins_lookup3", "json2", "lz4",        "lzma",  "msgpack2",
-    "quantize",         "shuffle",    "vlen-array",      "zfpy",
+    "adler32",    "astype",          "base64", "bz2",
+    "categorize", "crc32",           "delta",  "fixedscaleoffset",
+    "fletcher32", "jenkins_lookup3", "json2",  "lz4",
+    "lzma",       "msgpack2",        "pcodec", "quantize",
+    "shuffle",    "vlen-array",      "zfpy",
 };
 
 /// What to do about the codec `name`, as a bracket that follows it in an error.

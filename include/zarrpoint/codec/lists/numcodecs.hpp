@@ -20,6 +20,7 @@
 #include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/codec/numcodecs/vlen_array.hpp>
 #include <zarrpoint/codec/packbits.hpp>
+#include <zarrpoint/codec/pcodec/pcodec.hpp>
 #include <zarrpoint/codec/reshape.hpp>
 #include <zarrpoint/codec/scale_offset.hpp>
 #include <zarrpoint/codec/vlen_bytes.hpp>
@@ -35,6 +36,6 @@ using numcodecs_codecs =
                          reshape_codec, scale_offset_codec, crc32_codec, adler32_codec,
                          located_crc32c_codec, fletcher32_codec, jenkins_lookup3_codec,
                          shuffle_codec, base64_codec, lz4_codec, vlen_bytes_codec, vlen_array_codec,
-                         categorize_codec, json2_codec, msgpack2_codec, n5_codec>;
+                         categorize_codec, json2_codec, msgpack2_codec, n5_codec, pcodec_codec>;
 
 }}  // namespace zarrpoint::v0

@@ -39,6 +39,7 @@ inline constexpr v2_codec_name v2_codec_names[] = {
     {"msgpack2", "numcodecs.msgpack2", v2_role::object_filter},
     {"categorize", "numcodecs.categorize", v2_role::object_filter},
     {"zfpy", "numcodecs.zfpy", v2_role::array_compressor},
+    {"pcodec", "numcodecs.pcodec", v2_role::array_compressor},
     {"shuffle", "numcodecs.shuffle", v2_role::bytes_filter},
     {"crc32", "numcodecs.crc32", v2_role::bytes_filter},
     {"crc32c", "crc32c", v2_role::bytes_filter},
