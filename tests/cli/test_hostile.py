@@ -13,7 +13,7 @@ import zipfile
 import numpy as np
 import zarr
 from safetensors.numpy import save_file
-from support import FAILED, NO, OK, Case, run
+from support import FAILED, NO, OK, UNVERIFIED, Case, run
 
 COMMANDS = [("inspect",), ("verify",), ("stats",), ("cat", "x", "--raw"), ("cat", "x")]
 
@@ -31,7 +31,7 @@ class Hostile(Case):
             said = (done.stdout + done.stderr).decode(errors="replace")
             self.assertTrue(set(done.stderr.decode()) & set("\x1b\x07") == set())
             if word:
-                self.assertIn(done.returncode, (NO, FAILED), command)
+                self.assertIn(done.returncode, (NO, FAILED, UNVERIFIED), command)
                 self.assertIn(word, said, command)
 
     def test_npy_headers(self):
