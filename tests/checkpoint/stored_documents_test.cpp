@@ -3,6 +3,7 @@
 
 // No bit of a document of a checkpoint can change without a word.
 
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
