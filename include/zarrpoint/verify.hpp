@@ -2,5 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Reads all of a checkpoint and reports what is wrong with it.
+// Reads all of a checkpoint and reports what is wrong with it; accepts attributes that another
+// program edited.
+#include <zarrpoint/checkpoint/verify/seal.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>

@@ -170,6 +170,9 @@ TEST_CASE("errors: corrupt") {
   check_documented(open("model.zarr"));
   test::write_file("model.zarr/zarr.json", root.substr(0, 300));
   check_documented(open("model.zarr"));
+  root[root.find("zarrpoint\":") + 8] ^= 1;
+  test::write_file("model.zarr/zarr.json", root);
+  check_documented(open("model.zarr"));
 }
 
 TEST_CASE("errors: corrupt, where no digests were kept") {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Zarr in a zip file: every command takes it, convert writes it, and the peers read that."""
 
+import json
 import zipfile
 
 import numpy as np
@@ -122,3 +123,20 @@ class Zip(Case):
         bad[data.index(b"w/c/0/0") + 20] ^= 1
         path.write_bytes(bad)
         self.assertIn("crc32", self.expect(NO, "verify", path).stdout.decode())
+
+    def test_a_wrong_signature_of_any_member_is_told(self):
+        path = self.folder / "s.zip"
+        with zipfile.ZipFile(path, "w") as to, zipfile.ZipFile(GOLDEN / "zip/zarr-python-v3.zip") as old:
+            for name in old.namelist():
+                to.writestr(name, old.read(name))
+            to.writestr("notes.txt", "of no array")
+        self.assertIn("OK", self.text("verify", path))
+        good = path.read_bytes()
+        with zipfile.ZipFile(path) as archive:
+            headers = {info.filename: info.header_offset for info in archive.infolist()}
+        for name, offset in headers.items():
+            bad = bytearray(good)
+            bad[offset + 2] ^= 1
+            path.write_bytes(bad)
+            found = self.json("verify", path, status=NO)
+            self.assertIn("no local header", json.dumps(found), name)

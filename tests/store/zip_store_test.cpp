@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 
@@ -9,7 +10,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace zip_store_test {
 
@@ -66,7 +71,7 @@ TEST_CASE("zip_store: of equal names the last one counts") {
 
 TEST_CASE("zip_store: an archive with names that are not keys is refused") {
   for (const char* name :
-       {"/a", "../a", "a/../b", "a\\b", "a//b", "a/./b", "", "C:\\a", "\xff", "a\nb"}) {
+       {"/a", "../a", "a/../b", "a\\..\\b", "\\a", "a//b", "a/./b", "", "C:\\a", "\xff", "a\nb"}) {
     INFO(name);
     const auto store = zip_store::open(test::blob_of(test::zip_of({{"b", "x"}, {name, "x"}})));
     REQUIRE_FALSE(store);
@@ -116,6 +121,54 @@ TEST_CASE("zip_store: members of a file are mapped where they lie") {
   const auto missing = zip_store::open(files, test::key("y.zip"));
   REQUIRE_FALSE(missing);
   CHECK(missing.failure().code == errc::not_found);
+}
+
+TEST_CASE("zip_store: backslashes of sloppy writers are slashes") {
+  const auto store =
+      zip_store::open(
+          test::blob_of(test::zip_of({{"a\\", ""}, {"a\\b", "hello"}, {"a/c\\d", "x"}})))
+          .value();
+  CHECK(text_of(store, "a/b") == "hello");
+  CHECK(text_of(store, "a/c/d") == "x");
+  CHECK(store.list(test::key("a")).value() == std::vector<list_entry>{{"b", false}, {"c", true}});
+}
+
+TEST_CASE("zip_store: a name in Info-ZIP's extra field counts where its checksum is right") {
+  // As the `zip` program has it: the raw name in the code page of its machine.
+  const std::string raw = "na\x8bve/a";  // in code page 437
+  const std::string utf8 = "na\xc3\xafve/a";
+  const auto archive = [&](std::uint32_t sum, char version, const std::string& name) {
+    std::string bytes = test::zip_of({{raw, "hello"}});
+    std::string field("\x75\x70", 2);
+    detail::append_le<std::uint16_t>(field, static_cast<std::uint16_t>(5 + name.size()));
+    field += version;
+    detail::append_le<std::uint32_t>(field, sum);
+    field += name;
+    // Behind the name of the only entry of the directory, which has no extra field.
+    const std::size_t entry = bytes.find("PK\1\2");
+    const std::size_t end = bytes.find("PK\5\6");
+    REQUIRE(end == entry + 46 + raw.size());
+    test::overwrite(bytes, entry + 30, static_cast<std::uint16_t>(field.size()));
+    test::overwrite(bytes, end + 12, static_cast<std::uint32_t>(end - entry + field.size()));
+    bytes.insert(end, field);
+    return zip_store::open(test::blob_of(bytes));
+  };
+  const std::uint32_t right = detail::crc32(0, as_bytes(std::string_view(raw)));
+  const auto good = archive(right, 1, utf8);
+  REQUIRE_MESSAGE(good, (good ? "" : to_string(good.failure())));
+  CHECK(text_of(*good, utf8) == "hello");
+  // A name that is not UTF-8 is not a key; the field does not count, or says what is not a key.
+  CHECK_FALSE(archive(right ^ 1, 1, utf8));
+  CHECK_FALSE(archive(right, 2, utf8));
+  for (const char* bad : {"../a", "/a", "\xff", ""}) CHECK_FALSE(archive(right, 1, bad));
+}
+
+TEST_CASE("zip_store: a member whose local header has a wrong signature is refused") {
+  std::string bytes = test::zip_of({{"a", "hello"}});
+  bytes[2] = 7;
+  const auto refused = zip_store::open(test::blob_of(bytes)).value().open(test::key("a"));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::corrupt);
 }
 
 }  // namespace zip_store_test

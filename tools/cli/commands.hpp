@@ -38,6 +38,11 @@ struct verify_arguments {
 };
 exit_status run_verify(const verify_arguments& of, const zp::context& how);
 
+struct seal_arguments {
+  std::string path;
+};
+exit_status run_seal(const seal_arguments& of, const zp::context& how);
+
 struct convert_arguments {
   std::string in, out;
   std::string to;

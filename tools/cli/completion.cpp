@@ -18,13 +18,13 @@ _zarrpoint() {
   local command= word
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      inspect|cat|verify|convert|diff|stats|completion) command=$word; break ;;
+      inspect|cat|verify|seal|convert|diff|stats|completion) command=$word; break ;;
     esac
   done
   local options="--help --memory --follow-links"
   case $command in
     "")
-      COMPREPLY=($(compgen -W "inspect cat verify convert diff stats completion --help --version --memory --follow-links" -- "$current"))
+      COMPREPLY=($(compgen -W "inspect cat verify seal convert diff stats completion --help --version --memory --follow-links" -- "$current"))
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
@@ -56,6 +56,7 @@ _zarrpoint() {
     'inspect:show a tree of what is in there'
     'cat:write the values of an array'
     'verify:compare everything with checksums, sizes and rules'
+    'seal:accept attributes that were edited'
     'convert:write the same arrays in another format'
     'diff:tell what differs'
     'stats:tell how the values are distributed'
@@ -73,6 +74,7 @@ _zarrpoint() {
     inspect) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
     cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
     verify) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' ;;
+    seal) _arguments '--memory:size:' '--follow-links' '1:path:_files' ;;
     convert)
       _arguments '--to:format:(zarr3 zarr2 safetensors npz)' '*--dtype:glob=type:' \
         '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
@@ -88,7 +90,7 @@ if [ "$funcstack[1]" = _zarrpoint ]; then _zarrpoint "$@"; else compdef _zarrpoi
 
 constexpr std::string_view fish_script =
     R"(# fish completion for zarrpoint:  zarrpoint completion fish | source
-set -l commands inspect cat verify convert diff stats completion
+set -l commands inspect cat verify seal convert diff stats completion
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'

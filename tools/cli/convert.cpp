@@ -31,11 +31,6 @@ namespace {
 
 zp::error bad(std::string what) { return {zp::errc::invalid_argument, std::move(what)}; }
 
-void note(const std::string& text) {
-  std::fprintf(stderr, "%s %s\n", painted_error("zarrpoint: note:", paint::yellow).c_str(),
-               text.c_str());
-}
-
 /// `"[GLOB=]VALUE"`.
 struct ruled {
   std::string glob;  ///< empty when there is none
@@ -454,6 +449,7 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     zp::context writing = how;
     writing.limit.memory -= reading.limit.memory;
     ZARRPOINT_TRY(from, open_source(of.in, with_scratch(reading)));
+    for (const std::string& warning : from->warnings()) note(escaped(of.in) + ": " + warning);
     planner plan(of, *from);
     ZARRPOINT_CHECK(plan.check_target());
     ZARRPOINT_CHECK(check_free(of.out, of.overwrite));

@@ -257,6 +257,7 @@ std::string title(const std::string& path, const source& from) {
 exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(from, open_source(of.path, how));
+    for (const std::string& warning : from->warnings()) note(escaped(of.path) + ": " + warning);
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
     const inspection found(*from, shown, of.node);
     if (of.json) return put_json(found.json(of.path));

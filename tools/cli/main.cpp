@@ -118,7 +118,8 @@ std::string version_text() {
 
 constexpr const char* exit_text =
     "Exit status: 0 done (verify: no fault, diff: the same); 1 verify found faults, diff found "
-    "differences; 2 bad usage or an error; 130 interrupted.\n"
+    "differences; 2 bad usage or an error; 3 verify could not check all, or found nothing to "
+    "check; 130 interrupted.\n"
     "Documentation: docs/cli.md, and the manual page zarrpoint(1).";
 
 /// The command line: what each command takes, and which one was asked for.
@@ -134,6 +135,7 @@ struct command_line {
   inspect_arguments inspect;
   cat_arguments cat;
   verify_arguments verify;
+  seal_arguments seal;
   convert_arguments convert;
   diff_arguments diff;
   stats_arguments stats;
@@ -155,6 +157,7 @@ struct command_line {
     add_inspect();
     add_cat();
     add_verify();
+    add_seal();
     add_convert();
     add_diff();
     add_stats();
@@ -208,6 +211,11 @@ struct command_line {
                        [this](const zp::context& how) { return run_verify(verify, how); });
     to->add_option("PATH", verify.path, "What to verify")->required();
     add_json(to, verify.json);
+  }
+  void add_seal() {
+    CLI::App* to = add("seal", "Accept attributes that another program edited in a checkpoint",
+                       [this](const zp::context& how) { return run_seal(seal, how); });
+    to->add_option("PATH", seal.path, "A checkpoint of zarrpoint's, in a directory")->required();
   }
   void add_convert() {
     CLI::App* to = add("convert", "Write the same arrays in another format, bit by bit",

@@ -53,6 +53,11 @@ zp::result<void> flush() {
   return write_error();
 }
 
+void note(const std::string& text) {
+  std::fprintf(stderr, "%s %s\n", painted_error("zarrpoint: note:", paint::yellow).c_str(),
+               text.c_str());
+}
+
 zp::result<void> put_json(const zp::node& document) {
   return put(dump_json(strict_json(document), zp::json_style::pretty) + '\n');
 }

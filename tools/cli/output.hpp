@@ -27,6 +27,9 @@ zp::result<void> flush();
 /// has them, and bytes that are not UTF-8 become U+FFFD.
 zp::result<void> put_json(const zp::node& document);
 
+/// A word on standard error that is not an error; `text` is escaped.
+void note(const std::string& text);
+
 /// A copy of a document that is JSON by the book, as `put_json` writes it.
 zp::node strict_json(const zp::node& document);
 

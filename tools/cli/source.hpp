@@ -125,6 +125,8 @@ class source {
   const zp::node& attributes() const { return attributes_; }
   /// Identifies the commit of a checkpoint of ours.
   const std::string& id() const { return id_; }
+  /// What is doubtful about it, and keeps no value from being read.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   const block_size& blocks() const { return blocks_; }
   /// Errors: `cancelled`, when the work is to end.
   zp::result<void> check_stop() const {
@@ -150,6 +152,7 @@ class source {
   std::string format_;
   std::vector<entry> entries_;
   std::vector<group_entry> groups_;
+  std::vector<std::string> warnings_;
   zp::node attributes_;
   std::string id_;
 

@@ -79,8 +79,9 @@ void describe(const zp::array_metadata& metadata, entry& to) {
 
 zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
                          const zp::context& how)
-    : store_(std::move(store)), contents_(std::move(contents)) {
+    : store_(std::move(store)), how_(how), contents_(std::move(contents)) {
   attributes_ = contents_.attributes;
+  if (contents_.is_changed) warnings_.emplace_back(zp::detail::changed_attributes);
   id_ = contents_.id;
   bool any_v2 = false;
   for (const zp::detail::stored_leaf& leaf : contents_.leaves) {

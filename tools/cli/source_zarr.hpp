@@ -27,6 +27,7 @@ class zarr_source final : public source {
   void verify(verification& to) const override;
 
   const zp::any_store& store() const { return store_; }
+  const zp::context& how() const { return how_; }
   const zp::detail::checkpoint_contents& contents() const { return contents_; }
   /// Null when it cannot be read.
   const zp::array* array_at(std::size_t index) const {
@@ -38,6 +39,7 @@ class zarr_source final : public source {
   void add_groups();
 
   zp::any_store store_;
+  zp::context how_;
   zp::detail::checkpoint_contents contents_;
   std::vector<std::optional<zp::array>> arrays_;
   mutable std::vector<std::optional<zp::mapped_view>> lent_;

@@ -3,6 +3,8 @@
 
 // `zarrpoint verify`: reads everything and lists every fault.
 
+#include <zarrpoint/checkpoint/verify/verify.hpp>
+
 #include "commands.hpp"
 #include "files.hpp"
 #include "output.hpp"
@@ -50,6 +52,7 @@ class report final : public verification {
   void begin(std::uint64_t bytes) {
     bar_.reset();
     bar_.emplace("verify", bytes);
+    total_ = bytes;
   }
   void add(finding what) override {
     ++counts_[static_cast<std::size_t>(what.kind)];
@@ -69,18 +72,20 @@ class report final : public verification {
   exit_status finish(std::size_t arrays) {
     bar_.reset();
     if (stop_.stop_requested()) return fail({zp::errc::cancelled, "interrupted"});
-    if (arrays == 0 && counts_ == decltype(counts_){})
+    if (total_ == 0 && counts_[0] == 0 && counts_[1] == 0)
       add({of_.path,
            {},
            {},
            {},
-           "there is no array in it: nothing was verified",
+           std::string("there is no ") + (arrays == 0 ? "array" : "element") +
+               " in it: nothing was verified",
            severity::unverified});
     const auto [faults, unverified, notes] = counts_;
     zp::result<void> done = std::move(output_);
     if (done && of_.json) {
       done = put_json(zp::node::object{{"path", text_node(of_.path)},
                                        {"ok", faults == 0 && unverified == 0},
+                                       {"verdict", verdict_text()},
                                        {"arrays", std::uint64_t{arrays}},
                                        {"bytes", bytes_},
                                        {"faults", faults},
@@ -92,10 +97,17 @@ class report final : public verification {
     }
     if (!done) return fail(done.failure());
     if (faults != 0) return exit_status::no;
-    return unverified != 0 ? exit_status::failed : exit_status::ok;
+    return unverified != 0 ? exit_status::unverified : exit_status::ok;
   }
 
  private:
+  std::string_view verdict_text() const {
+    const auto [faults, unverified, notes] = counts_;
+    return to_string(faults != 0       ? zp::verdict::faulty
+                     : unverified != 0 ? zp::verdict::not_verified
+                                       : zp::verdict::ok);
+  }
+
   std::string summary(std::size_t arrays) const {
     const auto counted = [](std::uint64_t count, const std::string& what) {
       return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
@@ -117,6 +129,7 @@ class report final : public verification {
   std::optional<progress> bar_;
   std::array<std::uint64_t, 3> counts_{};
   std::uint64_t bytes_ = 0;
+  std::uint64_t total_ = 0;  ///< bytes of all elements
   zp::node::array found_;
   zp::result<void> output_;
 };
@@ -131,8 +144,11 @@ exit_status run_verify(const verify_arguments& of, const zp::context& how) {
   report to(of, how);
   auto from = open_source(of.path, how);
   if (!from) {
-    if (!is_damage(from.failure().code)) return fail(from.failure());
-    to.add({of.path, {}, {}, {}, to_string(from.failure())});
+    const zp::errc code = from.failure().code;
+    const bool is_unknown = code == zp::errc::unsupported || code == zp::errc::resource_limit;
+    if (!is_damage(code) && !is_unknown) return fail(from.failure());
+    to.add({of.path, {}, {}, {}, to_string(from.failure()), severity_of(code)});
+    if (is_unknown) return to.finish(0);
     if (kind_of(of.path) != path_kind::directory) return to.finish(0);
     // What still has a name of its own can be looked at one by one.
     std::vector<finding> faults;

@@ -5,19 +5,19 @@
 // name.
 
 #include <zarrpoint/array/chunk_boxes.hpp>
-#include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
-#include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 
 #include "row_blocks.hpp"
 #include "source_zarr.hpp"
 
 #include <algorithm>
-#include <map>
+#include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cli {
 
@@ -55,7 +55,17 @@ class array_verifier {
                severity_of(objects.failure().code)});
       return;
     }
-    if (from_.contents().is_ours()) find_missing(*objects);
+    const bool is_empty = entry_.bytes() == 0;
+    if (from_.contents().is_ours()) {
+      find_missing(*objects);
+    } else if (objects->empty() && !is_empty) {
+      to_.add({from_.store().describe(array_.key()),
+               entry_.name,
+               {},
+               {},
+               "no chunk of it is stored, so nothing could be checked",
+               severity::unverified});
+    }
     for (const stored_key& object : *objects) {
       if (to_.stopped()) return;
       check_object(object);
@@ -171,123 +181,61 @@ class array_verifier {
 };
 
 /// The documents that others read beside the commit document must say the same as it does.
-class document_verifier {
- public:
-  document_verifier(const zarr_source& from, verification& to) : from_(from), to_(to) {}
-
-  void run() {
-    const auto& leaves = from_.contents().leaves;
-    is_v2_ = leaves.empty() ? !document("", "zarr.json") : leaves.front().zarr_format == 2;
-    for (const zp::detail::stored_leaf& leaf : leaves) compare(leaf);
-    if (is_v2_) check_group({});
-    for (const group_entry& group : from_.groups()) check_group(group);
-    check_consolidated();
+void verify_documents(const zarr_source& from, const zp::context& how, verification& to) {
+  auto found = zp::detail::check_documents(from.store(), from.contents(), how);
+  if (!found) return;  // stopped
+  for (zp::detail::document_finding& one : *found) {
+    const severity kind = one.is_fault ? severity::fault : severity::unverified;
+    std::string text = one.is_fault ? to_string(one.what) : std::move(one.what.message);
+    to.add({std::move(one.file), std::move(one.node), {}, {}, std::move(text), kind});
   }
+}
+
+/// Remembers which files were told of.
+class noting final : public verification {
+ public:
+  explicit noting(verification& to) : to_(to) {}
+  void add(finding what) override {
+    files_.insert(what.file);
+    to_.add(std::move(what));
+  }
+  void read(std::string_view node, std::uint64_t bytes) override { to_.read(node, bytes); }
+  bool stopped() const override { return to_.stopped(); }
+  bool told(const std::string& file) const { return files_.contains(file); }
 
  private:
-  void add(const std::string& node, std::string_view name, std::string message,
-           severity kind = severity::fault) {
-    const auto key =
-        zp::store_key::parse(node.empty() ? std::string(name) : node + '/' + std::string(name));
-    to_.add({key ? from_.store().describe(*key) : node, node, {}, {}, std::move(message), kind});
-  }
-
-  std::optional<zp::node> document(const std::string& node, std::string_view name) {
-    const auto read = [&]() -> zp::result<std::optional<zp::node>> {
-      ZARRPOINT_TRY(key, zp::store_key::parse(node));
-      return zp::detail::read_document(from_.store(), key, name, zp::limits{});
-    };
-    auto found = read();
-    if (found) return *std::move(found);
-    add(node, name, to_string(found.failure()), severity_of(found.failure().code));
-    return zp::node();
-  }
-
-  /// Attributes as they are compared: an object without members is none.
-  static zp::node known(const zp::node* attributes) {
-    if (attributes == nullptr || *attributes == zp::node(zp::node::object{})) return {};
-    return *attributes;
-  }
-
-  /// By their text, in which NaN is like NaN.
-  static bool same(const zp::node& a, const zp::node& b) {
-    return a == b || dump_json(a) == dump_json(b);
-  }
-
-  /// The `.zattrs` of a node of v2.
-  void compare_attributes(const std::string& node, const zp::node& wanted) {
-    const auto there = document(node, ".zattrs");
-    if (there && there->is_null()) return;  // said already
-    if (!same(known(there ? &*there : nullptr), known(&wanted)))
-      add(node, ".zattrs", "corrupt: the attributes differ from those of the commit document");
-  }
-
-  void check_group(const group_entry& group) {
-    const std::string_view name = is_v2_ ? ".zgroup" : "zarr.json";
-    const auto there = document(group.name, name);
-    if (!there) return add(group.name, name, "corrupt: the document of the group is missing");
-    if (there->is_null()) return;  // said already
-    const auto parsed = is_v2_ ? zp::parse_group_v2(*there, nullptr) : zp::parse_group_v3(*there);
-    if (!parsed) return add(group.name, name, to_string(parsed.failure()));
-    if (group.name.empty()) return;  // the root's hold the commit document itself
-    if (is_v2_) return compare_attributes(group.name, group.attributes);
-    if (!same(parsed->attributes, known(&group.attributes)))
-      add(group.name, name, "corrupt: the attributes differ from those of the commit document");
-  }
-
-  void compare(const zp::detail::stored_leaf& leaf) {
-    const std::string_view name = is_v2_ ? ".zarray" : "zarr.json";
-    const auto there = document(leaf.name, name);
-    if (!there) {
-      add(leaf.name, name, "corrupt: the document of the array is missing");
-    } else if (!there->is_null() && !same(*there, leaf.document->content())) {
-      add(leaf.name, name, "corrupt: it differs from the copy in the commit document");
-    }
-    if (is_v2_) compare_attributes(leaf.name, leaf.attributes);
-  }
-
-  void check_consolidated() {
-    const auto root = document("", is_v2_ ? ".zmetadata" : "zarr.json");
-    if (!root) return;
-    const zp::node* all = is_v2_ ? &*root : root->find("consolidated_metadata");
-    const zp::node* documents = all == nullptr ? nullptr : all->find("metadata");
-    if (documents == nullptr || documents->if_object() == nullptr) return;
-    std::map<std::string_view, const zp::node*> by_path;
-    for (const auto& [path, said] : *documents->if_object()) by_path.emplace(path, &said);
-    const auto said = [&](const std::string& path) {
-      const auto at = by_path.find(path);
-      return at == by_path.end() ? nullptr : at->second;
-    };
-    const auto differs = [&](const std::string& path) {
-      add("", is_v2_ ? ".zmetadata" : "zarr.json",
-          "corrupt: the consolidated metadata of \"" + path +
-              "\" differ from what the commit document says");
-    };
-    for (const zp::detail::stored_leaf& leaf : from_.contents().leaves) {
-      const zp::node* document = said(is_v2_ ? leaf.name + "/.zarray" : leaf.name);
-      if (document == nullptr || !same(*document, leaf.document->content()) ||
-          (is_v2_ && !same(known(said(leaf.name + "/.zattrs")), known(&leaf.attributes))))
-        differs(leaf.name);
-    }
-    for (const group_entry& group : from_.groups()) {
-      const zp::node* document = said(is_v2_ ? group.name + "/.zgroup" : group.name);
-      const zp::node* attributes = document == nullptr ? nullptr
-                                   : is_v2_            ? said(group.name + "/.zattrs")
-                                                       : document->find("attributes");
-      if (document == nullptr || !same(known(attributes), known(&group.attributes)))
-        differs(group.name);
-    }
-  }
-
-  const zarr_source& from_;
   verification& to_;
-  bool is_v2_ = false;
+  std::set<std::string> files_;
 };
+
+/// Opens every member of a zip file, those of no array too: its local header must be right.
+void verify_members(const zp::any_store& store, noting& to) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(store.describe(zp::store_key::root()), unknown)) return;
+  std::vector<zp::store_key> open{zp::store_key::root()};
+  while (!open.empty() && !to.stopped()) {
+    const zp::store_key at = std::move(open.back());
+    open.pop_back();
+    const auto children = store.list(at);
+    if (!children) return to.add({store.describe(at), {}, {}, {}, to_string(children.failure())});
+    for (const zp::list_entry& child : *children) {
+      const auto key = at.child(child.name);
+      if (!key) continue;
+      if (child.is_prefix) {
+        open.push_back(*key);
+      } else if (const auto object = store.open(*key); !object && !to.told(store.describe(*key))) {
+        const zp::errc code = object.failure().code;
+        to.add({store.describe(*key), {}, {}, {}, to_string(object.failure()), severity_of(code)});
+      }
+    }
+  }
+}
 
 }  // namespace
 
-void verify_zarr(const zarr_source& from, verification& to) {
-  if (from.contents().is_ours()) document_verifier(from, to).run();
+void verify_zarr(const zarr_source& from, verification& into) {
+  noting to(into);
+  if (from.contents().is_ours()) verify_documents(from, from.how(), to);
   for (std::size_t i = 0; i < from.entries().size() && !to.stopped(); ++i) {
     const entry& array = from.entries()[i];
     if (array.fault) {
@@ -302,6 +250,7 @@ void verify_zarr(const zarr_source& from, verification& to) {
     }
     array_verifier(from, i, to).run();
   }
+  verify_members(from.store(), to);
 }
 
 }  // namespace cli

@@ -23,6 +23,8 @@
 #include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
+#include <zarrpoint/checkpoint/verify/impl/seal_impl.hpp>
+#include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>
 #include <zarrpoint/handler/base/impl/concepts_impl.hpp>
 #include <zarrpoint/handler/impl/leaf_impl.hpp>

@@ -35,16 +35,29 @@ struct commit_document {
   std::vector<leaf_record> leaves;
   std::vector<std::string> groups{};  ///< those that hold no leaf, sorted
   node::object group_attributes{};    ///< of the groups below the root that have some, sorted
+  /// The checksum of the root's other attributes, as `commit_seal` has it; empty in checkpoints
+  /// that were written before there was one.
+  std::string attributes_seal{};
 
   friend bool operator==(const commit_document&, const commit_document&) = default;
 };
 
 namespace detail {
 
+inline constexpr std::string_view attributes_seal_name = "attributes_crc32c";
+
 void append_hex(std::string& text, std::uint32_t value);
 
-/// The checksum of a commit document's node, which has no member `crc32c` yet.
+/// The checksum of a commit document's node, which has no member `crc32c` yet; or of the attributes
+/// beside it, without our member.
 std::string commit_seal(const node& unsealed);
+
+/// Whether a root's attributes hold a commit document. Errors: `corrupt` where one stands under
+/// another name, as a damaged bit makes it: it would be taken for a hierarchy of others.
+result<bool> has_commit_document(const node& attributes);
+
+/// `to_node` with that checksum of the attributes in place of the document's own.
+node commit_node(const commit_document& document, const std::string& attributes_seal);
 
 /// The value of that key among members sorted by their keys; null when there is none.
 const node* find_sorted(const node::object& members, std::string_view key);
@@ -60,7 +73,8 @@ bool parse_digests(std::string_view hex, object_digest& object);
 
 }  // namespace detail
 
-/// The document as a node, sealed with its own checksum.
+/// The document as a node, sealed with its own checksum and, where it has one, that of the
+/// attributes beside it.
 node to_node(const commit_document& document);
 
 /// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`

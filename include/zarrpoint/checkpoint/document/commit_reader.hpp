@@ -27,6 +27,7 @@ class commit_reader final : public json_member {
   std::vector<detail::stored_leaf> leaves;
   std::vector<std::string> groups;
   node::object group_attributes;  ///< sorted
+  std::string attributes_seal;    ///< empty where there is none
 
  private:
   static constexpr std::string_view path[] = {"attributes", commit_document::member_name};

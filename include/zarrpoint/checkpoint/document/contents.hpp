@@ -25,6 +25,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What is said where `is_changed`, or of other attributes that are not those of the commit.
+inline constexpr std::string_view changed_attributes =
+    "the attributes are not those that were saved: another program edited them, or they are "
+    "damaged; `zarrpoint seal` accepts them as they are";
+
 /// What is in a hierarchy.
 struct checkpoint_contents {
   std::string id;                   ///< of the commit; empty in hierarchies that others wrote
@@ -34,6 +39,10 @@ struct checkpoint_contents {
   /// Of the groups below the root that have some, sorted, without our member. In hierarchies that
   /// others wrote they are not looked into, and may be something else than objects.
   node::object group_attributes{};
+  /// Ours: the root's attributes, or the mark of its `.zgroup`, are not those that were saved.
+  bool is_changed = false;
+  int zarr_format = 3;     ///< of the root
+  bool is_sealed = false;  ///< ours: there is a checksum of the root's attributes
 
   bool is_ours() const noexcept { return !id.empty(); }
 };
@@ -108,6 +117,7 @@ class contents_reader {
       commit.id = std::move(parsed.id);
       commit.groups = std::move(parsed.groups);
       commit.group_attributes = std::move(parsed.group_attributes);
+      commit.attributes_seal = std::move(parsed.attributes_seal);
       commit.leaves.clear();
       commit.leaves.reserve(parsed.leaves.size());
       for (leaf_record& leaf : parsed.leaves) {
@@ -119,6 +129,8 @@ class contents_reader {
     std::erase_if(*attributes.if_object(), [](const node::member& member) {
       return member.key == commit_document::member_name;
     });
+    out_.is_sealed = !commit.attributes_seal.empty();
+    out_.is_changed = out_.is_sealed && commit.attributes_seal != commit_seal(attributes);
     out_.attributes = std::move(attributes);
     out_.id = std::move(commit.id);
     for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
@@ -139,10 +151,9 @@ class contents_reader {
     return {};
   }
 
-  static bool has_commit(const node& attributes, const commit_reader& commit) {
+  static result<bool> has_commit(const node& attributes, const commit_reader& commit) {
     if (commit.found()) return true;
-    const node* member = attributes.find(commit_document::member_name);
-    return member != nullptr && member->if_object() != nullptr;
+    return has_commit_document(attributes);
   }
 
   result<void> read_root_v3(node root, commit_reader& commit) {
@@ -155,8 +166,8 @@ class contents_reader {
       return add_array({}, *std::move(whole), 3);
     }
     ZARRPOINT_TRY(group, parse_group_v3(std::move(root)));
-    if (has_commit(group.attributes, commit))
-      return add_commit(std::move(group.attributes), commit, 3);
+    ZARRPOINT_TRY(is_ours, has_commit(group.attributes, commit));
+    if (is_ours) return add_commit(std::move(group.attributes), commit, 3);
     out_.attributes = std::move(group.attributes);
     if (!group.consolidated) return walk();
     for (auto& [path, document] : *group.consolidated) {
@@ -173,19 +184,30 @@ class contents_reader {
   result<bool> read_root_v2() {
     ZARRPOINT_TRY(array, document(".zarray"));
     if (array) {
+      out_.zarr_format = 2;
       ZARRPOINT_TRY(own, attributes_of(""));
       ZARRPOINT_CHECK(add_array({}, *std::move(array), 2, std::move(own)));
       return true;
     }
     ZARRPOINT_TRY(group, document(".zgroup"));
     if (!group) return false;
+    out_.zarr_format = 2;
     commit_reader commit(2);
     ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
-    if (attributes && has_commit(*attributes, commit)) {
-      ZARRPOINT_CHECK(
-          add_commit(*std::move(attributes), commit, 2).at(store_.describe(key_of(".zattrs"))));
+    const auto add = [&]() -> result<bool> {
+      ZARRPOINT_TRY(is_ours, has_commit(attributes ? *attributes : node(), commit));
+      if (is_ours) ZARRPOINT_CHECK(add_commit(*std::move(attributes), commit, 2));
+      return is_ours;
+    };
+    ZARRPOINT_TRY(is_ours, add().at(store_.describe(key_of(".zattrs"))));
+    const node* const mark = group->find(commit_document::member_name);
+    if (is_ours) {
+      if (mark != nullptr && *mark != node(out_.id)) out_.is_changed = true;
       return true;
     }
+    if (mark != nullptr)
+      return error{errc::corrupt, store_.describe(key_of(".zattrs")) +
+                                      " lacks the commit document that .zgroup tells of"};
     if (attributes) out_.attributes = *std::move(attributes);
     ZARRPOINT_TRY(consolidated, document(".zmetadata"));
     if (!consolidated) {

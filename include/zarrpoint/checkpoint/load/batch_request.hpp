@@ -69,6 +69,8 @@ struct checkpoint_access {
       return f(leaf, source, wanted);
     });
   }
+  static const checkpoint_contents& contents(const checkpoint& of) { return of.contents(); }
+  static const any_store& store(const checkpoint& of) { return of.store(); }
   static std::string_view kind_of(const detail::stored_leaf& leaf) {
     return checkpoint::kind_of_leaf(leaf);
   }

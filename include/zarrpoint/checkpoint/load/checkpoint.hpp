@@ -30,6 +30,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 struct checkpoint_access;
+struct checkpoint_contents;
 struct checkpoint_state;
 template <class Registry>
 class member_loader;
@@ -74,6 +75,9 @@ class checkpoint {
   /// The attributes of a leaf, or of a group below the root: an object, or null for none. Reads
   /// nothing. Errors: `not_found`; `corrupt` where others wrote something else than an object.
   result<node> attributes(std::string_view name) const;
+  /// What is doubtful about it and does not keep it from being loaded: attributes of the root that
+  /// are not those that were saved. Empty in hierarchies of others, which have no checksum of them.
+  std::vector<std::string> warnings() const;
   /// How it was opened.
   const context& how() const noexcept;
   std::size_t size() const noexcept;
@@ -254,6 +258,9 @@ class checkpoint {
 
   using state = detail::checkpoint_state;
   explicit checkpoint(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  const detail::checkpoint_contents& contents() const noexcept;
+  const any_store& store() const noexcept;
 
   const detail::stored_leaf* find(std::string_view name) const;
 

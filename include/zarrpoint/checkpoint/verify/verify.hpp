@@ -27,8 +27,8 @@ std::string_view to_string(verdict of) noexcept;
 
 /// One thing that is wrong, or that could not be checked.
 struct verify_failure {
-  std::string leaf;
-  std::string file;             ///< of the object, or of the array when it concerns all of it
+  std::string leaf;             ///< or the group whose document it is; empty for the root
+  std::string file;             ///< of the object or document, or of the array for all of it
   std::string key;              ///< of the object, below the array; empty for all of the array
   std::optional<dims> chunk{};  ///< the inner chunk of a shard, by its place in the shard
   bool is_fault = true;         ///< false: it could not be checked
@@ -48,8 +48,10 @@ struct verify_report {
   std::vector<leaf_verification> leaves;  ///< sorted by name
   std::vector<verify_failure> failures;   ///< at most `verify_options::max_failures`
   std::uint64_t failure_count = 0;        ///< all of them, those beyond that number too
+  /// Of the documents that other programs read; `not_verified` for attributes that were edited.
+  verdict documents = verdict::ok;
 
-  /// The worst of the leaves' verdicts; `not_verified` where no chunk at all was read.
+  /// The worst of all verdicts; `not_verified` where no chunk at all was read.
   verdict result() const noexcept;
 };
 
@@ -66,10 +68,11 @@ struct verify_options {
 /// list, and a leaf that others wrote of which no chunk is stored, is `not_verified`.
 ///
 /// Takes some 64 MiB at a time, or a quarter of `limits::memory` if that is less, and an inner
-/// chunk at least. The documents that other programs read beside the commit document are
-/// compared by the command `zarrpoint verify`, not here. The stop token of the checkpoint's context
-/// is asked before each object and inner chunk, as a hostile document may name 2^62 of them.
-/// Errors: `cancelled`; what is wrong with the data is in the report.
+/// chunk at least. In a checkpoint of ours the documents that other programs read are compared with
+/// the commit document: where the attributes alone differ, another program may have edited them,
+/// and they are `not_verified` until `seal` accepts them. The stop token of the checkpoint's
+/// context is asked before each document, object and inner chunk, as a hostile document may name
+/// 2^62 of them. Errors: `cancelled`; what is wrong with the data is in the report.
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
 
 }}  // namespace zarrpoint::v0

@@ -17,7 +17,10 @@ namespace zarrpoint { inline namespace v0 {
 
 /// One file of a zip archive, as its central directory describes it.
 struct zip_member {
-  std::string name;  ///< as it stands there; nothing is said about its characters
+  /// As it stands there, or as Info-ZIP's extra field for UTF-8 has it; nothing is said about its
+  /// characters.
+  std::string name;
+  std::string raw_name{};  ///< as it stands in both headers, where that is not `name`
   std::uint16_t flags = 0;
   std::uint16_t method = 0;  ///< 0: stored, 8: deflated
   std::uint32_t crc32 = 0;   ///< of the bytes before compression
@@ -51,8 +54,9 @@ inline constexpr std::uint16_t zip_patched = 1U << 5;
 inline constexpr std::uint16_t zip_sizes_follow = 1U << 3;  ///< in a data descriptor
 inline constexpr std::uint16_t zip_utf8 = 1U << 11;
 
-/// Extra fields: sizes of 64 bits, and bytes that only align what follows (as Android's zipalign).
+/// Extra fields: sizes of 64 bits, and the name in UTF-8 (Info-ZIP's).
 inline constexpr std::uint16_t zip_extra_zip64 = 0x0001;
+inline constexpr std::uint16_t zip_extra_unicode_path = 0x7075;
 
 /// The room that an extra field for zip64 and an empty one for padding take in a local header.
 inline constexpr std::size_t zip_least_extra = 20 + 6;

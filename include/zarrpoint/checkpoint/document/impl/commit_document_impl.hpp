@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/version.hpp>
@@ -56,6 +57,22 @@ ZARRPOINT_INLINE void sort_members(node::object& members) {
 ZARRPOINT_INLINE node take_member(node& from, std::string_view key) {
   node* member = from.find(key);
   return member != nullptr ? std::exchange(*member, node()) : node();
+}
+
+ZARRPOINT_INLINE result<bool> has_commit_document(const node& attributes) {
+  const node* ours = attributes.find(commit_document::member_name);
+  if (ours != nullptr && ours->if_object() != nullptr) return true;
+  const node::object* members = attributes.if_object();
+  if (members == nullptr) return false;
+  for (const node::member& one : *members) {
+    int found = 0;
+    for (const std::string_view key : {"format", "writer", "id", "leaves", "crc32c"})
+      if (one.value.find(key) != nullptr) ++found;
+    if (found >= 4)
+      return bad_commit("it stands under the name " + in_quotes(one.key) +
+                        ", not \"zarrpoint\": the file is damaged");
+  }
+  return false;
 }
 
 ZARRPOINT_INLINE result<std::string> take_string(node& from, std::string_view key) {
@@ -134,6 +151,11 @@ ZARRPOINT_INLINE result<node::object> parse_group_attributes(node from) {
 }  // namespace detail
 
 ZARRPOINT_INLINE node to_node(const commit_document& document) {
+  return detail::commit_node(document, document.attributes_seal);
+}
+
+ZARRPOINT_INLINE node detail::commit_node(const commit_document& document,
+                                          const std::string& attributes_seal) {
   node::array leaves;
   leaves.reserve(document.leaves.size());
   for (const leaf_record& leaf : document.leaves) {
@@ -169,6 +191,7 @@ ZARRPOINT_INLINE node to_node(const commit_document& document) {
     out.set("groups", std::move(groups));
   }
   if (!document.group_attributes.empty()) out.set("group_attributes", document.group_attributes);
+  if (!attributes_seal.empty()) out.set(std::string(detail::attributes_seal_name), attributes_seal);
   out.set("crc32c", detail::commit_seal(out));
   return out;
 }
@@ -200,6 +223,8 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   ZARRPOINT_TRY(group_attributes,
                 detail::parse_group_attributes(detail::take_member(from, "group_attributes")));
   document.group_attributes = std::move(group_attributes);
+  node attributes_seal = detail::take_member(from, detail::attributes_seal_name);
+  if (std::string* text = attributes_seal.if_string()) document.attributes_seal = std::move(*text);
   node groups = detail::take_member(from, "groups");
   if (groups.is_null()) return document;
   if (groups.if_array() == nullptr) return detail::bad_commit("the list of groups is missing");

@@ -28,6 +28,7 @@ ZARRPOINT_INLINE bool commit_reader::read(json_reader& from) {
   leaves.clear();
   groups.clear();
   group_attributes.clear();
+  attributes_seal.clear();
   documents_.clear();
   with_attributes_ = 0;
   const std::string_view text = from.rest();
@@ -36,7 +37,9 @@ ZARRPOINT_INLINE bool commit_reader::read(json_reader& from) {
   if (!from.descend(levels) || !from.take_text(R"({"format":1,"writer":)") ||
       !from.read_plain_string(writer) || !from.take_text(R"(,"id":)") ||
       !from.read_plain_string(id) || !from.take_text(R"(,"leaves":[)") || !read_leaves(from) ||
-      !read_groups(from) || !read_group_attributes(from))
+      !read_groups(from) || !read_group_attributes(from) ||
+      (from.take_text(R"(,"attributes_crc32c":)") &&
+       !(from.read_plain_string(attributes_seal) && from.count_values(1))))
     return false;
   const std::string_view sealed = text.substr(0, text.size() - from.rest().size());
   std::string seal;

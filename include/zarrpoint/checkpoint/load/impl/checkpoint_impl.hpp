@@ -101,6 +101,17 @@ ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
   return state_->contents.attributes;
 }
 
+ZARRPOINT_INLINE const detail::checkpoint_contents& checkpoint::contents() const noexcept {
+  return state_->contents;
+}
+
+ZARRPOINT_INLINE const any_store& checkpoint::store() const noexcept { return state_->store; }
+
+ZARRPOINT_INLINE std::vector<std::string> checkpoint::warnings() const {
+  if (!state_->contents.is_changed) return {};
+  return {std::string(detail::changed_attributes)};
+}
+
 ZARRPOINT_INLINE result<node> checkpoint::attributes(std::string_view name) const {
   return guarded([&]() -> result<node> {
     const node* found = nullptr;

@@ -121,7 +121,8 @@ ZARRPOINT_INLINE result<node> consolidate_v2(const commit_document& document,
 ZARRPOINT_INLINE node root_attributes(const commit_document& document,
                                       const save_options& options) {
   node attributes = options.attributes.is_null() ? node(node::object{}) : options.attributes;
-  attributes.set(std::string(commit_document::member_name), to_node(document));
+  attributes.set(std::string(commit_document::member_name),
+                 detail::commit_node(document, commit_seal(attributes)));
   return attributes;
 }
 
@@ -158,7 +159,9 @@ ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const ro
   std::string text;
   std::string limit;
   if (is_v2) {
+    // A checkpoint without its .zattrs must not pass for a hierarchy of others.
     ZARRPOINT_TRY(group, group_document(2));
+    group.set(std::string(commit_document::member_name), of.commit.id);
     ZARRPOINT_CHECK(put_document(store, root, ".zgroup", group));
     if (consolidated) {
       ZARRPOINT_TRY(nodes, consolidate_v2(of.commit, of.groups, of.options.attributes));

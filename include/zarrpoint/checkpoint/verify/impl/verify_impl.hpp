@@ -7,6 +7,8 @@
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/checkpoint/load/batch_request.hpp>
+#include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -31,7 +33,7 @@ ZARRPOINT_INLINE std::string_view to_string(verdict of) noexcept {
 }
 
 ZARRPOINT_INLINE verdict verify_report::result() const noexcept {
-  verdict worst = verdict::ok;
+  verdict worst = documents;
   std::uint64_t chunks = 0;
   for (const leaf_verification& leaf : leaves) {
     worst = std::max(worst, leaf.result);
@@ -326,6 +328,19 @@ class leaf_verifier {
 ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify_options& options) {
   return guarded([&]() -> result<verify_report> {
     verify_report out;
+    const detail::checkpoint_contents& contents = detail::checkpoint_access::contents(of);
+    if (contents.is_ours()) {
+      ZARRPOINT_TRY(
+          found, detail::check_documents(detail::checkpoint_access::store(of), contents, of.how())
+                     .at("verify"));
+      for (detail::document_finding& one : found) {
+        out.documents =
+            std::max(out.documents, one.is_fault ? verdict::faulty : verdict::not_verified);
+        if (++out.failure_count > options.max_failures) continue;
+        out.failures.push_back(
+            {std::move(one.node), std::move(one.file), {}, {}, one.is_fault, std::move(one.what)});
+      }
+    }
     for (std::string& name : of.names()) {
       ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));
       leaf_verification leaf{.name = std::move(name)};

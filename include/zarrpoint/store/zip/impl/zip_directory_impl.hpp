@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -124,6 +126,26 @@ ZARRPOINT_INLINE result<void> widen_zip_sizes(zip_cursor extra,
   return {};
 }
 
+/// The name in Info-ZIP's extra field, if its checksum is that of the raw name: else the member was
+/// renamed since.
+ZARRPOINT_INLINE std::string utf8_zip_name(const std::string& raw, zip_cursor extra) {
+  std::string out = raw;
+  while (extra.left() >= 4) {
+    const auto id = extra.take<std::uint16_t>();
+    zip_cursor field(extra.bytes(extra.take<std::uint16_t>()));
+    if (id != zip_extra_unicode_path || field.left() <= 5) continue;
+    const auto version = field.take<std::uint8_t>();
+    const auto sum = field.take<std::uint32_t>();
+    if (version == 1 && sum == crc32(0, as_bytes(std::string_view(raw))))
+      out = as_text(field.bytes(field.left()));
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE const std::string& raw_zip_name(const zip_member& member) {
+  return member.raw_name.empty() ? member.name : member.raw_name;
+}
+
 ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   if (directory.take<std::uint32_t>() != zip_entry_mark)
     return zip_corrupt("an entry of the directory is damaged");
@@ -145,6 +167,8 @@ ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   const zip_cursor extra(directory.bytes(extra_size));
   directory.bytes(comment_size);
   if (!directory.ok()) return zip_corrupt("its directory is cut short");
+  if (std::string utf8 = utf8_zip_name(out.name, extra); utf8 != out.name)
+    out.raw_name = std::exchange(out.name, std::move(utf8));
   const std::string called = "member " + in_quotes(out.name);
   ZARRPOINT_CHECK(
       widen_zip_sizes(extra, {&out.size, &out.stored_size, &out.header_offset}).at(called));
@@ -172,7 +196,7 @@ ZARRPOINT_INLINE result<void> check_zip_overlaps(std::vector<zip_member>& member
   std::uint64_t limit = directory_offset;
   for (auto at = ordered.rbegin(); at != ordered.rend(); ++at) {
     zip_member& member = **at;
-    const std::uint64_t header = zip_local_size + member.name.size();
+    const std::uint64_t header = zip_local_size + raw_zip_name(member).size();
     if (member.header_offset > limit || header > limit - member.header_offset ||
         member.stored_size > limit - member.header_offset - header)
       return zip_corrupt("member " + in_quotes(member.name) +
@@ -213,8 +237,9 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
   const auto wrong = [&](const char* what) {
     return detail::zip_corrupt("member " + detail::in_quotes(member.name) + ": " + what);
   };
+  const std::string& raw_name = detail::raw_zip_name(member);
   ZARRPOINT_TRY(head, detail::read_zip_range(archive, member.header_offset,
-                                             detail::zip_local_size + member.name.size()));
+                                             detail::zip_local_size + raw_name.size()));
   detail::zip_cursor header(head);
   if (header.take<std::uint32_t>() != detail::zip_local_mark) return wrong("no local header");
   header.bytes(2);
@@ -228,8 +253,8 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
   const auto extra_size = header.take<std::uint16_t>();
   const std::uint64_t before = detail::zip_local_size + std::uint64_t{name_size} + extra_size;
   const bool same = ((flags ^ member.flags) & detail::zip_encrypted) == 0 &&
-                    method == member.method && name_size == member.name.size() &&
-                    as_text(header.bytes(name_size)) == member.name;
+                    method == member.method && name_size == raw_name.size() &&
+                    as_text(header.bytes(name_size)) == raw_name;
   if (!same) return wrong("its local header belongs to another member");
   if (before > member.end_limit - member.header_offset ||
       member.stored_size > member.end_limit - member.header_offset - before)

@@ -69,9 +69,15 @@ ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
   ZARRPOINT_TRY(members, read_zip_directory(*file, how.directory_bytes));
   // What archivers put there for directories is not an object.
   std::erase_if(members, [](const zip_member& member) {
-    return member.name.ends_with('/') && member.size == 0;
+    return (member.name.ends_with('/') || member.name.ends_with('\\')) && member.size == 0;
   });
-  for (const zip_member& member : members) {
+  for (zip_member& member : members) {
+    // Sloppy writers of Windows separate folders so, which APPNOTE 4.4.17 forbids. One behind a
+    // drive's letter stays, and is refused: the name is absolute.
+    if (member.name.find('\\') != member.name.npos && member.name.find(':') != 1) {
+      if (member.raw_name.empty()) member.raw_name = member.name;
+      std::replace(member.name.begin(), member.name.end(), '\\', '/');
+    }
     auto key = store_key::parse(member.name);
     if (!key) return detail::zip_corrupt("member: " + key.failure().message);
     if (key->is_root()) return detail::zip_corrupt("a member has no name");

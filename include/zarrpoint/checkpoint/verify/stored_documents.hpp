@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/error.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The documents of a checkpoint of ours that other programs read, beside the commit document.
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What is wrong with a document.
+struct document_finding {
+  std::string node;      ///< whose document it is, or whom it concerns; empty for the root
+  std::string file;      ///< as the store describes it
+  bool is_fault = true;  ///< false: the attributes alone differ from those of the commit document
+  error what;
+};
+
+/// How a document compares with what it should be.
+enum class document_match : std::uint8_t { same, other_attributes, different };
+
+/// Documents of v3, or those of v2 without their attributes. An object without members is like no
+/// attributes.
+document_match compare_documents(const node& there, const node& wanted);
+
+/// Compares each document with the commit document: of arrays, of groups, what is consolidated,
+/// the root's attributes with their checksum. Errors: `cancelled`.
+result<std::vector<document_finding>> check_documents(const any_store& store,
+                                                      const checkpoint_contents& contents,
+                                                      const context& how);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>
+#endif
