@@ -37,6 +37,7 @@ struct race_counts {
   std::atomic<std::uint64_t> loads{0}, whole{0}, mixed{0}, allowed{0}, corrupt{0}, not_found{0},
       other{0}, saves{0}, back{0};
   std::atomic<bool> stop{false};
+  char text[200] = {};  ///< of the last mixture
 };
 
 inline void count_answer(race_counts& counts, std::string_view reader, const found& there) {
@@ -44,7 +45,8 @@ inline void count_answer(race_counts& counts, std::string_view reader, const fou
   if (there.what == found::kind::whole)
     ++counts.whole;
   else if (there.what == found::kind::mixed || there.what == found::kind::attributes)
-    ++counts.mixed;
+    ++counts.mixed, std::snprintf(counts.text, sizeof counts.text, "%s: %s",
+                                  std::string(reader).c_str(), to_string(there).c_str());
   else if (is_allowed(reader, there.text))
     ++counts.allowed;
   else if (there.text.starts_with("corrupt"))
@@ -135,6 +137,8 @@ inline void race_of(tally& row, const std::string& path, const form& as, std::ui
     if (times == 0) continue;
     row.violation(name + what + ", " + std::to_string(times) + " times of " +
                   std::to_string(counts.loads.load()));
+    if (times == counts.mixed && counts.text[0] != 0 && row.seen["mixed"] == 0 && !row.without())
+      std::fprintf(stderr, "MIXED: %s%s\n", name.c_str(), counts.text);
     row.violations += times - 1;
     row.seen[what] += times;
   }
