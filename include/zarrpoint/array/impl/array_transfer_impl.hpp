@@ -56,10 +56,10 @@ ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_h
                        detail::transfer_bytes(*state_, part.shape));
     progress_meter& meter = options.meter != nullptr ? *options.meter : own;
     if (!state_->metadata.edges.empty())
-      return detail::at_array(
-          detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);
+      return explained(detail::at_array(
+          detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_));
     detail::read_operation operation(*state_, how, into, checked);
-    return detail::at_array(operation.run(part, meter), *state_);
+    return explained(detail::at_array(operation.run(part, meter), *state_));
   });
 }
 

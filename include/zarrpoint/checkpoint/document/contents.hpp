@@ -177,10 +177,12 @@ class contents_reader {
       ZARRPOINT_CHECK(add_array({}, *std::move(array), 2, std::move(own)));
       return true;
     }
-    ZARRPOINT_TRY(group, document(".zgroup"));
-    if (!group) return false;
+    // In this order: of a tree that a save removes `.zgroup` goes first, so that it is not taken
+    // for one that never had attributes.
     commit_reader commit(2);
     ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
+    ZARRPOINT_TRY(group, document(".zgroup"));
+    if (!group) return false;
     if (attributes && has_commit(*attributes, commit)) {
       ZARRPOINT_CHECK(
           add_commit(*std::move(attributes), commit, 2).at(store_.describe(key_of(".zattrs"))));

@@ -255,6 +255,9 @@ class checkpoint {
   using state = detail::checkpoint_state;
   explicit checkpoint(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
+  /// One look at what is at a place, where a save may be at work.
+  static result<checkpoint> look_at(const location& where, const context& how);
+
   const detail::stored_leaf* find(std::string_view name) const;
 
   /// The leaf of that name, or the error of the call that asked for it.

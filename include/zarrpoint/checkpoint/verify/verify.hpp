@@ -69,7 +69,8 @@ struct verify_options {
 /// chunk at least. The documents that other programs read beside the commit document are
 /// compared by the command `zarrpoint verify`, not here. The stop token of the checkpoint's context
 /// is asked before each object and inner chunk, as a hostile document may name 2^62 of them.
-/// Errors: `cancelled`; what is wrong with the data is in the report.
+/// Errors: `cancelled`; `replaced` by another save meanwhile; what is wrong with the data is in the
+/// report.
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
 
 }}  // namespace zarrpoint::v0
