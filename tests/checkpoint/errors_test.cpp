@@ -102,6 +102,20 @@ std::string text_of(const result<save_report>& done) {
 
 }  // namespace
 
+TEST_CASE("errors: replaced") {
+  const workplace here;
+  const checkpoint old = open("model.zarr").value();
+  const std::string id = save("model.zarr", {{"step", 1201}}).value().id;
+  std::string said = to_string(old.load<int>("step").failure());
+  // They are random: those of the page.
+  for (const auto& [from, to] : {std::pair(old.id(), "5f0c6a1de2b84d2f9a7e3c1b0d4f8e66"),
+                                 std::pair(id, "0b6f2c9a4e7d41c3a58f1e2d3c4b5a69")}) {
+    REQUIRE(said.find(from) != std::string::npos);
+    said.replace(said.find(from), from.size(), to);
+  }
+  check_documented(said);
+}
+
 TEST_CASE("errors: not_found") {
   const workplace here;
   check_documented(open("no.zarr"));

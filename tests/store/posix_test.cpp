@@ -167,20 +167,28 @@ TEST_CASE("temporary names: fresh, recognised, within 255 bytes") {
     CHECK(seen.insert(id).second);
   }
   for (const std::string& name : {std::string("model.zarr"), std::string(255, 'x')}) {
-    const std::string made = temporary_name(name);
+    const std::string made = temporary_name(name, temporary_kind::locked);
     CHECK(made.size() <= 255);
     CHECK(made.starts_with("." + name.substr(0, 200)));
     CHECK(is_temporary_name(made));
     CHECK_FALSE(is_temporary_name(made.substr(1)));
     CHECK_FALSE(is_temporary_name(made + "0"));
     CHECK_FALSE(is_temporary_name(made.substr(0, made.size() - 1)));
+    CHECK(is_temporary_name(made, temporary_kind::locked));
+    CHECK_FALSE(is_temporary_name(made, temporary_kind::unlocked));
+    CHECK_FALSE(is_temporary_name(made, temporary_kind::aside));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      std::string other = made;
+      other[i] = other[i] == '1' ? '2' : '1';
+      CHECK_FALSE(is_temporary_name(other, temporary_kind::locked));
+    }
   }
   // Cut between characters: 217 bytes are kept at most, and these end in the middle of one.
   for (const std::string& name :
        {std::string(216, 'x') + "\xc3\xa9" + std::string(30, 'x'),
         std::string(215, 'x') + "\xe2\x82\xac" + std::string(30, 'x'),
         std::string(214, 'x') + "\xf0\x9f\x98\x80" + std::string(30, 'x')}) {
-    CHECK(key_segment_fault(temporary_name(name)) == nullptr);
+    CHECK(key_segment_fault(temporary_name(name, temporary_kind::aside)) == nullptr);
     CHECK(temporary_prefix(name) == "." + name.substr(0, name.find_first_not_of('x')) + ".tmp.");
   }
   CHECK(temporary_prefix("h\xc3\xa9") == ".h\xc3\xa9.tmp.");

@@ -14,11 +14,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,11 @@ std::vector<std::string> names_in(const fs::path& directory) {
     out.push_back(entry.path().filename().string());
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::string text_of(const file_store& store, const char* key) {
+  const auto bytes = get(store, test::key(key), 1000);
+  return bytes && *bytes ? std::string(as_text(**bytes)) : "nothing";
 }
 
 /// A store that holds the tree "m", with an object "old".
@@ -140,7 +147,7 @@ TEST_CASE(
     MESSAGE("skipped: seccomp is not allowed here");
     return;
   }
-  CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as .m.tmp."));
+  CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as .m.old."));
   CHECK(test::read_file(dir / "m/new/0") == "new");
   const auto names = names_in(dir.path());
   REQUIRE(names.size() == 2);
@@ -259,36 +266,117 @@ TEST_CASE("publish: an empty directory may be published over, anything else only
   CHECK(names_in(dir.path()) == std::vector<std::string>{"beside", "empty", "file", "link"});
 }
 
-TEST_CASE("publish: what killed writers left is removed, what others work on is not") {
+TEST_CASE("publish: what killed writers left is removed at once, what others work on is not") {
+  using detail::temporary_kind;
   const test::temp_directory dir;
   const file_store store = file_store::open(dir.path().string()).value();
-  const std::string id(32, 'a');
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const bool locks = detail::has_true_locks(parent.get());
   const auto make = [&](const std::string& name) {
-    fs::create_directories(fs::path(dir.path()) / name / "d");
-    test::write_file(fs::path(dir.path()) / name / "d/x", "x");
+    fs::create_directories(dir.path() / name / "d");
+    test::write_file(dir.path() / name / "d/x", "x");
+    return name;
   };
-  make(".m.tmp." + id);
-  make(".m2.tmp." + id);
-  make(".m.tmp.tmp." + id);
-  make(".m.tmp.short");
-  test::write_file(fs::path(dir.path()) / (".m.tmp." + std::string(32, 'b')), "a file");
-  const auto file_at_work = store.create(test::key("m")).value();
+  const auto is_there = [&](const std::string& name) { return fs::exists(dir.path() / name); };
+  const std::string dead = make(detail::temporary_name("m", temporary_kind::locked));
+  const std::string sibling = make(detail::temporary_name("step_7", temporary_kind::locked));
+  const std::string file = detail::temporary_name("m.zip", temporary_kind::locked);
+  test::write_file(dir / file, "a file");
+  const std::string unknown = make(detail::temporary_name("m", temporary_kind::unlocked));
+  const std::string aside = make(detail::temporary_name("m", temporary_kind::aside));
+  // Of other programs, however much they look like ours.
+  const std::vector<std::string> foreign = {make(".m.tmp." + std::string(32, 'a')),
+                                            make(".m.tmp.short"), make("m2.tmp." + dead.substr(7)),
+                                            make(".m2.tmp." + dead.substr(7))};
+  fs::create_directory_symlink(dir / "m2.tmp." + dead.substr(7),
+                               dir / detail::temporary_name("link", temporary_kind::locked));
+  const auto file_at_work = store.create(test::key("file")).value();
   file_at_work->write(0, as_bytes("x")).value();
   auto at_work = store.stage(test::key("m"), {.overwrite = true, .sync = false}).value();
   at_work->store().put(test::key("x"), as_bytes("x")).value();
-  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::size_t before = names_in(dir.path()).size();
+  CHECK(is_there(dead) == !locks);  // by `stage`
+  CHECK(is_there(sibling) == !locks);
+  CHECK(is_there(file) == !locks);
+  const std::string folder = dir / "";
 
-  detail::remove_abandoned(parent.get(), "m");
-  CHECK(names_in(dir.path()).size() == before);  // all of them are young
-  // Below 0, since the clock of a file system may be ahead of the one that time() reads.
-  detail::remove_abandoned(parent.get(), "m", -60);
-  const auto left = names_in(dir.path());
-  CHECK(left.size() == before - 2);
-  CHECK(std::find(left.begin(), left.end(), ".m.tmp." + id) == left.end());
-  CHECK(std::find(left.begin(), left.end(), ".m.tmp." + std::string(32, 'b')) == left.end());
+  CHECK(detail::remove_abandoned(parent.get(), folder).empty());
+  CHECK(is_there(unknown));  // it is young
+  CHECK(is_there(aside));
+  // Below 0, since the clock of a file system may be ahead of the one that time() reads. What lies
+  // aside is the last copy: nothing is at "m" yet.
+  const auto warnings = detail::remove_abandoned(parent.get(), folder, -60);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].starts_with(folder + aside + " was moved aside by a save that was killed"));
+  CHECK_FALSE(is_there(dead));
+  CHECK_FALSE(is_there(unknown));
+  CHECK(is_there(aside));
+  CHECK(is_there(at_work->staged_name()));
   CHECK(at_work->commit());
-  CHECK(test::read_file(fs::path(dir.path()) / "m/x") == "x");
+  CHECK(test::read_file(dir / "m/x") == "x");
+  CHECK(file_at_work->finish());
+  CHECK(detail::remove_abandoned(parent.get(), folder, -60).empty());
+  CHECK_FALSE(is_there(aside));
+  for (const std::string& name : foreign) CHECK(test::read_file(dir / name + "/d/x") == "x");
+  CHECK(names_in(dir.path()).size() == foreign.size() + 3);  // and m, the file, the link
+}
+
+TEST_CASE("publish: of owners that nothing tells of, the newest file in a tree tells the age") {
+  const test::temp_directory dir;
+  const std::string name = detail::temporary_name("m", detail::temporary_kind::unlocked);
+  fs::create_directories(dir / name + "/a/b");
+  test::write_file(dir / name + "/a/b/x", "x");
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const struct ::timespec ahead[2] = {{::time(nullptr) + 7200, 0}, {::time(nullptr) + 7200, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, (dir / name + "/a/b/x").c_str(), ahead, 0) == 0);
+  CHECK(detail::remove_abandoned(parent.get(), "", -3600).empty());
+  CHECK(fs::exists(dir / name));
+  CHECK(detail::remove_abandoned(parent.get(), "", -10'000).empty());
+  CHECK_FALSE(fs::exists(dir / name));
+}
+
+TEST_CASE("publish: a tree that is taken for abandoned before it is locked is made again") {
+  const test::temp_directory dir;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::atomic<bool> is_done{false};
+  std::thread collector([&] {
+    while (!is_done) static_cast<void>(detail::remove_abandoned(parent.get(), ""));
+  });
+  for (int i = 0; i < 300; ++i) {
+    const auto staged = store.stage(test::key("m"), {.overwrite = true, .sync = false});
+    const bool is_staged =
+        staged && (*staged)->store().put(test::key("d/x"), as_bytes("x")) && (*staged)->commit();
+    const bool is_put = static_cast<bool>(store.put(test::key("file"), as_bytes("x")));
+    CHECK(is_staged);
+    CHECK(is_put);
+    if (!is_staged || !is_put) break;
+  }
+  is_done = true;
+  collector.join();
+}
+
+TEST_CASE("file_store: what is held stays readable after it was replaced, until it is closed") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto held = file_store::open(dir / "m", {.read_only = true, .hold = true});
+  if (!detail::has_true_locks(parent.get())) {
+    CHECK(held.failure().code == errc::unsupported);
+    return;
+  }
+  const std::size_t before = test::open_files();
+  for (int round = 0; round < 3; ++round) {
+    CHECK(tree.replace(2, [] { return true; }));
+    CHECK(text_of(*held, "d/old") == "old");
+    CHECK(names_in(dir.path()).size() == 2);  // no more than the one that is held
+  }
+  CHECK(test::read_file(dir / "m/new/0") == "new");
+  CHECK(test::open_files() == before);
+  held = file_store::open(dir / "m", {.read_only = true, .hold = true});
+  CHECK(text_of(*held, "new/0") == "new");
+  CHECK(detail::remove_abandoned(parent.get(), "").empty());
+  CHECK(tree.replaced());
+  CHECK(file_store::open(dir / "none", {.hold = true}).failure().code == errc::not_found);
 }
 
 TEST_CASE("publish: another process may write to the staged tree, by its name") {

@@ -33,6 +33,18 @@ class pending;
 namespace detail {
 struct array_state;
 
+/// Who handed out an array knows more of a read that failed than the array does.
+class read_origin {
+ public:
+  read_origin() = default;
+  read_origin(const read_origin&) = delete;
+  read_origin& operator=(const read_origin&) = delete;
+  virtual error explain(error failure) const = 0;
+
+ protected:
+  ~read_origin() = default;
+};
+
 /// A type that is neither a view nor what other overloads take there.
 template <class T, class View, class Other>
 concept own_type = !std::convertible_to<T, const View&> && !std::convertible_to<T&, const Other&>;
@@ -104,6 +116,10 @@ class array {
   /// The same array, whose reads compare what is stored with `digests` unless their options name
   /// others (see `read_options::expected`).
   array expecting(std::shared_ptr<const chunk_digests> digests) const;
+
+  /// The same for what the digests are a part of, which explains why a read failed.
+  array expecting(std::shared_ptr<const chunk_digests> digests,
+                  const detail::read_origin& by) const;
 
   /// Those digests; null when there are none.
   const chunk_digests* expected() const noexcept { return expected_.get(); }
@@ -197,8 +213,15 @@ class array {
 
   read_options with_digests(read_options options) const noexcept;
 
+  template <class T>
+  result<T> explained(result<T> status) const {
+    if (status || origin_ == nullptr) return status;
+    return origin_->explain(std::move(status).failure());
+  }
+
   std::shared_ptr<const detail::array_state> state_;
   std::shared_ptr<const chunk_digests> expected_;
+  const detail::read_origin* origin_ = nullptr;  ///< null, or what `expected_` keeps alive
 };
 
 }}  // namespace zarrpoint::v0

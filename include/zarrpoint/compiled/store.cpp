@@ -17,6 +17,7 @@
 #include <zarrpoint/store/file/impl/file_store_impl.hpp>
 #include <zarrpoint/store/file/impl/file_writer_impl.hpp>
 #include <zarrpoint/store/file/impl/keep_entries_impl.hpp>
+#include <zarrpoint/store/file/impl/path_watch_impl.hpp>
 #include <zarrpoint/store/file/impl/posix_impl.hpp>
 #include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
 #include <zarrpoint/store/impl/block_cache_impl.hpp>

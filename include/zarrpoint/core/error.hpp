@@ -26,6 +26,7 @@ enum class errc : std::uint8_t {
   device,            ///< an accelerator reported an error
   outcome_unknown,   ///< the commit may or may not have happened; re-open to find out
   unavailable,       ///< another process of the group is gone, or did not answer in time
+  replaced,          ///< another save has replaced the checkpoint since it was opened
 };
 
 /// The enumerator's name, e.g. `"corrupt"`.
@@ -45,6 +46,7 @@ constexpr std::string_view to_string(errc code) noexcept {
     case errc::device: return "device";
     case errc::outcome_unknown: return "outcome_unknown";
     case errc::unavailable: return "unavailable";
+    case errc::replaced: return "replaced";
   }
   return "unknown";
 }

@@ -61,6 +61,14 @@ ZARRPOINT_INLINE result<array> array::from_metadata(any_store store, store_key k
 ZARRPOINT_INLINE array array::expecting(std::shared_ptr<const chunk_digests> digests) const {
   array out = *this;
   out.expected_ = std::move(digests);
+  out.origin_ = nullptr;
+  return out;
+}
+
+ZARRPOINT_INLINE array array::expecting(std::shared_ptr<const chunk_digests> digests,
+                                        const detail::read_origin& by) const {
+  array out = expecting(std::move(digests));
+  out.origin_ = &by;
   return out;
 }
 

@@ -60,10 +60,10 @@ ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_h
       return detail::at_array(detail::sparse_read(*state_, how, into, checked).run(part, meter),
                               *state_);
     if (!state_->metadata.edges.empty())
-      return detail::at_array(
-          detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_);
+      return explained(detail::at_array(
+          detail::rectilinear_array(*state_, how, part).read(into, checked, meter), *state_));
     detail::read_operation operation(*state_, how, into, checked);
-    return detail::at_array(operation.run(part, meter), *state_);
+    return explained(detail::at_array(operation.run(part, meter), *state_));
   });
 }
 

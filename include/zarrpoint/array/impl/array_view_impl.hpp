@@ -70,7 +70,8 @@ inline result<std::optional<mapped_view>> map_array(const array_state& of, const
 ZARRPOINT_INLINE result<std::optional<mapped_view>> array::view(const read_options& options) const {
   return guarded([&]() -> result<std::optional<mapped_view>> {
     const context& how = options.how != nullptr ? *options.how : state_->how;
-    return detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_);
+    return explained(
+        detail::at_array(detail::map_array(*state_, how, with_digests(options)), *state_));
   });
 }
 
@@ -78,7 +79,8 @@ ZARRPOINT_INLINE result<std::optional<raw_object>> array::raw(const dims& object
                                                               const read_options& options) const {
   return guarded([&]() -> result<std::optional<raw_object>> {
     const context& how = options.how != nullptr ? *options.how : state_->how;
-    return detail::at_array(detail::find_raw(*state_, object, how, with_digests(options)), *state_);
+    return explained(
+        detail::at_array(detail::find_raw(*state_, object, how, with_digests(options)), *state_));
   });
 }
 

@@ -189,11 +189,13 @@ class contents_reader {
       ZARRPOINT_CHECK(add_array({}, *std::move(array), 2, std::move(own)));
       return true;
     }
+    // In this order: of a tree that a save removes `.zgroup` goes first, so that it is not taken
+    // for one that never had attributes.
+    commit_reader commit(2);
+    ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
     ZARRPOINT_TRY(group, document(".zgroup"));
     if (!group) return false;
     out_.zarr_format = 2;
-    commit_reader commit(2);
-    ZARRPOINT_TRY(attributes, document(".zattrs", &commit));
     const auto add = [&]() -> result<bool> {
       ZARRPOINT_TRY(is_ours, has_commit(attributes ? *attributes : node(), commit));
       if (is_ours) ZARRPOINT_CHECK(add_commit(*std::move(attributes), commit, 2));

@@ -261,6 +261,8 @@ class checkpoint {
 
   const detail::checkpoint_contents& contents() const noexcept;
   const any_store& store() const noexcept;
+  /// One look at what is at a place, where a save may be at work.
+  static result<checkpoint> look_at(const location& where, const context& how);
 
   const detail::stored_leaf* find(std::string_view name) const;
 

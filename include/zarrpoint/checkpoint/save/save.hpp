@@ -31,8 +31,8 @@ struct leaf_report {
 struct save_report {
   std::string id;  ///< of the checkpoint, in its commit document
   std::vector<leaf_report> leaves;
-  /// Options without effect, data types that hide leaves from zarr-python, and files of others that
-  /// could not be kept, in sentences.
+  /// Options without effect, data types that hide leaves from zarr-python, files of others that
+  /// could not be kept, and what could not be removed, in sentences.
   std::vector<std::string> warnings;
   /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
   /// still. Paths in the directory; those of directories end with "/".

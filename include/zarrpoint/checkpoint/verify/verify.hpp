@@ -72,7 +72,8 @@ struct verify_options {
 /// the commit document: where the attributes alone differ, another program may have edited them,
 /// and they are `not_verified` until `seal` accepts them. The stop token of the checkpoint's
 /// context is asked before each document, object and inner chunk, as a hostile document may name
-/// 2^62 of them. Errors: `cancelled`; what is wrong with the data is in the report.
+/// 2^62 of them. Errors: `cancelled`; `replaced` by another save meanwhile; what is wrong with the
+/// data is in the report.
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
 
 }}  // namespace zarrpoint::v0

@@ -37,12 +37,16 @@ struct publish_options {
 
 class any_store;
 
-/// What others wrote into the tree that a publication replaced, after its `keep`.
+/// What others wrote into the tree that a publication replaced, after its `keep`; and what else it
+/// could not do after it had published.
 struct late_entries {
   std::vector<std::string> kept{};  ///< what `commit` brought over, as the paths of `keep`
   /// Not all could be brought over: why, and where the replaced tree lies now, in a sentence.
   /// Empty: nothing is left behind.
   std::string left{};
+  /// What could not be removed, of earlier saves that were killed or of the replaced tree, and why:
+  /// in sentences.
+  std::vector<std::string> uncleaned{};
 };
 
 /// A tree of keys being prepared out of sight, which `commit` puts in its place in one step.
@@ -74,7 +78,7 @@ class publication {
   /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.
   virtual result<void> commit() = 0;
 
-  /// What `commit` found that came after `keep`; nothing before it, nor if `keep` was not called.
+  /// What `commit` found that came after `keep`, if that was called, and what was not removed.
   virtual late_entries late() const { return {}; }
 };
 

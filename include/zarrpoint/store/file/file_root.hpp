@@ -38,6 +38,9 @@ class file_root {
   /// Whether what is written will have to reach the disk.
   bool durable() const noexcept { return options_.sync || durable_tree_; }
 
+  /// What the temporary names of files that are written here say.
+  temporary_kind owner_kind() noexcept;
+
   /// The name of an object, for people.
   std::string describe(const store_key& key) const;
 
@@ -81,6 +84,7 @@ class file_root {
   std::atomic<unsigned> synced_{0};
   std::atomic<bool> unsynced_{false};
   std::atomic<int> failed_{0};
+  std::atomic<int> has_locks_{-1};  ///< -1: not asked yet
   std::mutex mutex_;
   std::vector<store_key> made_;
   staging_blocks blocks_;

@@ -45,6 +45,9 @@ class file_writer final : public blob_writer {
 
   bool create_file(std::string as);
 
+  /// Under a temporary name, and locked.
+  bool create_beside();
+
   /// Writes `bytes`, past the page cache where that pays; 0 or the errno.
   int put(std::uint64_t offset, bytes_view bytes);
 
@@ -57,6 +60,7 @@ class file_writer final : public blob_writer {
   store_key key_;
   unique_fd parent_;
   unique_fd fd_;
+  unique_fd lock_;  ///< the same file, until it has its name
   std::string at_;  ///< the name it has in its directory until it is finished; empty: none
   bool renames_ = false;
   std::once_flag direct_once_;

@@ -57,6 +57,9 @@ auto retry_interrupted(F f) noexcept {
   return outcome;
 }
 
+/// `openat` with O_CLOEXEC; -1 and errno on failure.
+int open_at(int directory, const char* name, int flags, mode_t mode = 0) noexcept;
+
 /// The largest offset of a file.
 inline constexpr std::uint64_t max_file_size =
     static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
@@ -85,7 +88,21 @@ struct file_id {
 std::optional<file_id> id_of(int fd) noexcept;
 /// Of what has the name itself: no symbolic link is followed.
 std::optional<file_id> id_of(int parent, const char* name) noexcept;
+/// Of what a path leads to.
+std::optional<file_id> id_of(const char* path) noexcept;
 bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b) noexcept;
+
+/// Takes a lock (LOCK_SH, LOCK_EX) of an open file or directory, or gives it back (LOCK_UN),
+/// without waiting; it ends with the last process that has the descriptor. 0 or the errno:
+/// EWOULDBLOCK when another has a lock that excludes it, all else when there are no locks here.
+int lock_file(int fd, int kind) noexcept;
+
+/// Whether a lock is seen by all who can reach the file: not so on the file systems of networks,
+/// some of which lock for one machine only, and unknown of those that are not on the list.
+bool has_true_locks(int fd) noexcept;
+
+/// A millisecond.
+void wait_a_moment() noexcept;
 
 /// The outcome of renaming `ours` to `name`, which answered with `code`. Over NFS a rename may be
 /// done and answer with an error, so what has the name decides.
@@ -101,13 +118,25 @@ std::string random_id();
 /// bytes, and whole characters, since some file systems take nothing but UTF-8.
 std::string temporary_prefix(std::string_view final_name);
 
-/// A fresh name for something that will become `final_name` in the same directory:
-/// `.<final>.tmp.<128-bit id>`, the final name cut so that the whole stays within 255 bytes.
-std::string temporary_name(std::string_view final_name);
+/// What a temporary name says of its owner.
+enum class temporary_kind : std::uint8_t {
+  locked,    ///< it has a true lock for as long as it lives
+  unlocked,  ///< nothing tells whether it lives
+  aside,     ///< nothing; and what has the name had that of the target until a moment ago
+};
 
-/// Whether `temporary_name` may have made `name`. Such names are never listed: they belong to
-/// writers at work, or to ones that were killed.
+/// A fresh name for something that will become `final_name` in the same directory, or was it:
+/// `.<final>.tmp.<128-bit id>`, the final name cut so that the whole stays within 255 bytes. The
+/// last 32 bits of the id are a checksum of all before and of `kind`, so that names that look like
+/// ours are not taken for ours.
+std::string temporary_name(std::string_view final_name, temporary_kind kind);
+
+/// Whether a name has the form of those. Such names are never listed: they belong to writers at
+/// work, or to ones that were killed.
 bool is_temporary_name(std::string_view name) noexcept;
+
+/// Whether `temporary_name` made `name` for an owner of this kind.
+bool is_temporary_name(std::string_view name, temporary_kind kind) noexcept;
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -21,9 +21,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Removes a file, or a directory with all that is in it, following no symbolic link, and whatever
-/// the modes of directories forbid their owner. Best effort: what cannot be removed stays.
+/// the modes of directories forbid their owner. What cannot be removed stays; 0 or the errno.
 /// Destructors call it, so that it takes no memory that could be missing.
-void remove_tree(int parent, const char* name) noexcept;
+int remove_tree(int parent, const char* name) noexcept;
 
 /// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
 int check_free(int parent, const char* name) noexcept;
@@ -32,11 +32,13 @@ int check_free(int parent, const char* name) noexcept;
 /// `renameat2` up to 1.2.5.
 int exchange_names(int parent, const char* one, const char* other) noexcept;
 
-/// Removes the temporary trees and files that killed writers of `target` left in `parent`: those of
-/// which nobody holds the lock. Younger ones than `age` seconds are spared, since their maker may
-/// not have locked them yet, or may have exchanged them with the target and not made that durable
-/// yet.
-void remove_abandoned(int parent, const std::string& target, std::time_t age = 3600);
+/// Removes the temporary trees and files that killed writers left in the directory `parent`: those
+/// of which nobody holds the lock. Where that is not known, since there are no locks that all see,
+/// it removes those in which nothing has changed for `age` seconds. A maker locks a tree after it
+/// has made it, and makes another if it has gone meanwhile. Returns what it could not remove, and
+/// why, in sentences; `folder` is what they call the directory, with a "/" at the end.
+std::vector<std::string> remove_abandoned(int parent, const std::string& folder,
+                                          std::time_t age = 3600);
 
 /// A directory that is built beside its target and renamed to it, so that the target is at any time
 /// what it was or what it will be.
@@ -71,6 +73,14 @@ class directory_publication {
  private:
   const std::string& name() const noexcept { return name_; }
 
+  /// The directory of the target, as messages call it.
+  std::string folder() const { return name_.substr(0, name_.size() - target_.size()); }
+
+  /// Makes the tree and locks it; empty and errno on failure.
+  unique_fd make_tree();
+
+  void unlock() const noexcept;
+
   error refuse() const;
 
   /// 0 or the errno.
@@ -85,6 +95,9 @@ class directory_publication {
   result<void> replace_in_two_steps();
 
   result<void> remove_old(const std::string& old);
+
+  /// Whether a reader has the lock of the old tree, so that it stays for now.
+  bool is_held(const std::string& old);
 
   /// Keeps what is foreign in the old tree, which has been replaced; false if it must stay.
   bool keep_late(const std::string& old);

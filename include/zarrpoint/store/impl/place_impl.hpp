@@ -47,11 +47,12 @@ ZARRPOINT_INLINE result<stored_place> parent_place(const std::string& path,
   return stored_place{std::move(store), std::move(key)};
 }
 
-/// Removes what killed writers of the file at `path` left beside it.
-ZARRPOINT_INLINE void remove_abandoned_beside(const std::string& path) {
-  const auto [parent, name] = split_path(path);
-  const unique_fd directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory) remove_abandoned(directory.get(), name);
+/// Removes what killed writers left beside the file at `path`: see `remove_abandoned`.
+ZARRPOINT_INLINE std::vector<std::string> remove_abandoned_beside(const std::string& path) {
+  const std::string parent = split_path(path).first;
+  const unique_fd directory(open_at(AT_FDCWD, parent.c_str(), O_RDONLY | O_DIRECTORY));
+  if (!directory) return {};
+  return remove_abandoned(directory.get(), parent.ends_with('/') ? parent : parent + '/');
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_file(const std::string& path) {
@@ -137,8 +138,9 @@ ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const p
                    at_file.file + " is a zip file, which is written whole: " +
                        detail::in_quotes(at_file.rest) + " cannot be put into it"};
     ZARRPOINT_TRY(at, detail::parent_place(path, {.sync = use.sync}));
-    detail::remove_abandoned_beside(path);
-    return stored_place{zip_file(std::move(at.store), std::move(at.key), how), store_key::root()};
+    return stored_place{zip_file(std::move(at.store), std::move(at.key), how,
+                                 detail::remove_abandoned_beside(path)),
+                        store_key::root()};
   }
   ZARRPOINT_TRY(file, detail::open_file(at_file.file));
   ZARRPOINT_TRY(archive, zip_store::open(std::move(file), how));

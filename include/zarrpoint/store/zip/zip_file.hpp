@@ -19,7 +19,9 @@ namespace zarrpoint { inline namespace v0 {
 /// cannot be written (`unsupported`). This is how `save` writes the single-file form.
 class zip_file {
  public:
-  zip_file(any_store base, store_key key, const zip_store_options& how = {});
+  /// `uncleaned` is for the report of the next save: see `late_entries::uncleaned`.
+  zip_file(any_store base, store_key key, const zip_store_options& how = {},
+           std::vector<std::string> uncleaned = {});
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   std::string describe(const store_key& key) const;
@@ -49,6 +51,7 @@ class zip_file {
     staged(std::shared_ptr<const zip_file> target, zip_writer begun, const publish_options& how);
     any_store store() const override { return begun_; }
     ZARRPOINT_NO_KEY result<void> commit() override;
+    late_entries late() const override { return {.uncleaned = target_->uncleaned_}; }
 
    private:
     std::shared_ptr<const zip_file> target_;
@@ -59,6 +62,7 @@ class zip_file {
   any_store base_;
   store_key key_;
   zip_store_options how_;
+  std::vector<std::string> uncleaned_;
 };
 
 }}  // namespace zarrpoint::v0

@@ -13,6 +13,7 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/file/path_watch.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
@@ -25,12 +26,35 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-struct checkpoint_state {
+struct checkpoint_state final : read_origin {
+  checkpoint_state(location place, any_store opened, const context& with, checkpoint_contents found)
+      : where(std::move(place)),
+        name(where.name()),
+        store(std::move(opened)),
+        how(with_scratch(with)),
+        contents(std::move(found)) {}
+
+  /// Says of what is missing or has changed since the checkpoint was opened that a save has
+  /// replaced it, if that is so.
+  ZARRPOINT_NO_KEY error explain(error failure) const override;
+
+  location where;
+  std::string name;
   any_store store;
   context how;
-  detail::checkpoint_contents contents;
-  std::string name;
+  checkpoint_contents contents;
 };
+
+ZARRPOINT_INLINE error checkpoint_state::explain(error failure) const {
+  if (failure.code != errc::corrupt && failure.code != errc::not_found && failure.code != errc::io)
+    return failure;
+  const result<checkpoint> now = checkpoint::open(where, how);
+  if (!now || now->id().empty() || now->id() == contents.id) return failure;
+  failure.code = errc::replaced;
+  failure.message += "; a save has replaced checkpoint " + contents.id + " by " + now->id() +
+                     " since it was opened: open it again";
+  return failure;
+}
 
 /// The topmost groups and arrays of a store whose root is none: eight at most, of the first hundred
 /// directories.
@@ -78,21 +102,29 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
   return guarded([&]() -> result<checkpoint> {
-    ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
-    const auto opened = [&]() -> result<checkpoint> {
-      any_store store =
-          place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
-      auto contents = detail::read_contents(store, how);
-      if (!contents && contents.failure().code == errc::not_found &&
-          !detail::may_exist(place.store, place.key))
-        return error{errc::not_found, where.name() + " does not exist"};
-      if (!contents)
-        return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
-      return checkpoint(std::make_shared<const detail::checkpoint_state>(detail::checkpoint_state{
-          std::move(store), with_scratch(how), *std::move(contents), where.name()}));
-    };
-    return opened().at("open " + where.name());
+    for (detail::path_watch watch;;) {
+      result<checkpoint> opened = look_at(where, how);
+      if (opened || opened.failure().code != errc::not_found || !watch.look_again(where.name()))
+        return opened;
+    }
   });
+}
+
+ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, const context& how) {
+  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+  const auto opened = [&]() -> result<checkpoint> {
+    any_store store =
+        place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
+    auto contents = detail::read_contents(store, how);
+    if (!contents && contents.failure().code == errc::not_found &&
+        !detail::may_exist(place.store, place.key))
+      return error{errc::not_found, where.name() + " does not exist"};
+    if (!contents)
+      return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
+    return checkpoint(std::make_shared<const detail::checkpoint_state>(where, std::move(store), how,
+                                                                       *std::move(contents)));
+  };
+  return opened().at("open " + where.name());
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }
@@ -262,7 +294,7 @@ ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& 
   const bool is_shared = leaf.document.use_count() > 1 && leaf.attributes.is_null();
   ZARRPOINT_TRY(opened, is_shared ? leaf.document->array_at(key, made) : made(key));
   if (!state_->contents.is_ours()) return std::move(opened);
-  return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects));
+  return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects), *state_);
 }
 
 ZARRPOINT_INLINE read_options checkpoint::options_of(const load_options& options) const {

@@ -81,6 +81,7 @@ ZARRPOINT_INLINE void add_late(late_entries late, std::vector<std::string>& kept
   std::sort(kept.begin(), kept.end());
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (!late.left.empty()) warnings.push_back(std::move(late.left));
+  for (std::string& one : late.uncleaned) warnings.push_back(std::move(one));
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> erase_own(const any_store& root,

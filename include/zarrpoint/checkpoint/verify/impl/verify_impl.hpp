@@ -62,7 +62,7 @@ class leaf_verifier {
         options_(options),
         inner_(from.layout().grid().inner_shape) {}
 
-  /// Errors: `cancelled`.
+  /// Errors: `cancelled`, `replaced`.
   result<void> run() {
     const bool is_ours = from_.expected() != nullptr;
     if (!is_ours && from_.store().can_list()) {
@@ -94,6 +94,11 @@ class leaf_verifier {
   }
 
  private:
+  /// What is read is not there any more, or is not wanted.
+  static bool ends_all(const error& failure) {
+    return failure.code == errc::cancelled || failure.code == errc::replaced;
+  }
+
   /// Reads ask too, but what is absent is not read.
   result<void> check_stop() const { return not_stopped(from_.default_context()); }
 
@@ -243,7 +248,7 @@ class leaf_verifier {
       leaf_.bytes += bytes;
       return {};
     }
-    if (read.failure().code == errc::cancelled) return read;
+    if (ends_all(read.failure())) return read;
     if (has_chunks) return check_chunks(object, part);
     add(key_, {}, read.failure());
     object_failed_ = true;
@@ -272,7 +277,7 @@ class leaf_verifier {
       if (read) {
         ++leaf_.chunks;
         leaf_.bytes += byte_count(chunk.shape, memory_size(from_.spec().type)).value_or(0);
-      } else if (read.failure().code == errc::cancelled) {
+      } else if (ends_all(read.failure())) {
         return read;
       } else if (read.failure().message.find(": inner chunk [") == std::string::npos) {
         add(key_, {}, read.failure());  // all of the object: its index, its size

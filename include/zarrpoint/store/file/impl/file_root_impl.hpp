@@ -52,6 +52,12 @@ ZARRPOINT_INLINE std::shared_ptr<file_root> file_root::staged(unique_fd director
   return out;
 }
 
+ZARRPOINT_INLINE temporary_kind file_root::owner_kind() noexcept {
+  int known = has_locks_.load(std::memory_order_relaxed);
+  if (known < 0) has_locks_.store(known = has_true_locks(fd()) ? 1 : 0, std::memory_order_relaxed);
+  return known != 0 ? temporary_kind::locked : temporary_kind::unlocked;
+}
+
 ZARRPOINT_INLINE std::string file_root::describe(const store_key& key) const {
   if (key.is_root()) return name_;
   std::string text = name_;
@@ -96,13 +102,15 @@ ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
     unsynced_.store(true, std::memory_order_relaxed);
     return 0;
   }
-  return note(::fdatasync(file) == 0 ? 0 : errno);
+  return note(retry_interrupted([&] { return ::fdatasync(file); }) == 0 ? 0 : errno);
 }
 
 ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
   if (const int code = failed_.load(std::memory_order_relaxed); code != 0) return code;
   if (unsynced_.load(std::memory_order_relaxed))
-    return note(::syncfs(fd()) == 0 ? 0 : errno);  // directories included
+    return note(retry_interrupted([&] { return ::syncfs(fd()); }) == 0
+                    ? 0
+                    : errno);  // directories included
   const std::lock_guard lock(mutex_);
   // Children before parents.
   std::sort(made_.rbegin(), made_.rend());

@@ -35,6 +35,23 @@ ZARRPOINT_INLINE bool may_be_prefix(int directory, const dirent& entry) {
   return ::fstatat(directory, entry.d_name, &info, 0) != 0 || S_ISDIR(info.st_mode);
 }
 
+/// Opens a directory that a save may replace, and takes the lock that keeps it from being removed
+/// then.
+ZARRPOINT_INLINE result<unique_fd> open_held(const std::string& name) {
+  for (int attempt = 0;; ++attempt) {
+    unique_fd fd(open_at(AT_FDCWD, name.c_str(), O_RDONLY | O_DIRECTORY));
+    if (!fd) return system_error("open", name, errno);
+    const int code = has_true_locks(fd.get()) ? lock_file(fd.get(), LOCK_SH) : ENOTSUP;
+    const bool is_there = same_file(id_of(fd.get()), id_of(name.c_str()));
+    if (code == 0 && is_there) return fd;
+    if (code != 0 && code != EWOULDBLOCK)
+      return error{errc::unsupported,
+                   "hold " + name + ": its file system has no locks that all machines see"};
+    if (attempt == 10'000) return system_error("hold", name, EBUSY);
+    if (is_there) wait_a_moment();  // until the save that has just published it lets go of it
+  }
+}
+
 }  // namespace detail
 
 class file_store::staged final : public publication {
@@ -60,11 +77,16 @@ ZARRPOINT_INLINE result<file_store> file_store::open(std::string_view path,
     return error{errc::invalid_argument, "open \"" + name + "\": not a path"};
   const bool created = how.create && ::mkdir(name.c_str(), 0777) == 0;
   if (how.create && !created && errno != EEXIST) return detail::system_error("create", name, errno);
-  detail::unique_fd fd(detail::retry_interrupted(
-      [&] { return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  detail::unique_fd fd;
+  if (how.hold) {
+    ZARRPOINT_TRY(held, detail::open_held(name));
+    fd = std::move(held);
+  } else {
+    fd = detail::unique_fd(detail::open_at(AT_FDCWD, name.c_str(), O_RDONLY | O_DIRECTORY));
+  }
   if (!fd) return detail::system_error("open", name, errno);
   if (created && how.sync) {
-    const detail::unique_fd parent(::openat(fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const detail::unique_fd parent(detail::open_at(fd.get(), "..", O_RDONLY | O_DIRECTORY));
     const int code = parent ? detail::sync_directory(parent.get()) : errno;
     if (code != 0) return detail::system_error("sync the directory of", name, code);
   }
@@ -152,7 +174,7 @@ ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) con
     return detail::system_error("erase", describe(prefix), errno);
   }
   if (!S_ISDIR(info.st_mode)) return false;
-  const std::string aside = detail::temporary_name(name);
+  const std::string aside = detail::temporary_name(name, detail::temporary_kind::unlocked);
   if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
     return detail::system_error("erase", describe(prefix), errno);
   const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;

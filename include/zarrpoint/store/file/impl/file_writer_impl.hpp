@@ -27,10 +27,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<file_writer>> file_writer::open(
   if (!out->parent_) return system_error("create", out->name(), errno);
   // In its place only if nothing is there: what is there stays until it is replaced.
   if (!out->root_->options().atomic && out->create_file(std::string(key.name()))) return out;
-  if (!out->create_file(temporary_name(key.name())))
-    return system_error("create", out->name(), errno);
-  // As long as this process lives, so that nobody takes it for abandoned.
-  static_cast<void>(::flock(out->fd_.get(), LOCK_EX | LOCK_NB));
+  if (!out->create_beside()) return system_error("create", out->name(), errno);
   out->renames_ = true;
   return out;
 }
@@ -97,6 +94,8 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
   }
   direct_.reset();
   const std::optional<file_id> ours = renames_ ? id_of(fd_.get()) : std::nullopt;
+  // What is locked, as long as this process lives, nobody takes for abandoned.
+  if (renames_) lock_ = unique_fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (const int code = fd_.close(); code != 0) return system_error("close", name(), code);
   if (renames_) {
     const std::string target(key_.name());
@@ -104,6 +103,7 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
     int code = ::renameat(parent, at_.c_str(), parent, target.c_str()) == 0 ? 0 : errno;
     code = rename_outcome(code, ours, parent, target.c_str());
     if (code != 0) return system_error("rename", name(), code);
+    lock_.close();
   }
   at_.clear();
   if (root_->options().sync) {
@@ -114,6 +114,19 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
     }
   }
   return {};
+}
+
+ZARRPOINT_INLINE bool file_writer::create_beside() {
+  temporary_kind kind = root_->owner_kind();
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (!create_file(temporary_name(key_.name(), kind))) return false;
+    const int code = lock_file(fd_.get(), LOCK_EX);
+    if (kind == temporary_kind::unlocked || (code == 0 && is_ours())) return true;
+    // Without locks after all; or somebody took it for abandoned before it had its lock.
+    if (code != 0 && code != EWOULDBLOCK) kind = temporary_kind::unlocked;
+    ::unlinkat(parent_.get(), at_.c_str(), 0);
+  }
+  return errno = EBUSY, false;
 }
 
 ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {

@@ -44,7 +44,7 @@ class entry_keeper {
 
   /// The names of a directory; it is not read while it changes. 0 or the errno.
   static int names_of(int directory, std::vector<std::string>& out) {
-    directory_stream stream(::openat(directory, ".", directory_flags));
+    directory_stream stream(open_at(directory, ".", directory_flags));
     if (!stream) return errno == ENOENT ? 0 : errno;  // somebody removed it
     while (const dirent* entry = stream.next()) {
       if (!is_temporary_name(entry->d_name)) out.emplace_back(entry->d_name);
@@ -98,7 +98,7 @@ class entry_keeper {
     struct ::stat info {};
     if (::fstatat(from, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return errno;
     const bool is_directory = S_ISDIR(info.st_mode);
-    const unique_fd inner(is_directory ? ::openat(from, name.c_str(), directory_flags) : -1);
+    const unique_fd inner(is_directory ? open_at(from, name.c_str(), directory_flags) : -1);
     if (is_directory && !inner) return errno;
     // A directory of both comes to be when something of it is to be kept.
     if (is_directory && owner == path_owner::mixed) return walk(inner.get(), -1, false);
@@ -117,7 +117,7 @@ class entry_keeper {
     // Its own mode, which may forbid writing, is given to it when it is complete.
     const bool made = ::mkdirat(into, name.c_str(), 0700) == 0;
     if (!made && errno != EEXIST) return errno;
-    const unique_fd target(::openat(into, name.c_str(), directory_flags));
+    const unique_fd target(open_at(into, name.c_str(), directory_flags));
     if (!target) return errno == ENOTDIR || errno == ELOOP ? EEXIST : errno;
     changed_ = changed_ || made;
     if (!inside_foreign) kept_.push_back(path_ + "/");
@@ -131,14 +131,14 @@ class entry_keeper {
 
   /// The directory of `path_` in the new tree, made if it is not there.
   unique_fd open_parent() const {
-    unique_fd at(::openat(trees_.to, ".", directory_flags));
+    unique_fd at(open_at(trees_.to, ".", directory_flags));
     for (std::size_t begin = 0; at;) {
       const std::size_t end = path_.find('/', begin);
       if (end == path_.npos) break;
       const std::string step = path_.substr(begin, end - begin);
       if (::mkdirat(at.get(), step.c_str(), 0777) != 0 && errno != EEXIST) return unique_fd();
       if (trees_.sync) static_cast<void>(sync_directory(at.get()));
-      at = unique_fd(::openat(at.get(), step.c_str(), directory_flags));
+      at = unique_fd(open_at(at.get(), step.c_str(), directory_flags));
       begin = end + 1;
     }
     return at;
@@ -168,13 +168,12 @@ class entry_keeper {
   int copy_file(int from, int to, const std::string& name, mode_t mode) const {
     struct ::stat info {};
     if (::fstatat(to, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
-    const unique_fd source(
-        ::openat(from, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    const unique_fd source(open_at(from, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
     if (!source) return errno;
-    const std::string at = temporary_name(name);
+    const std::string at = temporary_name(name, temporary_kind::unlocked);
     // The copy must not run as its owner or group: it may have another owner now.
-    const unique_fd target(::openat(
-        to, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777));
+    const unique_fd target(
+        open_at(to, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode & 0777));
     if (!target) return errno;
     int code = copy_bytes(source.get(), target.get());
     if (code == 0) code = rename_if_free(to, at.c_str(), name.c_str());
@@ -194,7 +193,7 @@ class entry_keeper {
         return code;
       offset += size;
     }
-    return trees_.sync && ::fsync(target) != 0 ? errno : 0;
+    return trees_.sync && retry_interrupted([&] { return ::fsync(target); }) != 0 ? errno : 0;
   }
 
   /// Replaces nothing, but where the kernel or the file system can only replace: there it looks

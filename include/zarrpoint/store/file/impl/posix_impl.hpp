@@ -7,9 +7,11 @@
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,10 @@ ZARRPOINT_INLINE int unique_fd::close() noexcept {
 // strerror_r of glibc gives the text; that of musl a code, and the text where it is told to.
 inline const char* code_text(const char* given, const char*) { return given; }
 inline const char* code_text(int, const char* filled) { return filled; }
+
+ZARRPOINT_INLINE int open_at(int directory, const char* name, int flags, mode_t mode) noexcept {
+  return retry_interrupted([&] { return ::openat(directory, name, flags | O_CLOEXEC, mode); });
+}
 
 ZARRPOINT_INLINE error system_error(const char* action, std::string_view name, int code) {
   errc kind = errc::io;
@@ -114,6 +120,12 @@ ZARRPOINT_INLINE std::optional<file_id> id_of(int parent, const char* name) noex
   return file_id{info.st_dev, info.st_ino};
 }
 
+ZARRPOINT_INLINE std::optional<file_id> id_of(const char* path) noexcept {
+  struct ::stat info {};
+  if (::stat(path, &info) != 0) return std::nullopt;
+  return file_id{info.st_dev, info.st_ino};
+}
+
 ZARRPOINT_INLINE bool same_file(const std::optional<file_id>& a,
                                 const std::optional<file_id>& b) noexcept {
   return a && b && *a == *b;
@@ -122,6 +134,26 @@ ZARRPOINT_INLINE bool same_file(const std::optional<file_id>& a,
 ZARRPOINT_INLINE int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
                                     const char* name) noexcept {
   return code != 0 && same_file(ours, id_of(parent, name)) ? 0 : code;
+}
+
+ZARRPOINT_INLINE int lock_file(int fd, int kind) noexcept {
+  return retry_interrupted([&] { return ::flock(fd, kind | LOCK_NB); }) == 0 ? 0 : errno;
+}
+
+ZARRPOINT_INLINE bool has_true_locks(int fd) noexcept {
+  struct ::statfs info {};
+  if (::fstatfs(fd, &info) != 0) return false;
+  // statfs(2): ext4, XFS, btrfs, F2FS, bcachefs, ZFS, tmpfs, ramfs, overlayfs.
+  constexpr std::array<std::uint32_t, 9> types = {0xef53,     0x58465342, 0x9123683e,
+                                                  0xf2f52010, 0xca451a4e, 0x2fc12fc1,
+                                                  0x01021994, 0x858458f6, 0x794c7630};
+  return std::find(types.begin(), types.end(), static_cast<std::uint32_t>(info.f_type)) !=
+         types.end();
+}
+
+ZARRPOINT_INLINE void wait_a_moment() noexcept {
+  const struct ::timespec moment { 0, 1'000'000 };
+  static_cast<void>(::nanosleep(&moment, nullptr));
 }
 
 /// 128 bits that no other call in this process gets, and hardly one in another.
@@ -160,8 +192,24 @@ ZARRPOINT_INLINE std::string temporary_prefix(std::string_view final_name) {
   return prefix.append(final_name.substr(0, kept)).append(".tmp.");
 }
 
-ZARRPOINT_INLINE std::string temporary_name(std::string_view final_name) {
-  return temporary_prefix(final_name) + random_id();
+/// The last eight digits of a temporary name, of which `text` is all before: FNV-1a.
+ZARRPOINT_INLINE std::array<char, 8> temporary_mark(std::string_view text,
+                                                    temporary_kind kind) noexcept {
+  std::uint32_t hash = 2166136261U + static_cast<std::uint32_t>(kind);
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::array<char, 8> digits{};
+  for (char& digit : digits) {
+    digit = "0123456789abcdef"[hash >> 28];
+    hash <<= 4;
+  }
+  return digits;
+}
+
+ZARRPOINT_INLINE std::string temporary_name(std::string_view final_name, temporary_kind kind) {
+  std::string name = temporary_prefix(final_name) + random_id();
+  const auto mark = temporary_mark(std::string_view(name).substr(0, name.size() - 8), kind);
+  std::copy(mark.begin(), mark.end(), name.end() - 8);
+  return name;
 }
 
 ZARRPOINT_INLINE bool is_temporary_name(std::string_view name) noexcept {
@@ -169,6 +217,12 @@ ZARRPOINT_INLINE bool is_temporary_name(std::string_view name) noexcept {
   const std::string_view tail = name.substr(name.size() - 5 - 32);
   return tail.starts_with(".tmp.") &&
          tail.find_first_not_of("0123456789abcdef", 5) == std::string_view::npos;
+}
+
+ZARRPOINT_INLINE bool is_temporary_name(std::string_view name, temporary_kind kind) noexcept {
+  if (!is_temporary_name(name)) return false;
+  const auto mark = temporary_mark(name.substr(0, name.size() - 8), kind);
+  return name.ends_with(std::string_view(mark.data(), mark.size()));
 }
 
 }}}  // namespace zarrpoint::v0::detail

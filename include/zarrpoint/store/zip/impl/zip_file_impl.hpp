@@ -15,8 +15,9 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-ZARRPOINT_INLINE zip_file::zip_file(any_store base, store_key key, const zip_store_options& how)
-    : base_(std::move(base)), key_(std::move(key)), how_(how) {}
+ZARRPOINT_INLINE zip_file::zip_file(any_store base, store_key key, const zip_store_options& how,
+                                    std::vector<std::string> uncleaned)
+    : base_(std::move(base)), key_(std::move(key)), how_(how), uncleaned_(std::move(uncleaned)) {}
 
 ZARRPOINT_INLINE zip_file::staged::staged(std::shared_ptr<const zip_file> target, zip_writer begun,
                                           const publish_options& how)

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+
+#include <string>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Tells a reader that did not find what a path names whether to look again, because a save was
+/// replacing it meanwhile.
+class path_watch {
+ public:
+  /// Call it after each look that found nothing. False when the last one was at what has the path
+  /// now, and when nothing has had it for a few milliseconds: so long it may take a save where
+  /// names cannot be exchanged.
+  bool look_again(const std::string& path);
+
+ private:
+  static constexpr int most_looks = 1000;
+  static constexpr int most_waits = 3;
+
+  unique_fd named_;  ///< what had the path before the last look; open, so that it stays unique
+  int looks_ = 0;
+  int waits_ = 0;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/file/impl/path_watch_impl.hpp>
+#endif
