@@ -49,6 +49,9 @@ class object_table {
     return true;
   }
 
+  /// Forgets all objects, while no worker has any: some items are begun again.
+  void clear() { entries_.clear(); }
+
  private:
   struct entry {
     explicit entry(std::size_t items) : left(items) {}

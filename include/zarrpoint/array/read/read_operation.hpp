@@ -83,6 +83,8 @@ class read_operation {
   };
 
   result<void> read_item(std::size_t i);
+  /// Gives up what is held for items from `refused` on; the one to begin again with.
+  std::size_t begin_again(std::size_t refused);
   result<void> read_item_of(const plan_item& item, const std::string& key);
   result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
   result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
@@ -131,7 +133,7 @@ class read_operation {
   const mutable_host_view& into_;
   const read_options& options_;
   const std::shared_ptr<scratch_pool> pool_;
-  scratch_pool::text_account text_{*pool_};
+  scratch_account text_{*pool_};
   const tensor_spec chunk_spec_;
   progress_meter* meter_ = nullptr;
   chunk_grid grid_;
