@@ -98,7 +98,7 @@ TEST_CASE("text counts for as long as a loan, or as the operation that made it")
   CHECK(pool.borrow()->charge_text(600).has_value());
   CHECK(pool.budget().in_use() == 0);
   {
-    scratch_pool::text_account kept(pool);
+    scratch_account kept(pool);
     CHECK(pool.borrow(&kept)->charge_text(400).has_value());
     CHECK(pool.borrow(&kept)->charge_text(500).has_value());
     CHECK(pool.budget().in_use() == 900);

@@ -355,8 +355,10 @@ TEST_CASE("limits::memory counts what is made of the members, after casts and sh
     return open(store, how).value().load<std::remove_cvref_t<decltype(rows)>>("many", options);
   };
   const std::vector<std::vector<double>> wide;
-  CHECK(load(1600, wide, {.cast = true}).value()[1].size() == 100);
-  CHECK(mentions(failure_of(load(1599, wide, {.cast = true})), "\"many/1\""));
+  // The chunk that is read last is in memory, too: as it is stored, and before it is cast.
+  CHECK(load(1800, wide, {.cast = true}).value()[1].size() == 100);
+  CHECK(mentions(failure_of(load(1799, wide, {.cast = true})), "\"many/1\""));
+  CHECK(mentions(failure_of(load(1599, wide, {.cast = true})), "the members up to it"));
   const std::vector<std::vector<std::int8_t>> narrow;
   const load_rule longer{.glob = "many/*", .shape = dims{400}};
   CHECK(load(800, narrow, {.rules = {longer}}).value()[1].size() == 400);
@@ -365,8 +367,8 @@ TEST_CASE("limits::memory counts what is made of the members, after casts and sh
   CHECK(open(store).value().load<std::vector<json_text>>("json").value().size() == 1);
   const std::vector<tensor> tensors;
   const load_rule wider{.glob = "many/*", .cast = dtype(dtype_kind::float64)};
-  CHECK(load(1600, tensors, {.rules = {wider}}));
-  CHECK(failure_of(load(1599, tensors, {.rules = {wider}})).code == errc::resource_limit);
+  CHECK(load(1800, tensors, {.rules = {wider}}));
+  CHECK(failure_of(load(1799, tensors, {.rules = {wider}})).code == errc::resource_limit);
   // Chunks are read as they are, one by one.
   save(store, {{"many", std::vector<std::vector<std::int8_t>>(10, many)}}).value();
   CHECK(load(600, narrow, {.rules = {shorter}}).value()[9].size() == 10);

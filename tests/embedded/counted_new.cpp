@@ -3,13 +3,15 @@
 #include "counted_new.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace {
 
-test::new_count counted;
+std::atomic<std::size_t> live{0};
+std::atomic<std::size_t> peak{0};
 
 // The size, and in front of it where the block begins, stand before what is handed out.
 struct header {
@@ -24,8 +26,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   std::byte* const out = static_cast<std::byte*>(block) + before;
   const header about{bytes, block};
   std::memcpy(out - sizeof about, &about, sizeof about);
-  counted.live += bytes;
-  counted.peak = std::max(counted.peak, counted.live);
+  test::count_taken(bytes);
   return out;
 }
 
@@ -39,7 +40,7 @@ void give_back(void* pointer) noexcept {
   if (pointer == nullptr) return;
   header about{};
   std::memcpy(&about, static_cast<std::byte*>(pointer) - sizeof about, sizeof about);
-  counted.live -= about.bytes;
+  test::count_given_back(about.bytes);
   std::free(about.block);
 }
 
@@ -47,9 +48,22 @@ constexpr std::size_t usual = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
 }  // namespace
 
-test::new_count test::counted_new() noexcept { return counted; }
+test::new_count test::counted_new() noexcept { return {live, peak}; }
 
-std::size_t test::restart_peak() noexcept { return counted.peak = counted.live; }
+std::size_t test::restart_peak() noexcept {
+  const std::size_t now = live;
+  peak = now;
+  return now;
+}
+
+void test::count_taken(std::size_t bytes) noexcept {
+  const std::size_t now = live += bytes;
+  std::size_t most = peak;
+  while (most < now && !peak.compare_exchange_weak(most, now)) {
+  }
+}
+
+void test::count_given_back(std::size_t bytes) noexcept { live -= bytes; }
 
 void* operator new(std::size_t bytes) { return allocate_or_abort(bytes, usual); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {

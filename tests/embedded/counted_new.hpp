@@ -19,4 +19,8 @@ new_count counted_new() noexcept;
 /// From now on the peak is that of what is live at most from here on. Returns what is live.
 std::size_t restart_peak() noexcept;
 
+/// Counts memory from elsewhere, too.
+void count_taken(std::size_t bytes) noexcept;
+void count_given_back(std::size_t bytes) noexcept;
+
 }  // namespace test

@@ -75,6 +75,9 @@ class group_copy {
   std::vector<const axis_group*> groups_;
 };
 
+/// Reads a box to memory of the scratch pool that `options.how` has.
+result<tensor> read_scratch(const array& of, const box& part, const read_options& options);
+
 /// Reads the elements that `indices` select to `into`, whose axes are those of the array.
 result<void> gather(const array& of, const std::vector<axis_index>& indices,
                     const mutable_host_view& into, const read_options& options);

@@ -9,7 +9,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +17,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -66,11 +68,13 @@ class rectilinear_array {
           const std::lock_guard lock(merging);
           if (options.collected != nullptr) options.collected->merge(digests);
           return {};
-        });
+        },
+        std::is_convertible_v<std::invoke_result_t<const F&, const box&>, host_view>);
   }
 
+  /// `again`: whether `f` may be called twice for a chunk. A source gives its elements once.
   template <class F>
-  result<void> for_each_chunk(const F& f) {
+  result<void> for_each_chunk(const F& f, bool again = true) {
     ZARRPOINT_CHECK(find_axes());
     if (axes_.empty() && part_.rank() != 0) return {};
     std::size_t count = 1;
@@ -79,29 +83,32 @@ class rectilinear_array {
       count = product;
     }
     ZARRPOINT_CHECK(check_chunk_count(count, how_.limit));
-    return parallel_for(how_.executor, count,
-                        [&](std::size_t i) -> result<void> {
-                          const std::size_t rank = axes_.size();
-                          dims index(rank, 0);
-                          dims extents(rank, 0);
-                          dims shape(rank, 0);
-                          selection within(dims(rank, 0), dims(rank, 0), part_.step);
-                          box at(dims(rank, 0), dims(rank, 0));
-                          for (std::size_t d = rank; d-- > 0;) {
-                            const edge_part& one = axes_[d][i % axes_[d].size()];
-                            i /= axes_[d].size();
-                            index[d] = one.chunk.index;
-                            extents[d] = one.chunk.extent;
-                            shape[d] =
-                                std::min(one.chunk.extent, of_.metadata.shape[d] - one.chunk.start);
-                            within.offset[d] = one.first;
-                            within.shape[d] = at.shape[d] = one.count;
-                            at.offset[d] = one.at;
-                          }
-                          ZARRPOINT_TRY(chunk, state_of(index, extents, shape));
-                          return f(chunk, within, at);
-                        },
-                        {.stop = how_.stop});
+    memory_bound_for items(how_.executor, count, {.stop = how_.stop});
+    return items.run(
+        [&](std::size_t i) -> result<void> {
+          const std::size_t rank = axes_.size();
+          dims index(rank, 0);
+          dims extents(rank, 0);
+          dims shape(rank, 0);
+          selection within(dims(rank, 0), dims(rank, 0), part_.step);
+          box at(dims(rank, 0), dims(rank, 0));
+          for (std::size_t d = rank; d-- > 0;) {
+            const edge_part& one = axes_[d][i % axes_[d].size()];
+            i /= axes_[d].size();
+            index[d] = one.chunk.index;
+            extents[d] = one.chunk.extent;
+            shape[d] = std::min(one.chunk.extent, of_.metadata.shape[d] - one.chunk.start);
+            within.offset[d] = one.first;
+            within.shape[d] = at.shape[d] = one.count;
+            at.offset[d] = one.at;
+          }
+          ZARRPOINT_TRY(chunk, state_of(index, extents, shape));
+          return f(chunk, within, at);
+        },
+        [this, again](std::size_t refused) {
+          alone_.scratch->drop_idle();
+          return again ? std::optional(refused) : std::nullopt;
+        });
   }
 
   /// Errors: `resource_limit`.

@@ -22,6 +22,7 @@
 #include <zarrpoint/exec/impl/byte_limiter_impl.hpp>
 #include <zarrpoint/exec/impl/executor_impl.hpp>
 #include <zarrpoint/exec/impl/guarded_impl.hpp>
+#include <zarrpoint/exec/impl/memory_bound_for_impl.hpp>
 #include <zarrpoint/exec/impl/parallel_for_impl.hpp>
 #include <zarrpoint/exec/impl/pending_impl.hpp>
 #include <zarrpoint/exec/impl/task_impl.hpp>

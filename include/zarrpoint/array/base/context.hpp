@@ -9,6 +9,7 @@
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/store/table.hpp>
+#include <zarrpoint/zarr/json/json_limits.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +28,9 @@ store_table default_store_table();
 struct limits {
   /// Scratch bytes (stored and decoded chunks) in use at a time; 0 for no bound.
   std::size_t bytes_in_flight = std::size_t{256} << 20;
-  /// A hard budget for all memory that the library allocates in one operation: scratch, codec
-  /// state, the text of strings, and tensors it makes. Beyond it: `resource_limit`. Metadata have
-  /// their own limit, and take up to some ten times as much in memory.
+  /// A hard budget for all memory that the library allocates in one operation: the tensors it
+  /// makes, scratch, codec state, the text of strings, and what it makes of metadata. Beyond it:
+  /// `resource_limit`; docs/guide.md has what comes on top.
   std::size_t memory = SIZE_MAX;
   /// The largest metadata document. A commit document takes about 800 bytes a leaf, and twice that
   /// with what it consolidates.
@@ -40,6 +41,14 @@ struct limits {
   /// of metadata can state more than anybody can look for.
   std::uint64_t max_chunks = std::uint64_t{1} << 24;
 };
+
+namespace detail {
+
+/// The largest metadata document within all limits, and what is made of it. A document of ours
+/// takes up to eight times its size; small ones are within the constant beyond `limits::memory`.
+json_limits document_limits(const limits& limit) noexcept;
+
+}  // namespace detail
 
 /// How work is done: the one argument that says *how*, not *what*. Cheap to copy. `context{}`
 /// runs everything on the calling thread, with the default codecs; `default_context()` has threads.

@@ -11,6 +11,7 @@ namespace zarrpoint { inline namespace v0 {
 
 class shard_index_cache;
 class chunk_digests;
+class scratch_account;
 
 /// What an absent chunk or inner chunk means to a reader.
 enum class missing_chunks : std::uint8_t {
@@ -35,6 +36,9 @@ struct read_options {
   /// Keeps shards open, with their indexes, from one read to the next: they stay what they were
   /// when they were opened. Null: each read opens those it needs.
   shard_index_cache* indexes = nullptr;
+  /// Of a larger operation: the text of strings counts there when this one has ended. It is of the
+  /// scratch memory of `how`.
+  scratch_account* made = nullptr;
 };
 
 /// How an array is written.

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/memory/device/kept_objects.hpp>
@@ -19,6 +20,32 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+class scratch_pool;
+
+/// What one operation makes for its caller: tensors, and the text of strings. It counts against the
+/// budget of a pool until the operation ends. Thread-safe.
+class scratch_account {
+ public:
+  explicit scratch_account(scratch_pool& owner) : owner_(&owner) {}
+  scratch_account(scratch_account&& other) noexcept;
+  scratch_account& operator=(scratch_account&&) = delete;
+  ~scratch_account() { clear(); }
+
+  /// Counts so many bytes more; false if that is too much.
+  [[nodiscard]] bool charge(std::size_t bytes) noexcept;
+  /// Counts nothing any more.
+  void clear() noexcept;
+  /// What it counts counts there from now on, which is an account of the same pool.
+  void move_to(scratch_account& larger) noexcept;
+
+  scratch_pool& pool() const noexcept { return *owner_; }
+
+ private:
+  friend class scratch_pool;
+  scratch_pool* owner_;
+  std::atomic<std::size_t> bytes_{0};
+};
+
 /// The scratch memory of one or many operations: workspaces that are lent to workers and used
 /// again, all within the budgets of a context. Thread-safe. It outlives what it lends.
 ///
@@ -28,29 +55,17 @@ namespace zarrpoint { inline namespace v0 {
 /// budget makes workers wait for each other, not fail.
 class scratch_pool {
  public:
-  /// The text of strings that one operation makes for its caller. It counts against the budget
-  /// until the operation ends.
-  class text_account {
-   public:
-    explicit text_account(scratch_pool& owner) : owner_(&owner) {}
-    text_account(const text_account&) = delete;
-    text_account& operator=(const text_account&) = delete;
-    ~text_account() { owner_->budget_.refund(bytes_.load(std::memory_order_relaxed)); }
-
-   private:
-    friend class scratch_pool;
-    scratch_pool* owner_;
-    std::atomic<std::size_t> bytes_{0};
-  };
-
   /// A workspace on loan, and the bytes in flight that its memory was reserved for.
   class lease {
    public:
     lease() = default;
-    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, text_account* kept);
+    lease(scratch_pool& owner, std::unique_ptr<codec_workspace> lent, scratch_account* kept);
     lease(lease&&) noexcept = default;
     lease& operator=(lease&& other) noexcept;
     ~lease() { give_back(); }
+
+    /// Gives up all memory but that which `bytes` lie in, for a loan that only waits with them.
+    void keep_only(bytes_view bytes) noexcept;
 
     /// Keeps a reservation until the workspace is given back: its memory is in use for as long.
     void hold(byte_limiter::reservation reserved) noexcept { reserved_ = std::move(reserved); }
@@ -62,7 +77,7 @@ class scratch_pool {
     void give_back() noexcept;
     scratch_pool* owner_ = nullptr;
     std::unique_ptr<codec_workspace> lent_;
-    text_account* kept_ = nullptr;
+    scratch_account* kept_ = nullptr;
     std::size_t warm_ = 0;  ///< what it held when it was lent
     byte_limiter::reservation reserved_;
   };
@@ -71,18 +86,21 @@ class scratch_pool {
 
   /// The workspace that was given back last, whose memory is warm; else a new one. The text of
   /// strings that is decoded with it counts for as long as the loan, or for as long as `kept`.
-  lease borrow(text_account* kept = nullptr);
+  lease borrow(scratch_account* kept = nullptr);
 
   /// What the workspaces take their memory from, within the budget.
   memory_resource& resource() noexcept { return resource_; }
   /// Counts that memory and the text of strings, and keeps to `limits::memory`.
   const limited_resource& budget() const noexcept { return budget_; }
+  /// Gives up what idle workspaces keep; false when there was none.
+  bool drop_idle() noexcept;
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
   /// What operations leave for later ones, in memory of `resource()`: rings of pinned memory.
   kept_objects& kept() noexcept { return kept_; }
 
  private:
+  friend class scratch_account;
   /// The budget, with what idle workspaces keep as a reserve.
   class reclaiming_resource final : public memory_resource {
    public:
@@ -98,10 +116,7 @@ class scratch_pool {
     scratch_pool* owner_;
   };
 
-  /// False when there was none.
-  bool drop_idle() noexcept;
-
-  void take_back(std::unique_ptr<codec_workspace> returned, text_account* kept,
+  void take_back(std::unique_ptr<codec_workspace> returned, scratch_account* kept,
                  std::size_t warm) noexcept;
 
   limited_resource budget_;

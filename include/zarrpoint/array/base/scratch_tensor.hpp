@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/base/scratch_tensor.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -18,8 +19,11 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// The slots of a workspace that the array layer uses.
 enum scratch_slot : std::size_t { stored_slot, decoded_slot };
 
-/// A tensor of the caller's, within the budget of `how`. Errors: `out_of_range`, `resource_limit`.
-result<tensor> make_tensor(const tensor_spec& spec, const context& how);
+/// Counts a tensor that is made for the caller. Errors: `out_of_range`, `resource_limit`.
+result<void> charge_tensor(const tensor_spec& spec, scratch_account& to);
+
+/// The same, and makes it. Errors: those, and what the resource of `how` refuses.
+result<tensor> make_tensor(const tensor_spec& spec, const context& how, scratch_account& to);
 
 /// `fill_elements`, with the text that strings get counted: one long fill value may be that of very
 /// many elements. Errors: `resource_limit`.

@@ -6,6 +6,7 @@
 #include <zarrpoint/array/base/background.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/read_operation.hpp>
@@ -70,11 +71,14 @@ ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_h
 ZARRPOINT_INLINE result<tensor> array::read(const selection& part,
                                             const read_options& options) const {
   return guarded([&]() -> result<tensor> {
-    const context& how = options.how != nullptr ? *options.how : state_->how;
     ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
+    const context how = with_scratch(options.how != nullptr ? *options.how : state_->how);
+    scratch_account made(*how.scratch);
+    read_options by = options;
+    by.how = &how;
     const tensor_spec spec{state_->metadata.type, part.shape};
-    ZARRPOINT_TRY(out, detail::at_array(detail::make_tensor(spec, how), *state_));
-    ZARRPOINT_CHECK(read(part, out.mutable_view(), options));
+    ZARRPOINT_TRY(out, detail::at_array(detail::make_tensor(spec, how, made), *state_));
+    ZARRPOINT_CHECK(read(part, out.mutable_view(), by));
     return std::move(out);
   });
 }

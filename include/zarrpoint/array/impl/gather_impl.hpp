@@ -10,7 +10,7 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
@@ -110,50 +110,82 @@ struct gather_plan {
   }
 };
 
+/// Counts what a plan takes for a while at most: lists that grow.
+inline result<void> charge_plan(const std::vector<axis_index>& indices, scratch_account& to) {
+  std::size_t bytes = 0;
+  for (const axis_index& one : indices)
+    bytes += 3 * sizeof(picked_coordinate) * static_cast<std::size_t>(one.size());
+  if (to.charge(bytes)) return {};
+  return cannot_allocate(bytes, to.pool().resource(), "the plan of a selection");
+}
+
+ZARRPOINT_INLINE result<tensor> read_scratch(const array& of, const box& part,
+                                             const read_options& options) {
+  ZARRPOINT_TRY(out,
+                tensor::make({of.metadata().type, part.shape}, options.how->scratch->resource()));
+  ZARRPOINT_CHECK(of.read(part, out.mutable_view(), options));
+  return std::move(out);
+}
+
 ZARRPOINT_INLINE result<void> gather(const array& of, const std::vector<axis_index>& indices,
                                      const mutable_host_view& into, const read_options& options) {
   const context& how = *options.how;
-  ZARRPOINT_TRY(plan, gather_plan::make(of, indices, false));
   const context alone = of_one_worker(how);
+  scratch_account planned(*alone.scratch);
+  ZARRPOINT_CHECK(charge_plan(indices, planned));
+  ZARRPOINT_TRY(plan, gather_plan::make(of, indices, false));
+  scratch_account text(*alone.scratch);
   shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
   read_options each = options;
   each.how = &alone;
   if (each.indexes == nullptr) each.indexes = &indexes;
   each.cast = false;
-  return parallel_for(how.executor, plan.size,
-                      [&](std::size_t i) -> result<void> {
-                        const group_copy group(plan.axes, i);
-                        const box bounds = group.bounds();
-                        ZARRPOINT_TRY(chunk, of.read(bounds, each));
-                        const host_view from = chunk.view();
-                        group.for_each(from.strides, into.strides, [&](index_t a, index_t b) {
-                          copy_element(into.data + b, from.data + a, from.type);
-                        });
-                        return {};
-                      },
-                      {.stop = how.stop});
+  memory_bound_for items(how.executor, plan.size, {.stop = how.stop});
+  return items.run(
+      [&](std::size_t i) -> result<void> {
+        const group_copy group(plan.axes, i);
+        ZARRPOINT_TRY(chunk, read_scratch(of, group.bounds(), each));
+        const host_view from = chunk.view();
+        std::size_t bytes = 0;
+        if (from.type.is_variable())
+          group.for_each(from.strides, into.strides,
+                         [&](index_t a, index_t) { bytes += string_at(from.data + a, 0).size(); });
+        if (!text.charge(bytes)) return cannot_allocate(bytes, alone.scratch->resource(), "text");
+        group.for_each(from.strides, into.strides, [&](index_t a, index_t b) {
+          copy_element(into.data + b, from.data + a, from.type);
+        });
+        return {};
+      },
+      [&](std::size_t refused) -> std::size_t {
+        alone.scratch->drop_idle();
+        if (!of.metadata().type.is_variable()) return refused;
+        text.clear();
+        return 0;
+      });
 }
 
 ZARRPOINT_INLINE result<void> scatter(const array& to, const std::vector<axis_index>& indices,
                                       const host_view& from, const write_options& options) {
   const context& how = *options.how;
+  const context alone = of_one_worker(how);
+  scratch_account planned(*alone.scratch);
+  ZARRPOINT_CHECK(charge_plan(indices, planned));
   // Each stored object is one group, since it must have one writer at a time.
   ZARRPOINT_TRY(plan, gather_plan::make(to, indices, true));
-  const context alone = of_one_worker(how);
   write_options each = options;
   each.how = &alone;
   std::mutex merging;
-  return parallel_for(
-      how.executor, plan.size,
+  memory_bound_for items(how.executor, plan.size, {.stop = how.stop});
+  return items.run(
       [&](std::size_t i) -> result<void> {
         const group_copy group(plan.axes, i);
         const box bounds = group.bounds();
         tensor chunk;
         if (group.fill_bounds()) {
-          ZARRPOINT_TRY(made, tensor::make({from.type, bounds.shape}, resource_of(how)));
+          ZARRPOINT_TRY(made, tensor::make({from.type, bounds.shape}, alone.scratch->resource()));
           chunk = std::move(made);
         } else {
-          ZARRPOINT_TRY(read, to.read(bounds, read_options{.how = &alone}));
+          ZARRPOINT_TRY(read, read_scratch(to, bounds, read_options{.how = &alone}));
           chunk = std::move(read);
         }
         const mutable_host_view into = chunk.mutable_view();
@@ -168,7 +200,10 @@ ZARRPOINT_INLINE result<void> scatter(const array& to, const std::vector<axis_in
         if (options.collected != nullptr) options.collected->merge(digests);
         return {};
       },
-      {.stop = how.stop});
+      [&](std::size_t refused) {
+        alone.scratch->drop_idle();
+        return refused;
+      });
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
 #include <algorithm>
@@ -119,9 +120,13 @@ ZARRPOINT_INLINE result<void> indexed_array::read(const mutable_host_view& into,
 
 ZARRPOINT_INLINE result<tensor> indexed_array::read(const read_options& options) const {
   return guarded([&]() -> result<tensor> {
-    const context& how = options.how != nullptr ? *options.how : array_.default_context();
-    ZARRPOINT_TRY(out, detail::make_tensor(spec(), how));
-    ZARRPOINT_CHECK(read(out.mutable_view(), options));
+    const context how =
+        with_scratch(options.how != nullptr ? *options.how : array_.default_context());
+    scratch_account made(*how.scratch);
+    read_options by = options;
+    by.how = &how;
+    ZARRPOINT_TRY(out, detail::make_tensor(spec(), how, made));
+    ZARRPOINT_CHECK(read(out.mutable_view(), by));
     return std::move(out);
   });
 }
@@ -174,8 +179,12 @@ ZARRPOINT_INLINE bool indexed_array::is_even() const {
 ZARRPOINT_INLINE result<void> indexed_array::cast(const mutable_host_view& into,
                                                   read_options options) const {
   ZARRPOINT_CHECK(check_memory(into.spec(), true));
+  const context how =
+      with_scratch(options.how != nullptr ? *options.how : array_.default_context());
   options.cast = false;
-  ZARRPOINT_TRY(values, read(options));
+  options.how = &how;
+  ZARRPOINT_TRY(values, tensor::make(spec(), how.scratch->resource()));
+  ZARRPOINT_CHECK(read(values.mutable_view(), options));
   return cast_elements(into, values.view());
 }
 
@@ -207,8 +216,8 @@ ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims>
     read_options each = options;
     each.how = &alone;
     if (each.indexes == nullptr) each.indexes = &indexes;
-    return parallel_for(
-        how.executor, groups.size(),
+    detail::memory_bound_for items(how.executor, groups.size(), {.stop = how.stop});
+    return items.run(
         [&](std::size_t g) -> result<void> {
           box bounds{points[groups[g]->front()], dims(rank, 1)};
           for (const std::size_t i : *groups[g]) {
@@ -218,7 +227,7 @@ ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims>
               bounds.shape[d] = end - bounds.offset[d];
             }
           }
-          ZARRPOINT_TRY(chunk, of.read(bounds, each));
+          ZARRPOINT_TRY(chunk, detail::read_scratch(of, bounds, each));
           const host_view from = chunk.view();
           for (const std::size_t i : *groups[g]) {
             index_t at = 0;
@@ -229,7 +238,10 @@ ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims>
           }
           return {};
         },
-        {.stop = how.stop});
+        [&](std::size_t refused) {
+          alone.scratch->drop_idle();
+          return refused;
+        });
   });
 }
 
@@ -254,10 +266,13 @@ ZARRPOINT_INLINE result<tensor> read_masked(const array& of, const host_view& ma
         if (d == 0) break;
       }
     }
-    const context& how = options.how != nullptr ? *options.how : of.default_context();
+    const context how = with_scratch(options.how != nullptr ? *options.how : of.default_context());
+    scratch_account made(*how.scratch);
+    read_options by = options;
+    by.how = &how;
     const tensor_spec spec{of.metadata().type, {static_cast<index_t>(points.size())}};
-    ZARRPOINT_TRY(out, detail::make_tensor(spec, how));
-    ZARRPOINT_CHECK(read_points(of, points, out.mutable_view(), options));
+    ZARRPOINT_TRY(out, detail::make_tensor(spec, how, made));
+    ZARRPOINT_CHECK(read_points(of, points, out.mutable_view(), by));
     return std::move(out);
   });
 }

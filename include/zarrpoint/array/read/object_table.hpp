@@ -54,6 +54,9 @@ class object_table {
     return true;
   }
 
+  /// Forgets all objects, while no worker has any: some items are begun again.
+  void clear() { entries_.clear(); }
+
  private:
   struct entry {
     explicit entry(const plan_item& item) : first(item.object_first), left(item.object_items) {}

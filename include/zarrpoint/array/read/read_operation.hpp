@@ -51,7 +51,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// What the parts of a read that is done in parts count together.
 struct read_account {
   explicit read_account(scratch_pool& pool) : text(pool) {}
-  scratch_pool::text_account text;
+  scratch_account text;
   std::atomic<std::size_t> missing{0};  ///< objects that were looked for in vain
 };
 
@@ -97,6 +97,8 @@ class read_operation {
   };
 
   result<void> read_item(std::size_t i);
+  /// Gives up what is held for items from `refused` on; the one to begin again with.
+  std::size_t begin_again(std::size_t refused);
   result<void> read_item_of(const plan_item& item, const std::string& key);
   result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
   result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch);

@@ -38,6 +38,8 @@ class write_operation {
                   const write_options& options);
 
   result<void> write(std::size_t i);
+  /// Gives up what is held for items from `refused` on; the one to begin again with, if any can be.
+  std::optional<std::size_t> begin_again(std::size_t refused);
 
   result<void> write(std::size_t i, const read_ahead::item* claimed);
 

@@ -93,11 +93,17 @@ class contents_reader {
   result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
     const auto read = [&]() -> result<std::optional<node>> {
       ZARRPOINT_TRY(key, store_key::parse(path));
-      ZARRPOINT_TRY(bytes, get(store_, key, how_.limit.metadata_bytes));
+      const json_limits limit = document_limits(how_.limit);
+      ZARRPOINT_TRY(bytes, get(store_, key, limit.max_bytes));
       // An empty .zarray is the lock file of a process synchronizer.
       if (!bytes || bytes->empty()) return std::optional<node>();
-      ZARRPOINT_TRY(parsed, parse_json(*bytes, {.max_bytes = how_.limit.metadata_bytes}, commit)
-                                .at(store_.describe(key)));
+      bytes_read_ += bytes->size();
+      if (how_.limit.memory != SIZE_MAX && bytes_read_ > limit.max_bytes)
+        return error{errc::resource_limit,
+                     "all documents up to " + store_.describe(key) + " have " +
+                         std::to_string(bytes_read_) + " bytes, more than the " +
+                         std::to_string(limit.max_bytes) + " that limits::memory has room for"};
+      ZARRPOINT_TRY(parsed, parse_json(*bytes, limit, commit).at(store_.describe(key)));
       return std::optional<node>(std::move(parsed));
     };
     return read();
@@ -306,6 +312,7 @@ class contents_reader {
 
   const Store& store_;
   const context& how_;
+  std::size_t bytes_read_ = 0;  // of all documents
   checkpoint_contents out_;
 };
 

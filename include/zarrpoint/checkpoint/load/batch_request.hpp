@@ -71,6 +71,10 @@ struct checkpoint_access {
   }
   static const checkpoint_contents& contents(const checkpoint& of) { return of.contents(); }
   static const any_store& store(const checkpoint& of) { return of.store(); }
+  static scratch_account account_of(const checkpoint& from) { return from.new_account(); }
+  static checkpoint counting_in(const checkpoint& from, scratch_account& whole) {
+    return from.counting_in(whole);
+  }
   static std::string_view kind_of(const detail::stored_leaf& leaf) {
     return checkpoint::kind_of_leaf(leaf);
   }
@@ -78,9 +82,17 @@ struct checkpoint_access {
   static result<T> load(const checkpoint& from, const More&... more) {
     return from.load_from<T, Handler>(more...);
   }
-  template <class T, class Handler, class... More>
-  static result<T> make(const checkpoint& from, const More&... more) {
-    return from.make_for<T, Handler>(more...);
+  /// A value on a device for the leaf, not filled yet.
+  template <class T, class Handler, class Space>
+  static result<T> make(const checkpoint& from, const tensor_spec& wanted,
+                        const place<Space>& where) {
+    return from.make_value<T, Handler>(wanted, where);
+  }
+  template <class Handler>
+  static result<tensor_spec> wanted_by(const checkpoint& from, const detail::stored_leaf& leaf,
+                                       const array& source, const load_options& options) {
+    constexpr dtype type = handler_dtype<Handler>();  // as in `load_from`
+    return from.wanted_as(type, leaf, source, options);
   }
 };
 

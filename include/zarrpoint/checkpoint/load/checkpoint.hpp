@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
@@ -135,14 +136,15 @@ class checkpoint {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
       using handler = handler_of<T>;
       using space = typename handler::space;
-      constexpr dtype type = handler_dtype<handler>();  // as in `make_for`
+      constexpr dtype type = handler_dtype<handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
       if constexpr (type.valid()) {
         ZARRPOINT_CHECK(check_type(wanted.type, type, options));
         wanted.type = type;
       }
-      if constexpr (space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
+      scratch_account counted = new_account();
+      if constexpr (space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
       if constexpr (handler_is_flat<handler>() && handler_rank<handler>() == 1) {
         ZARRPOINT_TRY(count, element_count(wanted.shape));
         wanted.shape = {count};
@@ -324,6 +326,8 @@ class checkpoint {
   result<T> load_from(const detail::stored_leaf& leaf, const array& source,
                       const load_options& options) const {
     if constexpr (blob_handler<Handler, T>) {
+      scratch_account counted = new_account();
+      ZARRPOINT_CHECK(charge(source.spec(), counted));
       ZARRPOINT_TRY(bytes, read_bytes(source, options));
       return Handler::from_bytes(bytes_of(bytes));
     } else {
@@ -334,19 +338,19 @@ class checkpoint {
   template <class T, class Handler, class Space>
   result<T> load_from(const detail::stored_leaf& leaf, const array& source,
                       const load_options& options, const place<Space>& where) const {
-    ZARRPOINT_TRY(made, (make_for<T, Handler>(leaf, source, options, where)));
+    constexpr dtype type = handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
+    ZARRPOINT_TRY(wanted, wanted_as(type, leaf, source, options));
+    scratch_account counted = new_account();
+    if constexpr (Space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
+    ZARRPOINT_TRY(made, (make_value<T, Handler>(wanted, where)));
     ZARRPOINT_CHECK(detail::read_to_space(source, Handler::writable(made), options_of(options)));
     detail::mark_loaded<Handler>(made, true);
     return std::move(made);
   }
 
-  /// A value for the leaf, not filled yet.
+  /// A value of that spec, not filled yet.
   template <class T, class Handler, class Space>
-  result<T> make_for(const detail::stored_leaf& leaf, const array& source,
-                     const load_options& options, place<Space> where) const {
-    constexpr dtype type = handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
-    ZARRPOINT_TRY(wanted, wanted_as(type, leaf, source, options));
-    if constexpr (Space::host_accessible) ZARRPOINT_CHECK(check_budget(wanted));
+  result<T> make_value(const tensor_spec& wanted, place<Space> where) const {
     if (where.resource == nullptr) where.resource = how().resource;
     ZARRPOINT_TRY(made, Handler::make(wanted, where));
     detail::mark_loaded<Handler>(made, false);
@@ -367,7 +371,7 @@ class checkpoint {
   template <class T, class Handler>
   result<tensor_spec> made_spec(std::string_view name, const load_options& options) const {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<tensor_spec> {
-      constexpr dtype type = handler_dtype<Handler>();  // as in `make_for`
+      constexpr dtype type = handler_dtype<Handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
       if constexpr (blob_handler<Handler, T>) return source.spec();
       return wanted_as(type, leaf, source, options);
@@ -380,7 +384,12 @@ class checkpoint {
 
   static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
 
-  result<void> check_budget(const tensor_spec& spec) const;
+  /// What a load makes for its caller, counted against `limits::memory` until it ends.
+  scratch_account new_account() const;
+  /// Counts a tensor, unless a larger operation has counted it. Errors: `resource_limit`.
+  result<void> charge(const tensor_spec& spec, scratch_account& to) const;
+  /// This, for loads of an operation that counts what they make in one account.
+  checkpoint counting_in(scratch_account& whole) const;
 
   result<tensor> read_bytes(const array& source, const load_options& options) const;
 
@@ -389,6 +398,7 @@ class checkpoint {
   }
 
   std::shared_ptr<const state> state_;
+  scratch_account* whole_ = nullptr;  ///< of the operation that this one is part of
 };
 
 /// Opens a checkpoint; see `checkpoint::open`.

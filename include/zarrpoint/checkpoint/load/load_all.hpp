@@ -6,7 +6,7 @@
 #include <zarrpoint/checkpoint/load/load_target.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 
@@ -30,13 +30,11 @@ consteval bool lives_on_host() {
   }
 }
 
-/// Whether all leaves that come to the host are within `limits::memory` together; nothing is read
-/// but metadata.
+/// Counts all leaves that come to the host against `limits::memory`; nothing is read but metadata.
 template <class Registry>
-result<void> check_total_budget(const checkpoint& from) {
+result<void> charge_all(const checkpoint& from, scratch_account& to) {
   const std::size_t limit = from.how().limit.memory;
   if (limit == SIZE_MAX) return {};
-  std::size_t total = 0;
   for (const std::string& name : from.names()) {
     ZARRPOINT_TRY(known, from.metadata(name));
     const auto host = Registry::dispatch(known.typestr, known.spec, [](auto entry) -> result<bool> {
@@ -44,11 +42,10 @@ result<void> check_total_budget(const checkpoint& from) {
     });
     if (!host.value_or(true)) continue;
     ZARRPOINT_TRY(bytes, byte_count(known.spec.shape, memory_size(known.spec.type)));
-    if (bytes > limit - total)
+    if (!to.charge(bytes))
       return error{errc::resource_limit, "load all: the leaves up to " + in_quotes(name) +
                                              " have more bytes than limits::memory of " +
                                              std::to_string(limit)};
-    total += bytes;
   }
   return {};
 }
@@ -61,16 +58,28 @@ class all_loader {
   using value = typename Registry::value;
 
   all_loader(const checkpoint& from, const load_options& options, const place<Spaces>&... where)
-      : from_(from), options_(options), where_(where...) {}
+      : account_(checkpoint_access::account_of(from)),
+        from_(checkpoint_access::counting_in(from, account_)),
+        options_(options),
+        where_(where...) {}
 
   result<std::map<std::string, value>> run() {
-    ZARRPOINT_CHECK(check_total_budget<Registry>(from_));
+    ZARRPOINT_CHECK(charge_all<Registry>(from_, account_));
     const std::vector<std::string> names = from_.names();
     values_.resize(names.size());
     later_.resize(names.size());
-    ZARRPOINT_CHECK(parallel_for(from_.how().executor, names.size(),
-                                 [&](std::size_t i) { return begin(names[i], i); },
-                                 {.stop = from_.how().stop}));
+    std::vector<char> begun(names.size());
+    memory_bound_for leaves(from_.how().executor, names.size(), {.stop = from_.how().stop});
+    ZARRPOINT_CHECK(leaves.run(
+        [&](std::size_t i) -> result<void> {
+          if (begun[i] == 0) ZARRPOINT_CHECK(begin(names[i], i));
+          begun[i] = 1;
+          return {};
+        },
+        [&](std::size_t refused) {
+          from_.how().scratch->drop_idle();
+          return refused;
+        }));
     std::vector<const bound_target*> targets;
     for (const bound_target& one : later_) {
       if (one.table != nullptr) targets.push_back(&one);
@@ -102,9 +111,10 @@ class all_loader {
                                     from_, leaf, source, by, place_in<typename handler::space>())));
                   values_[i].template emplace<type>(std::move(made));
                 } else {
-                  ZARRPOINT_TRY(made,
-                                (checkpoint_access::make<type, handler>(
-                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  ZARRPOINT_TRY(wanted,
+                                (checkpoint_access::wanted_by<handler>(from_, leaf, source, by)));
+                  ZARRPOINT_TRY(made, (checkpoint_access::make<type, handler>(
+                                          from_, wanted, place_in<typename handler::space>())));
                   type& kept = values_[i].template emplace<type>(std::move(made));
                   later_[i] = {name, &target_functions<type, handler>::table, &kept, by.cast};
                 }
@@ -123,7 +133,8 @@ class all_loader {
     }
   }
 
-  const checkpoint& from_;
+  scratch_account account_;
+  const checkpoint from_;
   const load_options& options_;
   std::tuple<place<Spaces>...> where_;
   std::vector<value> values_;

@@ -5,7 +5,7 @@
 #include <zarrpoint/checkpoint/load/batch_request.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 
 #include <span>
 
@@ -23,8 +23,8 @@ template <memory_space Space>
 result<void> load_batch(const batch_request& in) {
   if constexpr (Space::host_accessible) {
     const context& how = in.from.how();
-    return parallel_for(
-        how.executor, in.targets.size(),
+    memory_bound_for leaves(how.executor, in.targets.size(), {.stop = how.stop});
+    return leaves.run(
         [&](std::size_t i) -> result<void> {
           const bound_target& target = *in.targets[i];
           ZARRPOINT_CHECK(checkpoint_access::with_target<Space>(
@@ -34,7 +34,10 @@ result<void> load_batch(const batch_request& in) {
           target.mark(true);
           return {};
         },
-        {.stop = how.stop});
+        [&](std::size_t refused) {
+          how.scratch->drop_idle();
+          return refused;
+        });
   } else {
     return load_device_batch<Space>(in);
   }

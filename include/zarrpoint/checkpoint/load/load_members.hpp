@@ -30,7 +30,10 @@ template <class Registry>
 class member_loader {
  public:
   member_loader(const checkpoint& from, const load_options& options)
-      : from_(from), options_(options), names_(from.names()), left_(from.how().limit.memory) {
+      : account_(from.new_account()),
+        from_(from.counting_in(account_)),
+        options_(options),
+        names_(from.names()) {
     const std::vector<std::string> groups = from.empty_groups();
     const auto leaves = static_cast<std::ptrdiff_t>(names_.size());
     names_.insert(names_.end(), groups.begin(), groups.end());
@@ -190,23 +193,22 @@ class member_loader {
   /// Counts what is made of a leaf against the budget. What is wrong with it is the load's to say.
   template <class T>
   result<void> count(const std::string& name) {
-    if (left_ == SIZE_MAX) return {};
+    if (from_.how().limit.memory == SIZE_MAX) return {};
     const auto made = from_.template made_spec<T, handler_in<T, Registry>>(name, options_);
     if (!made) return {};
     ZARRPOINT_TRY(bytes, byte_count(made->shape, memory_size(made->type)));
-    if (bytes > left_)
+    if (!account_.charge(bytes))
       return error{errc::resource_limit, "load " + in_quotes(name) +
                                              ": the members up to it have more bytes than "
                                              "limits::memory of " +
                                              std::to_string(from_.how().limit.memory)};
-    left_ -= bytes;
     return {};
   }
 
-  const checkpoint& from_;
+  scratch_account account_;
+  const checkpoint from_;
   const load_options& options_;
   std::vector<std::string> names_;  // of the leaves, and of the groups without; sorted
-  std::size_t left_;
 };
 
 template <class T, class Registry>

@@ -43,6 +43,9 @@ class codec_workspace {
   /// the same memory resource and limits, and ends with this one.
   codec_workspace& nested();
 
+  /// Gives up the states, and all scratch memory but that which `bytes` lie in.
+  void keep_only(bytes_view bytes) noexcept;
+
   /// The bytes of all scratch memory that it holds, in use or not.
   std::size_t held() const noexcept;
 

@@ -40,12 +40,13 @@ class system_resource final : public memory_resource {
   static bool is_mapped(std::size_t bytes, std::size_t alignment) noexcept {
     return bytes >= huge_page && alignment <= huge_page && bytes <= SIZE_MAX / 2;
   }
-  /// A whole number of huge pages where that wastes an eighth at most, else of the largest small
+  /// A whole number of huge pages where that wastes a 32nd at most, so that budgets, which count
+  /// what was asked for, are kept nearly; else of the largest small
   /// pages that kernels have: what is left behind in part of a page is never given back.
   static std::size_t mapped_size(std::size_t bytes) noexcept {
     constexpr std::size_t small_page = 65536;
     const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
-    if (rounded - bytes <= bytes / 8) return rounded;
+    if (rounded - bytes <= bytes / 32) return rounded;
     return (bytes + small_page - 1) / small_page * small_page;
   }
   /// Maps one huge page more than asked for and gives back what lies before and after the aligned

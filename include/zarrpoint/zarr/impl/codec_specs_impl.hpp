@@ -50,6 +50,9 @@ ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
 ZARRPOINT_INLINE result<std::vector<codec_spec>> parse_codec_specs(const node& value) {
   const node::array* list = value.if_array();
   if (list == nullptr || list->empty()) return detail::corrupt("must be a list of codecs");
+  // Chains have up to 32. More are said to be too many before anything is made of them.
+  if (constexpr std::size_t most = 1024; list->size() > most)
+    return error{errc::unsupported, std::to_string(list->size()) + " codecs; a chain may have 32"};
   std::vector<codec_spec> out;
   out.reserve(list->size());
   for (const node& element : *list) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -17,6 +18,9 @@ struct json_limits {
   /// Values in all; 0 for one for each 12 bytes that a document may have (they have one for 16), at
   /// 40 to 80 bytes of `node` each.
   std::size_t max_nodes = 0;
+  /// Bytes of memory for lists of values and members, those included that are not complete. Strings
+  /// have no more bytes than the document.
+  std::size_t max_memory = SIZE_MAX;
   /// Whether the bare tokens `NaN`, `Infinity` and `-Infinity` are numbers. JSON has none, but
   /// zarr-python writes them in attributes.
   bool allow_nan_literals = true;

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -95,6 +96,19 @@ class json_reader {
 
   bool read_elements(node& out);
 
+  /// Takes memory for one value more of an open list.
+  template <class T>
+  bool make_room(std::vector<T>& open) {
+    if (open.size() < open.capacity()) return true;
+    const std::size_t size = 2 * open.capacity() + 8;
+    if (!take_memory(size * sizeof(T))) return false;
+    const std::size_t old = open.capacity();
+    open.reserve(size);
+    memory_left_ += old * sizeof(T);
+    return true;
+  }
+  bool take_memory(std::size_t bytes);
+
   /// A key that occurs twice, or null.
   static const std::string* duplicate_key(const node::object& members);
 
@@ -125,6 +139,8 @@ class json_reader {
   std::size_t levels_left_;
   std::size_t values_;
   std::size_t values_left_;
+  std::size_t memory_;
+  std::size_t memory_left_;
   json_member* wanted_;
   std::optional<error> failure_;
   bool takes_nan_;

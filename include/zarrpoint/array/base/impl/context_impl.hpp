@@ -5,10 +5,25 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/zarr/json/json_limits.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE codec_table default_codec_table() { return default_codecs::table(); }
 ZARRPOINT_INLINE store_table default_store_table() { return default_stores::table(); }
+
+ZARRPOINT_INLINE json_limits document_limits(const limits& limit) noexcept {
+  constexpr std::size_t small = std::size_t{16} << 10;
+  json_limits out{.max_bytes = limit.metadata_bytes};
+  if (limit.memory == SIZE_MAX) return out;
+  out.max_nodes = out.node_limit();
+  out.max_bytes = std::min(out.max_bytes, small + limit.memory / 8);
+  out.max_memory = 8 * small + limit.memory / 4 * 3;
+  return out;
+}
 
 }}}  // namespace zarrpoint::v0::detail

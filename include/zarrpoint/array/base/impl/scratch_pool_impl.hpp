@@ -20,9 +20,27 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+ZARRPOINT_INLINE scratch_account::scratch_account(scratch_account&& other) noexcept
+    : owner_(other.owner_), bytes_(other.bytes_.exchange(0, std::memory_order_relaxed)) {}
+
+ZARRPOINT_INLINE bool scratch_account::charge(std::size_t bytes) noexcept {
+  limited_resource& budget = owner_->budget_;
+  if (!budget.charge(bytes) && !(owner_->drop_idle() && budget.charge(bytes))) return false;
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+ZARRPOINT_INLINE void scratch_account::clear() noexcept {
+  owner_->budget_.refund(bytes_.exchange(0, std::memory_order_relaxed));
+}
+
+ZARRPOINT_INLINE void scratch_account::move_to(scratch_account& larger) noexcept {
+  larger.bytes_.fetch_add(bytes_.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
 ZARRPOINT_INLINE scratch_pool::lease::lease(scratch_pool& owner,
                                             std::unique_ptr<codec_workspace> lent,
-                                            text_account* kept)
+                                            scratch_account* kept)
     : owner_(&owner), lent_(std::move(lent)), kept_(kept), warm_(lent_->held()) {}
 
 ZARRPOINT_INLINE scratch_pool::scratch_pool(const limits& limit, memory_resource& upstream)
@@ -44,12 +62,16 @@ ZARRPOINT_INLINE scratch_pool::lease& scratch_pool::lease::operator=(lease&& oth
   return *this;
 }
 
+ZARRPOINT_INLINE void scratch_pool::lease::keep_only(bytes_view bytes) noexcept {
+  lent_->keep_only(bytes);
+}
+
 ZARRPOINT_INLINE void scratch_pool::lease::give_back() noexcept {
   if (lent_ != nullptr) owner_->take_back(std::move(lent_), kept_, warm_);
   reserved_.release();
 }
 
-ZARRPOINT_INLINE scratch_pool::lease scratch_pool::borrow(text_account* kept) {
+ZARRPOINT_INLINE scratch_pool::lease scratch_pool::borrow(scratch_account* kept) {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
@@ -85,7 +107,7 @@ ZARRPOINT_INLINE bool scratch_pool::drop_idle() noexcept {
 }
 
 ZARRPOINT_INLINE void scratch_pool::take_back(std::unique_ptr<codec_workspace> returned,
-                                              text_account* kept, std::size_t warm) noexcept {
+                                              scratch_account* kept, std::size_t warm) noexcept {
   const std::size_t text = returned->take_charged_text();
   if (kept != nullptr) {
     kept->bytes_.fetch_add(text, std::memory_order_relaxed);

@@ -11,15 +11,25 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
+#include <string>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE result<tensor> make_tensor(const tensor_spec& spec, const context& how) {
+ZARRPOINT_INLINE result<void> charge_tensor(const tensor_spec& spec, scratch_account& to) {
   ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-  if (bytes > how.limit.memory)
-    return error{errc::resource_limit, to_string(spec) + " takes " + std::to_string(bytes) +
-                                           " bytes, the limit is " +
-                                           std::to_string(how.limit.memory)};
+  if (to.charge(bytes)) return {};
+  const limited_resource& budget = to.pool().budget();
+  std::string text = to_string(spec) + " has " + std::to_string(bytes) + " bytes, more than ";
+  if (const std::size_t used = budget.in_use(); used != 0)
+    text += "is left beside the " + std::to_string(used) + " bytes in use of ";
+  return error{errc::resource_limit,
+               std::move(text) + "limits::memory of " + std::to_string(budget.limit())};
+}
+
+ZARRPOINT_INLINE result<tensor> make_tensor(const tensor_spec& spec, const context& how,
+                                            scratch_account& to) {
+  ZARRPOINT_CHECK(charge_tensor(spec, to));
   return tensor::make(spec, resource_of(how));
 }
 

@@ -29,7 +29,7 @@ namespace detail {
 ZARRPOINT_INLINE result<std::optional<node>> parse_stored_text(bytes_view text,
                                                                const std::string& where,
                                                                const limits& limit) {
-  ZARRPOINT_TRY(document, parse_json(text, {.max_bytes = limit.metadata_bytes}).at(where));
+  ZARRPOINT_TRY(document, parse_json(text, document_limits(limit)).at(where));
   return std::optional<node>(std::move(document));
 }
 
@@ -38,7 +38,7 @@ ZARRPOINT_INLINE result<std::optional<node>> read_document(const any_store& stor
                                                            std::string_view name,
                                                            const limits& limit) {
   ZARRPOINT_TRY(key, of.child(name));
-  ZARRPOINT_TRY(text, get(store, key, limit.metadata_bytes));
+  ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
   if (!text) return std::optional<node>();
   return parse_stored_text(*text, store.describe(key), limit);
 }
@@ -48,7 +48,7 @@ ZARRPOINT_INLINE result<std::optional<node>> read_node_document(const any_store&
                                                                 std::string_view name,
                                                                 const limits& limit) {
   ZARRPOINT_TRY(key, of.child(name));
-  ZARRPOINT_TRY(text, get(store, key, limit.metadata_bytes));
+  ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
   if (!text || text->empty()) return std::optional<node>();
   return parse_stored_text(*text, store.describe(key), limit);
 }

@@ -14,7 +14,7 @@
 #include <zarrpoint/array/read/window_store.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -52,8 +52,21 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (!reads_slabs()) ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
-  return parallel_for(how_.executor, plan_.size(), [this](std::size_t i) { return read_item(i); },
-                      {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
+  memory_bound_for items(how_.executor, plan_.size(),
+                         {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
+  ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
+                            [this](std::size_t refused) { return begin_again(refused); }));
+  if (options_.made != nullptr) account_->text.move_to(*options_.made);
+  return {};
+}
+
+ZARRPOINT_INLINE std::size_t read_operation::begin_again(std::size_t refused) {
+  objects_.clear();
+  pool_->drop_idle();
+  if (!chunk_spec_.type.is_variable()) return refused;
+  // Which item made how much of it is not known. What other operations count there stays.
+  if (account_ == &own_) own_.text.clear();
+  return 0;
 }
 
 ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
@@ -104,6 +117,8 @@ ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
 ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_object& shard) const {
   constexpr std::uint64_t small = 64 * 1024;
   if (shard.index == nullptr) return;
+  // A run is kept while other inner chunks wait for memory: a small budget has none for that.
+  if (pool_->budget().limit() / 64 < coalescing_blob::max_run) return;
   std::vector<byte_range> ranges;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < item.object_items; ++i) {

@@ -12,7 +12,7 @@
 #include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -49,13 +49,20 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
   ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
   ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
-  const parallel_options how{.max_workers = bytes < parallel_threshold ? 1U : 0U,
-                             .stop = how_.stop};
+  memory_bound_for items(how_.executor, plan_.size(),
+                         {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
   // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
   // of those that wait for their place.
-  window_ = 4 * std::size_t{parallel_workers(how_.executor, plan_.size(), how)};
-  return parallel_for(
-      how_.executor, plan_.size(), [this](std::size_t i) { return write(i); }, how);
+  window_ = 4 * std::size_t{items.workers()};
+  return items.run([this](std::size_t i) { return write(i); },
+                   [this](std::size_t refused) { return begin_again(refused); });
+}
+
+ZARRPOINT_INLINE std::optional<std::size_t> write_operation::begin_again(std::size_t refused) {
+  if (reader_) return std::nullopt;  // a source gives its elements once
+  shards_.clear();
+  pool_->drop_idle();
+  return of_.sharded() ? plan_.at(refused).object_first : refused;
 }
 
 ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
@@ -182,6 +189,8 @@ ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
   result<encoded_chunk> chunk = encode(item, claimed, shard.before());
   if (!chunk) return std::move(chunk).at(of_.inner_name(item.inner)).failure();
   if (reserved) chunk->scratch.hold(std::move(*reserved));
+  // It may wait there for its place: what encoded it is then missing elsewhere.
+  if (pool_->budget().limit() != SIZE_MAX) chunk->scratch.keep_only(chunk->bytes);
   return shard.place(position, *std::move(chunk));
 }
 

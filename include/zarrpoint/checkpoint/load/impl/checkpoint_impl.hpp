@@ -5,6 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
@@ -302,6 +303,7 @@ ZARRPOINT_INLINE read_options checkpoint::options_of(const load_options& options
   if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
   out.checksums = options.verify;
   out.cast = true;  // asked for only when it is allowed, or the types are the same
+  out.made = whole_;
   return out;
 }
 
@@ -373,13 +375,20 @@ ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,
                                          "; set load_options::cast to convert it"};
 }
 
-ZARRPOINT_INLINE result<void> checkpoint::check_budget(const tensor_spec& spec) const {
-  ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-  if (bytes > state_->how.limit.memory)
-    return error{errc::resource_limit, to_string(spec) + " has " + std::to_string(bytes) +
-                                           " bytes, more than limits::memory of " +
-                                           std::to_string(state_->how.limit.memory)};
-  return {};
+ZARRPOINT_INLINE scratch_account checkpoint::new_account() const {
+  return scratch_account(*state_->how.scratch);
+}
+
+ZARRPOINT_INLINE result<void> checkpoint::charge(const tensor_spec& spec,
+                                                 scratch_account& to) const {
+  if (whole_ != nullptr) return {};
+  return detail::charge_tensor(spec, to);
+}
+
+ZARRPOINT_INLINE checkpoint checkpoint::counting_in(scratch_account& whole) const {
+  checkpoint out = *this;
+  out.whole_ = &whole;
+  return out;
 }
 
 ZARRPOINT_INLINE result<tensor> checkpoint::read_bytes(const array& source,

@@ -19,7 +19,7 @@
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -34,6 +34,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -145,8 +146,8 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
   const write_options options_of_write{
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
-  ZARRPOINT_CHECK(parallel_for(
-      how.executor, plan.leaves.size(),
+  memory_bound_for leaves(how.executor, plan.leaves.size(), {.stop = how.stop});
+  ZARRPOINT_CHECK(leaves.run(
       [&](std::size_t i) -> result<void> {
         const planned_leaf& planned = plan.leaves[i];
         const auto start = std::chrono::steady_clock::now();
@@ -163,7 +164,16 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
         leaf.seconds = seconds_since(start);
         return {};
       },
-      {.stop = how.stop}));
+      [&](std::size_t refused) -> std::optional<std::size_t> {
+        how.scratch->drop_idle();
+        // What was staged on a device may have been read.
+        const bool again =
+            std::all_of(plan.leaves.begin() + static_cast<std::ptrdiff_t>(refused),
+                        plan.leaves.end(), [](const planned_leaf& one) {
+                          return one.early == nullptr || one.early->on_device == nullptr;
+                        });
+        return again ? std::optional(refused) : std::nullopt;
+      }));
 
   for (const leaf_report& leaf : report.leaves) {
     report.bytes += leaf.bytes;

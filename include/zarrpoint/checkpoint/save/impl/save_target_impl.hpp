@@ -30,8 +30,8 @@ ZARRPOINT_INLINE bool holds_commit(const node& document, bool is_attributes) {
 
 /// What could not be read for want of memory is not taken for the document of another program.
 ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, bool is_attributes,
-                                           std::size_t max_bytes) {
-  const result<node> parsed = parse_json(document, {.max_bytes = max_bytes});
+                                           const json_limits& limit) {
+  const result<node> parsed = parse_json(document, limit);
   if (!parsed && parsed.failure().code == errc::resource_limit) return parsed.failure();
   return parsed && holds_commit(*parsed, is_attributes);
 }
@@ -39,11 +39,11 @@ ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, bool is_attribut
 ZARRPOINT_INLINE result<bool> holds_commit(const any_store& root, const limits& limit) {
   for (const std::string_view name : {"zarr.json", ".zattrs"}) {
     ZARRPOINT_TRY(key, store_key::parse(name));
-    ZARRPOINT_TRY(document, get(root, key, limit.metadata_bytes));
+    ZARRPOINT_TRY(document, get(root, key, document_limits(limit).max_bytes));
     if (!document) continue;
     ZARRPOINT_TRY(
         ours,
-        holds_commit(*document, name == ".zattrs", limit.metadata_bytes).at(root.describe(key)));
+        holds_commit(*document, name == ".zattrs", document_limits(limit)).at(root.describe(key)));
     if (ours) return true;
   }
   return false;
@@ -66,10 +66,10 @@ ZARRPOINT_INLINE result<bool> check_target(const stored_place& target, const loc
                      : "is there already, and save_options::overwrite is false");
   for (const std::string_view name : {"zarr.json", ".zattrs", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, target.key.child(name));
-    ZARRPOINT_TRY(document, get(target.store, key, limit.metadata_bytes));
+    ZARRPOINT_TRY(document, get(target.store, key, document_limits(limit).max_bytes));
     if (!document) continue;
     if (!options.overwrite) return there("is there already, and save_options::overwrite is false");
-    ZARRPOINT_TRY(ours, holds_commit(*document, name == ".zattrs", limit.metadata_bytes)
+    ZARRPOINT_TRY(ours, holds_commit(*document, name == ".zattrs", document_limits(limit))
                             .at(target.store.describe(key)));
     if (ours) return true;
     return there("holds " + std::string(name) +

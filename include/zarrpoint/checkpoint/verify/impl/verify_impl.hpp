@@ -298,13 +298,14 @@ class leaf_verifier {
   result<void> read_part(const box& part) {
     const tensor_spec spec{from_.spec().type, part.shape};
     ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
-    if (bytes > from_.default_context().limit.memory)
+    const context& with = from_.default_context();
+    if (bytes > with.limit.memory)
       return error{errc::resource_limit, to_string(spec) + " has " + std::to_string(bytes) +
                                              " bytes, more than limits::memory of " +
-                                             std::to_string(from_.default_context().limit.memory)};
+                                             std::to_string(with.limit.memory)};
     if (block_.spec() != spec) {
       block_ = {};
-      ZARRPOINT_TRY(made, tensor::make(spec));
+      ZARRPOINT_TRY(made, tensor::make(spec, with.scratch->resource()));
       block_ = std::move(made);
     }
     read_options how;

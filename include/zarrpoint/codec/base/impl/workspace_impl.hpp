@@ -42,6 +42,16 @@ ZARRPOINT_INLINE codec_workspace& codec_workspace::nested() {
   return *nested_;
 }
 
+ZARRPOINT_INLINE void codec_workspace::keep_only(bytes_view bytes) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
+  for (buffer& one : slots_) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(one.data());
+    if (at < begin || at - begin >= one.size()) one = {};
+  }
+  if (nested_ != nullptr) nested_->keep_only(bytes);
+  states_.clear();
+}
+
 ZARRPOINT_INLINE std::size_t codec_workspace::held() const noexcept {
   std::size_t bytes = nested_ != nullptr ? nested_->held() : 0;
   for (const buffer& one : slots_) bytes += one.size();

@@ -36,6 +36,8 @@ ZARRPOINT_INLINE json_reader::json_reader(std::string_view text, const json_limi
       levels_left_(levels_),
       values_(limits.node_limit()),
       values_left_(values_),
+      memory_(limits.max_memory),
+      memory_left_(memory_),
       wanted_(wanted),
       takes_nan_(limits.allow_nan_literals) {}
 
@@ -211,6 +213,14 @@ ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
   }
 }
 
+ZARRPOINT_INLINE bool json_reader::take_memory(std::size_t bytes) {
+  if (bytes > memory_left_)
+    return fail(errc::resource_limit, "its values take more than the " + std::to_string(memory_) +
+                                          " bytes of the budget");
+  memory_left_ -= bytes;
+  return true;
+}
+
 ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) {
   const auto first = static_cast<std::ptrdiff_t>(members_.size());
   if (!take('}')) {
@@ -227,11 +237,14 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       } else if (!read_value(value, on_path ? matched + 1 : no_path)) {
         return false;
       }
+      if (!make_room(members_)) return false;
       members_.push_back({std::move(key), std::move(value)});
     } while (take(','));
     if (!expect('}', "expected ',' or '}' after a member")) return false;
   }
   const auto begin = members_.begin() + first;
+  if (!take_memory(static_cast<std::size_t>(members_.end() - begin) * sizeof(node::member)))
+    return false;
   node::object members(std::make_move_iterator(begin), std::make_move_iterator(members_.end()));
   members_.erase(begin, members_.end());
   if (const std::string* twice = duplicate_key(members))
@@ -246,11 +259,13 @@ ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
     do {
       node value;
       if (!read_value(value, no_path)) return false;
+      if (!make_room(elements_)) return false;
       elements_.push_back(std::move(value));
     } while (take(','));
     if (!expect(']', "expected ',' or ']' after an element")) return false;
   }
   const auto begin = elements_.begin() + first;
+  if (!take_memory(static_cast<std::size_t>(elements_.end() - begin) * sizeof(node))) return false;
   node::array elements(std::make_move_iterator(begin), std::make_move_iterator(elements_.end()));
   elements_.erase(begin, elements_.end());
   out = node(std::move(elements));
