@@ -127,7 +127,7 @@ std::map<std::string, std::string> files_of(const std::filesystem::path& root) {
     if (!entry.is_regular_file()) continue;
     std::string text = test::read_file(entry.path());
     // And what is computed over that.
-    for (const char* member : {"\"id\":\"", "}],\"crc32c\":\""}) {
+    for (const char* member : {"\"id\":\"", "\",\"crc32c\":\""}) {
       const std::size_t at = text.find(member);
       if (at == text.npos) continue;
       const std::size_t from = at + std::char_traits<char>::length(member);
