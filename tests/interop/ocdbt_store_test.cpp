@@ -280,6 +280,23 @@ TEST_CASE("ocdbt_store: what is damaged or hostile is refused by name") {
   }
 }
 
+TEST_CASE("ocdbt_store: nodes that share their children have no more keys than they say") {
+  auto bytes = test::ocdbt_leaf({"x"}, {"1"});
+  std::size_t at = 0, length = bytes.size();
+  for (unsigned height = 1; height < 60; ++height) {
+    test::ocdbt_bytes node;
+    node.byte(height).text(test::ocdbt_table({"d/0"})).number(2).number(0).numbers({1, 1, 1, 1});
+    node.text("ab").numbers({0, 0, at, at, length, length, 1, 1, 1, 1, 0, 0});
+    const auto record = test::ocdbt_record(0x0cdb20de, node.str());
+    at = bytes.size();
+    length = record.size();
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  const auto base = database(test::ocdbt_manifest("d/0", at, length, 59), bytes);
+  const auto store = ocdbt_store::open(base, key("db")).value();
+  CHECK(contains(store.list(store_key::root()).failure(), "more keys than its version says"));
+}
+
 TEST_CASE("ocdbt_store: a numbered manifest, of which the newest counts") {
   const auto old = test::ocdbt_leaf({"a"}, {"old"});
   const auto fresh = test::ocdbt_leaf({"a"}, {"fresh"});

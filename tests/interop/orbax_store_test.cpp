@@ -130,6 +130,18 @@ TEST_CASE("orbax: what was not finished, or has several items, is refused by nam
   CHECK(contains(opened(step).failure(), "there is no manifest.ocdbt"));
 }
 
+TEST_CASE("orbax: steps that are trees themselves, of which the newest counts") {
+  const test::temp_directory made;
+  for (const char* step : {"9", "10"})
+    fs::copy(golden + "pytree-files-zarr2", made / step, fs::copy_options::recursive);
+  fs::copy(golden + "strings-and-none", made / "8", fs::copy_options::recursive);
+  const auto base = file_store::open(made.path().string(), {.read_only = true}).value();
+  CHECK(orbax::find_tree({base, store_key::root()}).value().path == "10");
+  CHECK(opened(made.path().string()).value().contains("params/mask"));
+  fs::copy(golden + "strings-and-none", made / "checkpoint_11", fs::copy_options::recursive);
+  CHECK(opened(made.path().string()).value().contains("py/i"));
+}
+
 TEST_CASE("orbax: a chunk or an array that is gone is an error, not the fill value") {
   const test::temp_directory made;
   const std::string copy = made / "c";
@@ -169,6 +181,8 @@ TEST_CASE("orbax: damaged and hostile trees") {
       "two leaves have the name \"a/b\""));
   CHECK(contains(with(R"("x":)" + leaf(a, "np.ndarray", "true")).failure(), "msgpack"));
   CHECK(contains(with(R"("x":)" + leaf(a, "string")).failure(), "_strings.json"));
+  const std::string deep = R"({"key":")" + std::string(2000, '/') + R"("})";
+  CHECK(contains(with(R"("x":)" + leaf(deep)).failure(), "more than 1024 bytes"));
   // What a partial save put in the place of a subtree.
   const auto partial = with(R"("x":)" + leaf(a, "None", "true") + R"(,"y":)" + leaf(a + "," + b));
   REQUIRE(partial);

@@ -33,9 +33,6 @@ struct known_hole {
   std::string_view why;
 };
 inline constexpr known_hole known_holes[] = {
-    {"attributes", "no checksum covers the user's attributes of the root"},
-    {"unsealed", "without its name the commit document is taken for one of others"},
-    {"slow", "one look-up for each missing chunk"},
     {"unavailable",
      "a rank that fails in the gather of the receipts cannot know that rank 0 commits"},
 };

@@ -84,11 +84,12 @@ inline std::string ocdbt_configuration(unsigned kind = 0, unsigned compression =
 
 /// A manifest of one version whose root is in `file`.
 inline std::vector<std::byte> ocdbt_manifest(const std::string& file, std::uint64_t offset,
-                                             std::uint64_t length, unsigned height) {
+                                             std::uint64_t length, unsigned height,
+                                             std::uint64_t keys = 100) {
   ocdbt_bytes out;
   out.text(ocdbt_configuration()).text(ocdbt_table({file}));
   out.number(1).number(7).byte(height).number(0).number(offset).number(length);
-  out.numbers({1, length, 0}).fixed64(1000).number(0);
+  out.numbers({keys, length, 0}).fixed64(1000).number(0);
   return ocdbt_record(0x0cdb3a2a, out.str());
 }
 

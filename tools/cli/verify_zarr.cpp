@@ -183,7 +183,17 @@ class array_verifier {
 /// The documents that others read beside the commit document must say the same as it does.
 void verify_documents(const zarr_source& from, const zp::context& how, verification& to) {
   auto found = zp::detail::check_documents(from.store(), from.contents(), how);
-  if (!found) return;  // stopped
+  if (!found) {
+    const zp::errc code = found.failure().code;
+    if (code != zp::errc::cancelled)
+      to.add({from.store().describe(zp::store_key::root()),
+              {},
+              {},
+              {},
+              to_string(found.failure()),
+              severity_of(code)});
+    return;
+  }
   for (zp::detail::document_finding& one : *found) {
     const severity kind = one.is_fault ? severity::fault : severity::unverified;
     std::string text = one.is_fault ? to_string(one.what) : std::move(one.what.message);

@@ -140,6 +140,7 @@ ZARRPOINT_INLINE result<void> gather(const array& of, const std::vector<axis_ind
   each.how = &alone;
   if (each.indexes == nullptr) each.indexes = &indexes;
   each.cast = false;
+  each.made = nullptr;  // the chunks are gone when this returns
   memory_bound_for items(how.executor, plan.size, {.stop = how.stop});
   return items.run(
       [&](std::size_t i) -> result<void> {

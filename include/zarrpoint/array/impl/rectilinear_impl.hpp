@@ -64,10 +64,12 @@ ZARRPOINT_INLINE result<void> rectilinear_array::find_axes() {
 ZARRPOINT_INLINE result<void> rectilinear_array::read(const mutable_host_view& into,
                                                       const read_options& options,
                                                       progress_meter& meter) {
+  read_account own(*alone_.scratch);
+  read_account& account = account_ != nullptr ? *account_ : own;
   return for_each_chunk([&](const array_state& chunk, const selection& within, const box& at) {
     const mutable_host_view to = subview(into, at);
     read_operation operation(chunk, alone_, to, options);
-    if (account_ != nullptr) operation.count_in(*account_);
+    operation.count_in(account);
     return operation.run(within, meter);
   });
 }

@@ -10,7 +10,7 @@
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/array/sparse_read.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -165,13 +165,17 @@ ZARRPOINT_INLINE result<void> sparse_read::fill_run(const run_of_objects& run) {
 
 ZARRPOINT_INLINE result<void> sparse_read::read_listed(std::size_t first) {
   ZARRPOINT_TRY(runs, list_runs(first));
-  return parallel_for(how_.executor, runs.size(),
-                      [&](std::size_t i) -> result<void> {
-                        const std::size_t from = i == 0 ? first : runs[i - 1].end;
-                        ZARRPOINT_CHECK(fill_run({from, runs[i].begin}));
-                        return read_run(runs[i]);
-                      },
-                      {.stop = how_.stop});
+  memory_bound_for items(how_.executor, runs.size(), {.stop = how_.stop});
+  return items.run(
+      [&](std::size_t i) -> result<void> {
+        const std::size_t from = i == 0 ? first : runs[i - 1].end;
+        ZARRPOINT_CHECK(fill_run({from, runs[i].begin}));
+        return read_run(runs[i]);
+      },
+      [&](std::size_t refused) -> std::size_t {
+        how_.scratch->drop_idle();
+        return refused;
+      });
 }
 
 ZARRPOINT_INLINE result<std::vector<sparse_read::run_of_objects>> sparse_read::list_runs(

@@ -97,6 +97,8 @@ class read_operation {
   };
 
   result<void> read_item(std::size_t i);
+  /// What was made of text counts with the larger operation from now on.
+  void hand_on_text() noexcept;
   /// Gives up what is held for items from `refused` on; the one to begin again with.
   std::size_t begin_again(std::size_t refused);
   result<void> read_item_of(const plan_item& item, const std::string& key);

@@ -67,7 +67,6 @@ struct ocdbt_versions {
 /// What a manifest says of the database.
 struct ocdbt_manifest {
   bool is_numbered = false;  ///< the versions are in files `manifest.<16 hex digits>`
-  std::uint8_t arity_log2 = 0;
   ocdbt_versions versions;
 };
 

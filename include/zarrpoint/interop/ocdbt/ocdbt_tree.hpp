@@ -39,8 +39,6 @@ class ocdbt_tree {
   /// The first entry whose key is not less than `key`; false if there is none.
   result<bool> at_least(std::string_view key, ocdbt_item& out) const;
 
-  const ocdbt_files& files() const { return *files_; }
-
  private:
   /// A node, with what its keys and the paths of its files leave out.
   struct place {

@@ -56,16 +56,19 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
                             [this](std::size_t refused) { return begin_again(refused); }));
-  if (options_.made != nullptr) account_->text.move_to(*options_.made);
+  hand_on_text();
   return {};
+}
+
+ZARRPOINT_INLINE void read_operation::hand_on_text() noexcept {
+  own_.text.move_to(options_.made != nullptr ? *options_.made : account_->text);
 }
 
 ZARRPOINT_INLINE std::size_t read_operation::begin_again(std::size_t refused) {
   objects_.clear();
   pool_->drop_idle();
   if (!chunk_spec_.type.is_variable()) return refused;
-  // Which item made how much of it is not known. What other operations count there stays.
-  if (account_ == &own_) own_.text.clear();
+  own_.text.clear();  // which item made how much of it is not known
   return 0;
 }
 
@@ -87,7 +90,7 @@ ZARRPOINT_INLINE std::size_t read_operation::item_bytes(const plan_item& item) c
 
 ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item,
                                                            const std::string& key) {
-  scratch_pool::lease scratch = pool_->borrow(&account_->text);
+  scratch_pool::lease scratch = pool_->borrow(&own_.text);
   const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
     ZARRPOINT_TRY(made, open_object(key, *scratch));
     if (made.object != nullptr) coalesce(item, *made.object);
@@ -219,8 +222,12 @@ ZARRPOINT_INLINE result<read_operation::checked> read_operation::check_entry(
 }
 
 ZARRPOINT_INLINE result<void> read_operation::fill() {
-  const scratch_pool::lease scratch = pool_->borrow(&account_->text);
-  return place_fill(into_, *scratch);
+  {
+    const scratch_pool::lease scratch = pool_->borrow(&own_.text);
+    ZARRPOINT_CHECK(place_fill(into_, *scratch));
+  }
+  hand_on_text();
+  return {};
 }
 
 ZARRPOINT_INLINE result<void> read_operation::place_fill(const mutable_host_view& to,

@@ -159,6 +159,7 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
         leaf.name = planned.value->name();
         leaf.stored = planned.metadata.spec();
         leaf.bytes = planned.bytes;
+        leaf.stored_bytes = 0;  // this may be another try
         for (const auto& [key, object] : document.leaves[i].objects.objects())
           leaf.stored_bytes += object.size;
         leaf.seconds = seconds_since(start);

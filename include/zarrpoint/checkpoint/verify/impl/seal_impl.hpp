@@ -36,7 +36,8 @@ class checkpoint_sealer {
     seal_report report{.id = contents.id, .accepted{}};
     std::set<std::string> accepted;
     for (document_finding& one : found) {
-      if (one.is_fault) return std::move(one.what).at(one.file);
+      // What could not be read is not accepted either.
+      if (one.is_fault || one.what.code != errc::corrupt) return std::move(one.what).at(one.file);
       accepted.insert(std::move(one.node));
     }
     report.accepted.assign(accepted.begin(), accepted.end());

@@ -101,7 +101,11 @@ ZARRPOINT_INLINE result<std::vector<ocdbt_file>> read_files(ocdbt_numbers& in,
     std::size_t base = 0;
   };
   // The first has no prefix; a later one has three numbers.
-  std::vector<path> paths(in.count(2));
+  const std::size_t count = in.count(2);
+  if (count > spare / (sizeof(path) + sizeof(ocdbt_file)))
+    return error{errc::resource_limit,
+                 "its table of " + std::to_string(count) + " data files takes more than the limit"};
+  std::vector<path> paths(count);
   for (std::size_t i = 1; i < paths.size(); ++i)
     paths[i].prefix = static_cast<std::size_t>(in.number(ocdbt_path_size));
   in.column(paths,
@@ -188,12 +192,12 @@ ZARRPOINT_INLINE result<ocdbt_manifest> read_ocdbt_manifest(bytes_view stored,
   const std::uint8_t kind = in.byte();
   in.number(1U << 20);    // values up to this size are put into nodes
   in.number(0xffffffff);  // nodes up to this size are written
-  out.arity_log2 = in.byte();
+  const std::uint8_t arity_log2 = in.byte();
   const std::uint64_t compression = in.number();
   if (in.ok() && (kind > 1 || compression > 1))
     return error{errc::unsupported, "its configuration is of a later version of the format"};
   if (compression == 1) in.take(4);  // the level
-  if (!in.ok() || out.arity_log2 < 1 || out.arity_log2 > 16)
+  if (!in.ok() || arity_log2 < 1 || arity_log2 > 16)
     return ocdbt_corrupt("its configuration is damaged");
   out.is_numbered = kind == 1;
   if (!out.is_numbered) {

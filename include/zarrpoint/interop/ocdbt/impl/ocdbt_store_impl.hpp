@@ -193,11 +193,15 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> ocdbt_store::list(const store_k
   return guarded([&]() -> result<std::vector<list_entry>> {
            detail::ocdbt_item item;
            std::optional<error> failed;
+           std::uint64_t keys = 0;
            auto out =
                detail::list_children(prefix, [&](std::string_view text) -> const std::string* {
                  const auto found = state_->tree.at_least(text, item);
                  if (!found) failed = found.failure();
-                 return found && *found ? &item.key : nullptr;
+                 // Nodes that share children have more keys than bytes.
+                 if (found && *found && ++keys > state_->chosen.keys)
+                   failed = error{errc::corrupt, "it has more keys than its version says"};
+                 return !failed && *found ? &item.key : nullptr;
                });
            if (failed) return std::move(*failed);
            for (const list_entry& entry : out)

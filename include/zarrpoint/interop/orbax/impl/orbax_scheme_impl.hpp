@@ -42,6 +42,13 @@ ZARRPOINT_INLINE std::optional<std::string> step_number(std::string_view name) {
   return std::string(20 - digits.size(), '0') + std::string(digits);
 }
 
+/// Whether a name is that of a step for sure; others with a number at their end may be items, too.
+ZARRPOINT_INLINE bool is_step(std::string_view name) {
+  for (const std::string_view prefix : {"step_", "checkpoint_"})
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+}
+
 /// The directories beneath that a save has finished.
 ZARRPOINT_INLINE result<std::vector<std::string>> finished_beneath(const stored_place& directory) {
   ZARRPOINT_TRY(children, directory.store.list(directory.key));
@@ -78,6 +85,8 @@ ZARRPOINT_INLINE error no_tree(const stored_place& directory) {
 
 /// Whether a directory is Orbax's by what lies in it. A manager's root has only steps.
 ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
+  if (directory.store.describe(directory.key).find(unfinished_mark) != std::string::npos)
+    return true;
   for (const char* name : {"_METADATA", "_CHECKPOINT_METADATA", "orbax.checkpoint"}) {
     ZARRPOINT_TRY(has, holds(directory, name));
     if (has) return true;
@@ -89,8 +98,10 @@ ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   ZARRPOINT_TRY(names, finished_beneath(directory));
   for (const std::string& name : names) {
     if (!step_number(name)) continue;
-    ZARRPOINT_TRY(has, holds(directory, name + "/_CHECKPOINT_METADATA"));
-    if (has) return true;
+    for (const char* document : {"/_CHECKPOINT_METADATA", "/_METADATA"}) {
+      ZARRPOINT_TRY(has, holds(directory, name + document));
+      if (has) return true;
+    }
   }
   return false;
 }
@@ -104,7 +115,9 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
   ZARRPOINT_TRY(is_item, detail::holds(directory, "_METADATA"));
   if (is_item) return found_tree{directory, {}};
   ZARRPOINT_TRY(names, detail::finished_beneath(directory));
-  ZARRPOINT_TRY(item, detail::item_of(directory, names));
+  std::vector<std::string> items = names;
+  std::erase_if(items, [](const std::string& name) { return detail::is_step(name); });
+  ZARRPOINT_TRY(item, detail::item_of(directory, items));
   if (item) return *std::move(item);
   // The newest step first.
   std::erase_if(names, [](const std::string& name) { return !detail::step_number(name); });
@@ -116,8 +129,8 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
     const stored_place step{directory.store, std::move(key)};
     ZARRPOINT_TRY(is_tree, detail::holds(step, "_METADATA"));
     if (is_tree) return found_tree{step, name};
-    ZARRPOINT_TRY(items, detail::finished_beneath(step));
-    ZARRPOINT_TRY(found, detail::item_of(step, items));
+    ZARRPOINT_TRY(beneath, detail::finished_beneath(step));
+    ZARRPOINT_TRY(found, detail::item_of(step, beneath));
     if (found) return found_tree{found->place, name + "/" + found->path};
   }
   return detail::no_tree(directory);
@@ -125,7 +138,10 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
 
 ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links) {
   ZARRPOINT_TRY(at, v0::detail::split_at_directory(path, links));
-  if (!at) return error{errc::not_found, path + " does not exist"};
+  if (!at) {
+    ZARRPOINT_CHECK(file_store::open(path, {.read_only = true, .follow_links = links}));
+    return error{errc::not_found, path + " does not exist"};
+  }
   ZARRPOINT_TRY(found, find_tree({at->store, store_key::root()}));
   ZARRPOINT_TRY(store, tree_store::open(std::move(found.place.store), std::move(found.place.key)));
   return stored_place{std::move(store), std::move(at->key)};

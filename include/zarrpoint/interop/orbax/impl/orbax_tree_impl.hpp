@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
@@ -40,6 +41,9 @@ ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
     }
     out.name += out.path.back().text;
     out.storage += out.path.back().text;
+    if (out.name.size() > store_key::max_size)
+      return error{errc::unsupported, "a leaf has a path of more than " +
+                                          std::to_string(store_key::max_size) + " bytes"};
   }
   const node* const type = value != nullptr ? value->find("value_type") : nullptr;
   if (type == nullptr || type->if_string() == nullptr) return no_member("\"value_type\"");
