@@ -8,6 +8,7 @@
 #include <zarrpoint/array/base/impl/chunk_digests_impl.hpp>
 #include <zarrpoint/array/base/impl/context_impl.hpp>
 #include <zarrpoint/array/base/impl/default_context_impl.hpp>
+#include <zarrpoint/array/base/impl/scratch_account_impl.hpp>
 #include <zarrpoint/array/base/impl/scratch_pool_impl.hpp>
 #include <zarrpoint/array/base/impl/scratch_tensor_impl.hpp>
 #include <zarrpoint/array/device/impl/byte_planes_impl.hpp>

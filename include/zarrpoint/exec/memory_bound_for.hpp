@@ -7,8 +7,8 @@
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
+#include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -35,7 +35,7 @@ class memory_bound_for {
           },
           options_);
       if (done || !may_go_on(done.failure().code)) return done;
-      const std::optional<std::size_t> next = again(failed_);
+      const std::optional<std::size_t> next = again(failed_.load());
       if (!next) return done;
       go_on(*next);
     }
@@ -56,8 +56,7 @@ class memory_bound_for {
   unsigned workers_;
   std::size_t first_ = 0;
   std::size_t failed_alone_ = none;
-  std::mutex mutex_;
-  std::size_t failed_ = none;  // the lowest
+  std::atomic<std::size_t> failed_{none};  // the lowest
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -19,32 +20,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
-
-class scratch_pool;
-
-/// What one operation makes for its caller: tensors, and the text of strings. It counts against the
-/// budget of a pool until the operation ends. Thread-safe.
-class scratch_account {
- public:
-  explicit scratch_account(scratch_pool& owner) : owner_(&owner) {}
-  scratch_account(scratch_account&& other) noexcept;
-  scratch_account& operator=(scratch_account&&) = delete;
-  ~scratch_account() { clear(); }
-
-  /// Counts so many bytes more; false if that is too much.
-  [[nodiscard]] bool charge(std::size_t bytes) noexcept;
-  /// Counts nothing any more.
-  void clear() noexcept;
-  /// What it counts counts there from now on, which is an account of the same pool.
-  void move_to(scratch_account& larger) noexcept;
-
-  scratch_pool& pool() const noexcept { return *owner_; }
-
- private:
-  friend class scratch_pool;
-  scratch_pool* owner_;
-  std::atomic<std::size_t> bytes_{0};
-};
 
 /// The scratch memory of one or many operations: workspaces that are lent to workers and used
 /// again, all within the budgets of a context. Thread-safe. It outlives what it lends.

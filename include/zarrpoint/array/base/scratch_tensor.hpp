@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/codec/base/scratch_tensor.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/config.hpp>

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/array/base/default_context.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>

@@ -77,7 +77,7 @@ class all_loader {
           return {};
         },
         [&](std::size_t refused) {
-          from_.how().scratch->drop_idle();
+          drop_idle_scratch(from_.how());
           return refused;
         }));
     std::vector<const bound_target*> targets;

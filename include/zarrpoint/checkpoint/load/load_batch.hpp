@@ -35,7 +35,7 @@ result<void> load_batch(const batch_request& in) {
           return {};
         },
         [&](std::size_t refused) {
-          how.scratch->drop_idle();
+          drop_idle_scratch(how);
           return refused;
         });
   } else {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -21,8 +20,9 @@ ZARRPOINT_INLINE memory_bound_for::memory_bound_for(const any_executor& executor
 
 ZARRPOINT_INLINE void memory_bound_for::note(std::size_t i, errc code) {
   if (code != errc::resource_limit) return;
-  const std::lock_guard lock(mutex_);
-  failed_ = std::min(failed_, i);
+  std::size_t lowest = failed_.load();
+  while (i < lowest && !failed_.compare_exchange_weak(lowest, i)) {
+  }
 }
 
 ZARRPOINT_INLINE bool memory_bound_for::may_go_on(errc code) const noexcept {
@@ -31,7 +31,7 @@ ZARRPOINT_INLINE bool memory_bound_for::may_go_on(errc code) const noexcept {
 }
 
 ZARRPOINT_INLINE void memory_bound_for::go_on(std::size_t from) noexcept {
-  if (workers_ == 1) failed_alone_ = failed_;
+  if (workers_ == 1) failed_alone_ = failed_.load();
   workers_ = std::max(workers_ / 2, 1U);
   options_.max_workers = workers_;
   first_ = from;
