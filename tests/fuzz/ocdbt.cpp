@@ -19,8 +19,6 @@ using namespace fuzz;
 
 constexpr std::uint64_t limit = 1 << 20;
 
-zp::store_key key(std::string_view text) { return *zp::store_key::parse(text); }
-
 void check_node(const zp::detail::ocdbt_node& node) {
   require(!node.entries.empty(), "a node has an entry");
   std::string_view last;

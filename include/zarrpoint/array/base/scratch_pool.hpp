@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -20,6 +19,8 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+class scratch_account;
 
 /// The scratch memory of one or many operations: workspaces that are lent to workers and used
 /// again, all within the budgets of a context. Thread-safe. It outlives what it lends.

@@ -6,6 +6,7 @@
 #include <zarrpoint/array/base/background.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/read/array_state.hpp>

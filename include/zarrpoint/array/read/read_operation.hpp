@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>

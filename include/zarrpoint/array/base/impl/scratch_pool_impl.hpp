@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
