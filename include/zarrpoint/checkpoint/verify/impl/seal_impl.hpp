@@ -90,6 +90,7 @@ class checkpoint_sealer {
       commit.leaves.push_back(std::move(record));
     }
     std::vector<std::string_view> names;
+    names.reserve(commit.leaves.size());
     for (const leaf_record& leaf : commit.leaves) names.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(names, commit.groups));
     for (const std::string& group : groups) {
