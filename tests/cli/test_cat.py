@@ -74,7 +74,7 @@ class Cat(Case):
     def peers(self):
         for index in sorted(GOLDEN.rglob("index.json")):
             for one in json.loads(index.read_text()).get("arrays", []):
-                yield index.parent / one["case"], one["kind"]
+                yield index.parent / one["case"], one.get("kind", "array")
 
     def test_every_golden_array_has_the_expected_bytes(self):
         count = 0
