@@ -88,6 +88,8 @@ inline ended with_fault(const std::function<int()>& run, const injection& what, 
 /// Whether a failed call may be done again, or done without: then a save may succeed.
 inline bool may_succeed(const fault& kind, const injection& what) {
   if (!kind.must_tell || what.code == short_count || what.code == EINTR) return true;
+  // Memory that was refused once is asked for again, with fewer workers.
+  if (what.code == ENOMEM && !what.lasting) return true;
   // File systems that cannot sync a directory say so by this; a call that is not there has another.
   return what.code == EINVAL || what.code == ENOSYS;
 }

@@ -33,6 +33,8 @@ struct known_hole {
   std::string_view why;
 };
 inline constexpr known_hole known_holes[] = {
+    {"attributes",
+     "the root's document, exchanged with that of an array, opens as the array alone"},
     {"unavailable",
      "a rank that fails in the gather of the receipts cannot know that rank 0 commits"},
 };
