@@ -127,7 +127,7 @@ template <class F>
 result<void> sparse_read::for_each_box(run_of_objects run, const F& f) const {
   const std::size_t rank = axes_.size();
   while (run.begin < run.end) {
-    // The outermost axis of which a whole step fits, and as many steps along it as do.
+    // A step goes along the outermost axis where one whole step fits, as far as the room allows.
     std::size_t d = 0;
     while (run.begin % tail_[d] != 0 || tail_[d] > run.end - run.begin) ++d;
     const std::size_t at = run.begin / tail_[d] % axes_[d].size();
