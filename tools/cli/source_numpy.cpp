@@ -93,7 +93,7 @@ class npz_source final : public source {
   }
 
   zp::result<void> open() {
-    ZARRPOINT_TRY(members, zp::read_zip_directory(*archive_->file));
+    ZARRPOINT_TRY(members, zp::read_zip_directory(archive_->file()));
     std::set<std::string> names;
     bool any = members.empty();
     for (zp::zip_member& member : members) {

@@ -9,6 +9,7 @@
 #include <zarrpoint/store/base/impl/blob_impl.hpp>
 #include <zarrpoint/store/base/impl/key_impl.hpp>
 #include <zarrpoint/store/base/impl/owned_paths_impl.hpp>
+#include <zarrpoint/store/base/impl/range_blob_impl.hpp>
 #include <zarrpoint/store/base/impl/url_impl.hpp>
 #include <zarrpoint/store/file/impl/direct_writes_impl.hpp>
 #include <zarrpoint/store/file/impl/directory_impl.hpp>

@@ -9,6 +9,7 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,20 +25,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// A data file that is open, and its mapping once somebody wants it.
-class ocdbt_data {
- public:
-  explicit ocdbt_data(std::unique_ptr<blob> file) : file_(std::move(file)) {}
-
-  const blob& file() const { return *file_; }
-  result<mapping> map() const;
-
- private:
-  std::unique_ptr<blob> file_;
-  mutable std::mutex mutex_;
-  mutable std::optional<mapping> mapped_;
-};
-
 /// The data files of a database, and the nodes in them, of which the last used are kept. All
 /// members may be called from several threads at once.
 class ocdbt_files {
@@ -52,7 +39,7 @@ class ocdbt_files {
 
   /// A data file by its path from the root of the database. Errors: `corrupt`, naming it, where it
   /// is missing or its path leads elsewhere; those of the store.
-  result<std::shared_ptr<const ocdbt_data>> data(const std::string& path) const;
+  result<std::shared_ptr<const container_file>> data(const std::string& path) const;
 
   /// The node of this height that lies there, `base` being the base paths that led to it.
   result<std::shared_ptr<const ocdbt_node>> node(const std::string& path, std::uint64_t offset,
@@ -84,7 +71,7 @@ class ocdbt_files {
   mutable node_list nodes_;  ///< the last used first
   mutable std::unordered_map<std::string, node_list::iterator> places_;
   mutable std::uint64_t used_ = 0;
-  mutable std::list<std::pair<std::string, std::shared_ptr<const ocdbt_data>>> open_;
+  mutable std::list<std::pair<std::string, std::shared_ptr<const container_file>>> open_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

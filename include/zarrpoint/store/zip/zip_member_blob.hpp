@@ -6,13 +6,12 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 
 namespace zarrpoint { inline namespace v0 {
@@ -42,16 +41,12 @@ using zip_decoder_factory = result<std::unique_ptr<zip_decoder>> (*)();
 
 namespace detail {
 
-/// An archive that is open for reading, and its mapping, which its members share.
-struct zip_archive {
-  zip_archive(std::unique_ptr<blob> opened, zip_decoder_factory decoders);
+/// An archive that is open for reading.
+struct zip_archive : container_file {
+  zip_archive(std::unique_ptr<blob> opened, zip_decoder_factory decoders)
+      : container_file(std::move(opened)), inflate(decoders) {}
 
-  result<mapping> map() const;
-
-  const std::unique_ptr<blob> file;
   const zip_decoder_factory inflate;
-  mutable std::mutex mutex;
-  mutable std::optional<mapping> mapped;
 };
 
 /// One member as an object of a store.
@@ -61,7 +56,7 @@ class zip_member_blob : public blob {
                   std::uint64_t begin);
 
   std::uint64_t size() const noexcept override { return member_.size; }
-  std::string name() const override { return archive_->file->name() + ":" + member_.name; }
+  std::string name() const override { return archive_->file().name() + ":" + member_.name; }
 
  protected:
   error wrong(const char* what) const { return {errc::corrupt, "read " + name() + ": " + what}; }

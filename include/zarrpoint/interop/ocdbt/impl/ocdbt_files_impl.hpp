@@ -20,15 +20,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE result<mapping> ocdbt_data::map() const {
-  const std::lock_guard lock(mutex_);
-  if (!mapped_) {
-    ZARRPOINT_TRY(made, file_->map());
-    mapped_ = std::move(made);
-  }
-  return *mapped_;
-}
-
 ZARRPOINT_INLINE ocdbt_files::ocdbt_files(any_store base, store_key root, std::uint64_t node_bytes,
                                           std::uint64_t cache_bytes)
     : base_(std::move(base)),
@@ -46,7 +37,7 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> ocdbt_files::names() const {
   return base_.list(root_);
 }
 
-ZARRPOINT_INLINE result<std::shared_ptr<const ocdbt_data>> ocdbt_files::data(
+ZARRPOINT_INLINE result<std::shared_ptr<const container_file>> ocdbt_files::data(
     const std::string& path) const {
   constexpr std::size_t most_open = 64;
   {
@@ -64,7 +55,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<const ocdbt_data>> ocdbt_files::data(
   ZARRPOINT_TRY(file, base_.open(*key));
   if (file == nullptr)
     return error{errc::corrupt, "its data file " + in_quotes(path) + " is missing"};
-  auto made = std::make_shared<const ocdbt_data>(std::move(file));
+  auto made = std::make_shared<const container_file>(std::move(file));
   const std::lock_guard lock(mutex_);
   open_.emplace_front(path, made);
   if (open_.size() > most_open) open_.pop_back();

@@ -56,46 +56,6 @@ class ocdbt_inline_blob final : public blob {
   std::string name_;
 };
 
-/// A value in a data file.
-class ocdbt_value_blob final : public blob {
- public:
-  using blob::read;
-  ocdbt_value_blob(std::shared_ptr<const ocdbt_data> data, const ocdbt_node::entry& at,
-                   std::string name)
-      : data_(std::move(data)), begin_(at.offset), size_(at.length), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return size_; }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    return data_->file().read(begin_ + offset, into);
-  }
-  result<mapping> map() const override {
-    ZARRPOINT_TRY(whole, data_->map());
-    if (whole.bytes().size() < begin_ + size_)
-      return error{errc::corrupt, name_ + ": its data file became shorter"};
-    return mapping(
-        whole.bytes().subspan(static_cast<std::size_t>(begin_), static_cast<std::size_t>(size_)),
-        std::make_shared<const mapping>(whole));
-  }
-  std::string name() const override { return name_; }
-
- protected:
-  result<void> read_vectored(std::span<const read_request> requests) const override {
-    std::vector<read_request> moved(requests.begin(), requests.end());
-    for (read_request& request : moved) {
-      ZARRPOINT_CHECK(check_range(request.offset, request.into.size()));
-      request.offset += begin_;
-    }
-    return data_->file().read(moved);
-  }
-
- private:
-  std::shared_ptr<const ocdbt_data> data_;
-  std::uint64_t begin_;
-  std::uint64_t size_;
-  std::string name_;
-};
-
 inline constexpr std::string_view ocdbt_manifest_name = "manifest.ocdbt";
 
 /// The newest of the files `manifest.<generation in 16 hex digits>`.
@@ -178,8 +138,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> ocdbt_store::open(const store_key
            if (at.offset > size || at.length > size - at.offset)
              return error{errc::corrupt, "its data file " + detail::in_quotes(path) +
                                              " ends before its value does"};
-           return made(
-               std::make_unique<detail::ocdbt_value_blob>(std::move(data), at, describe(key)));
+           return made(std::make_unique<detail::range_blob>(std::move(data), at.offset, at.length,
+                                                            describe(key)));
          })
       .at("open " + describe(key));
 }

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
@@ -31,22 +32,9 @@ ZARRPOINT_INLINE result<std::unique_ptr<zip_decoder>> zip_decoder::copy() const 
 
 namespace detail {
 
-ZARRPOINT_INLINE zip_archive::zip_archive(std::unique_ptr<blob> opened,
-                                          zip_decoder_factory decoders)
-    : file(std::move(opened)), inflate(decoders) {}
-
 ZARRPOINT_INLINE zip_member_blob::zip_member_blob(std::shared_ptr<const zip_archive> archive,
                                                   const zip_member& member, std::uint64_t begin)
     : archive_(std::move(archive)), member_(member), begin_(begin) {}
-
-ZARRPOINT_INLINE result<mapping> zip_archive::map() const {
-  const std::lock_guard lock(mutex);
-  if (!mapped) {
-    ZARRPOINT_TRY(made, file->map());
-    mapped = std::move(made);
-  }
-  return *mapped;
-}
 
 ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) const {
   if (crc == member_.crc32) return {};
@@ -57,30 +45,24 @@ ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) cons
 class zip_stored_blob final : public zip_member_blob {
  public:
   using blob::read;
-  using zip_member_blob::zip_member_blob;
+  zip_stored_blob(const std::shared_ptr<const zip_archive>& archive, const zip_member& member,
+                  std::uint64_t begin)
+      : zip_member_blob(archive, member, begin),
+        bytes_(archive, begin, member.size, zip_member_blob::name()) {}
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    ZARRPOINT_CHECK(archive_->file->read(begin_ + offset, into));
+    ZARRPOINT_CHECK(bytes_.read(offset, into));
     if (into.size() != member_.size) return {};
     return check_crc(crc32(0, into));
   }
-  result<mapping> map() const override {
-    ZARRPOINT_TRY(whole, archive_->map());
-    if (whole.bytes().size() < begin_ + member_.size) return wrong("the file became shorter");
-    const bytes_view bytes = whole.bytes().subspan(static_cast<std::size_t>(begin_),
-                                                   static_cast<std::size_t>(member_.size));
-    return mapping(bytes, std::make_shared<const mapping>(whole));
-  }
+  result<mapping> map() const override { return bytes_.map(); }
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
-    std::vector<read_request> moved(requests.begin(), requests.end());
-    for (read_request& request : moved) {
-      ZARRPOINT_CHECK(check_range(request.offset, request.into.size()));
-      request.offset += begin_;
-    }
-    return archive_->file->read(moved);
+    return bytes_.read(requests);
   }
+
+ private:
+  range_blob bytes_;
 };
 
 /// How far the inflation of a member has come.
@@ -218,7 +200,7 @@ class zip_deflated_blob final : public zip_member_blob {
     if (in.left.empty() && at.taken < member_.stored_size) {
       const std::uint64_t left = member_.stored_size - at.taken;
       in.piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes)));
-      ZARRPOINT_CHECK(archive_->file->read(begin_ + at.taken, in.piece));
+      ZARRPOINT_CHECK(archive_->file().read(begin_ + at.taken, in.piece));
       in.left = in.piece;
     }
     const std::size_t had = in.left.size();
@@ -257,12 +239,11 @@ class zip_deflated_blob final : public zip_member_blob {
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
     std::shared_ptr<const detail::zip_archive> archive, const zip_member& member) {
   const auto called = [&] {
-    return "member " + detail::in_quotes(member.name) + " of " + archive->file->name();
+    return "member " + detail::in_quotes(member.name) + " of " + archive->file().name();
   };
-  ZARRPOINT_TRY(begin, zip_data_offset(*archive->file, member).at(archive->file->name()));
+  ZARRPOINT_TRY(begin, zip_data_offset(archive->file(), member).at(archive->file().name()));
   if (member.method == 0)
-    return std::unique_ptr<blob>(
-        std::make_unique<detail::zip_stored_blob>(std::move(archive), member, begin));
+    return std::unique_ptr<blob>(std::make_unique<detail::zip_stored_blob>(archive, member, begin));
   if (member.method != 8)
     return error{errc::unsupported,
                  called() + " is compressed by method " + std::to_string(member.method)};

@@ -42,7 +42,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> zip_store::open(const store_key& 
 }
 
 ZARRPOINT_INLINE std::string zip_store::describe(const store_key& key) const {
-  const std::string file = state_->archive->file->name();
+  const std::string file = state_->archive->file().name();
   return key.is_root() ? file : file + ":" + std::string(key.str());
 }
 
