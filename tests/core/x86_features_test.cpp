@@ -14,7 +14,9 @@ TEST_CASE("x86_features: what the compiler's own question says") {
   const x86_features cpu = x86_features::of_this_cpu();
   const bool has_crc = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
   const bool has_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  const bool has_casts = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
   CHECK(cpu.sse42_pclmul == has_crc);
+  CHECK(cpu.avx2_f16c == has_casts);
   CHECK(cpu.avx512f_vpclmulqdq == has_wide);
 }
 

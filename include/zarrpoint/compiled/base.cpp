@@ -32,6 +32,7 @@
 #include <zarrpoint/memory/impl/buffer_impl.hpp>
 #include <zarrpoint/memory/impl/byteswap_impl.hpp>
 #include <zarrpoint/memory/impl/cast_impl.hpp>
+#include <zarrpoint/memory/impl/cast_x86_impl.hpp>
 #include <zarrpoint/memory/impl/loop_nest_impl.hpp>
 #include <zarrpoint/memory/impl/resource_impl.hpp>
 #include <zarrpoint/memory/impl/strided_copy_impl.hpp>

@@ -15,6 +15,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 struct x86_features {
   bool sse42_pclmul = false;
   bool avx512f_vpclmulqdq = false;
+  bool avx2_f16c = false;
 
   static x86_features of_this_cpu() noexcept;
 
@@ -42,6 +43,9 @@ inline x86_features x86_features::of_this_cpu() noexcept {
   __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
   constexpr std::uint32_t wide = 0xe6;  // SSE, AVX, masks, both parts of the 512-bit registers
   const registers extended = cpuid(7);
+  constexpr std::uint32_t registers_256 = 6;  // SSE, AVX
+  out.avx2_f16c =
+      (saved & registers_256) == registers_256 && bit(basic.c, 29) && bit(extended.b, 5);
   out.avx512f_vpclmulqdq = (saved & wide) == wide && bit(extended.b, 16) && bit(extended.c, 10);
   return out;
 }

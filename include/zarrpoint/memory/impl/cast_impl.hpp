@@ -5,6 +5,7 @@
 #include <zarrpoint/core/types/convert.hpp>
 #include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/cast_x86.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
@@ -57,10 +58,15 @@ ZARRPOINT_INLINE result<void> cast_elements(const mutable_host_view& to, const h
   const detail::loop_axis inner = nest.inner(0);
   const auto count = static_cast<std::size_t>(inner.count);
   const detail::cast_function cast = detail::choose_cast(to.type, from.type);
+  const bool is_dense = inner.to == static_cast<index_t>(to.type.size()) &&
+                        inner.from == static_cast<index_t>(from.type.size());
+  const detail::dense_cast cast_run =
+      is_dense ? detail::choose_dense_cast(to.type, from.type) : nullptr;
   nest.for_each_outer(1, [&](index_t to_offset, index_t from_offset) {
     const detail::target_run target{to.data + to_offset, inner.to, to.type};
     const detail::source_run source{from.data + from_offset, inner.from, from.type};
-    for (std::size_t i = 0; i < count; i += detail::cast_block) {
+    std::size_t i = cast_run == nullptr ? 0 : cast_run(target.data, source.data, count);
+    for (; i < count; i += detail::cast_block) {
       cast(target.from_element(i), source.from_element(i), std::min(detail::cast_block, count - i));
     }
     return true;
