@@ -63,30 +63,29 @@ struct cast_from_bfloat16 : cast_avx2 {
 struct cast_to_bfloat16 : cast_avx2 {
   static constexpr std::size_t to_size = 2;
   static constexpr std::size_t from_size = 4;
-  [[gnu::target("avx2,f16c"), gnu::always_inline]] static inline void round(
-      words& out, const std::byte* from) noexcept {
-    words bits;
-    load(bits, from);
-    const words nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    const words quiet = bits >> 16 | 0x40;
-    // Both sides are below 2^31, so that the comparison may be one of signed numbers.
-    using signed_words = std::int32_t __attribute__((vector_size(32)));
-    const words is_nan =
-        reinterpret_cast<words>(reinterpret_cast<signed_words>(bits & 0x7fffffff) > 0x7f800000);
-    out = (quiet & is_nan) | (nearest & ~is_nan);
-  }
+  using signed_words = std::int32_t __attribute__((vector_size(32)));
+  using quads = long long __attribute__((vector_size(32)));
   template <bool Streamed>
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static inline void cast(
       std::byte* to, const std::byte* from) noexcept {
-    using signed_words = int __attribute__((vector_size(32)));
-    using quads = long long __attribute__((vector_size(32)));
-    words low;
-    words high;
-    round(low, from);
-    round(high, from + 32);
+    words both[2];
+    words rounded[2];
+    signed_words is_nan[2];
+    for (int i = 0; i < 2; ++i) {
+      load(both[i], from + 32 * i);
+      rounded[i] = (both[i] + 0x7fff + (both[i] >> 16 & 1)) >> 16;
+      is_nan[i] = reinterpret_cast<signed_words>(both[i] & 0x7fffffff) > 0x7f800000;
+    }
+    const auto any = reinterpret_cast<quads>(is_nan[0] | is_nan[1]);
+    if (__builtin_ia32_ptestz256(any, any) == 0) [[unlikely]] {
+      for (int i = 0; i < 2; ++i) {
+        const auto nan = reinterpret_cast<words>(is_nan[i]);
+        rounded[i] = ((both[i] >> 16 | 0x40) & nan) | (rounded[i] & ~nan);
+      }
+    }
     // The instruction packs within each half of the vectors; the second puts the quarters in order.
     const auto mixed = reinterpret_cast<quads>(__builtin_ia32_packusdw256(
-        reinterpret_cast<signed_words>(low), reinterpret_cast<signed_words>(high)));
+        reinterpret_cast<signed_words>(rounded[0]), reinterpret_cast<signed_words>(rounded[1])));
     store<Streamed>(to, reinterpret_cast<words>(__builtin_ia32_permdi256(mixed, 0b11'01'10'00)));
   }
 };
