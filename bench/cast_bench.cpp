@@ -26,7 +26,7 @@ void row(zp::dtype to, zp::dtype from, std::size_t count, std::size_t times, int
   const zp::host_view numbers = zp::dense_view(reinterpret_cast<const std::byte*>(values.data()),
                                                {zp::dtype_kind::float32, shape});
   const zp::mutable_host_view in = zp::dense_view(source.data(), {from, shape});
-  zp::cast_elements(in, numbers).value();
+  zp::detail::cast_elements(in, numbers).value();
   const zp::host_view stored = zp::dense_view(std::as_const(source).data(), {from, shape});
   const zp::mutable_host_view out = zp::dense_view(target.data(), {to, shape});
 
@@ -39,7 +39,8 @@ void row(zp::dtype to, zp::dtype from, std::size_t count, std::size_t times, int
                   2.0 * static_cast<double>(half * times),
                   {},
                   [&] {
-                    for (std::size_t i = 0; i < times; ++i) zp::cast_elements(out, stored).value();
+                    for (std::size_t i = 0; i < times; ++i)
+                      zp::detail::cast_elements(out, stored).value();
                   },
                   [&] {
                     for (std::size_t i = 0; i < times; ++i) {

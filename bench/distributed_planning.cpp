@@ -59,7 +59,8 @@ using messages = std::vector<std::vector<std::byte>>;
 template <class Shards>
 messages messages_of(int ranks, const Shards& shards_of) {
   messages out;
-  for (int rank = 0; rank < ranks; ++rank) out.push_back(require(encode_shards(shards_of(rank))));
+  for (int rank = 0; rank < ranks; ++rank)
+    out.push_back(require(zp::detail::encode_shards(shards_of(rank))));
   return out;
 }
 
@@ -162,11 +163,12 @@ struct figures {
 
 void run(figures& out, const messages& gathered) {
   const auto least = [](double& best, double seconds) { best = std::min(best, seconds); };
-  zp::shard_table table;
+  zp::detail::shard_table table;
   out.gathered = 0;
   least(out.decode, seconds_of([&] {
           for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
-            if (const auto status = decode_shards(gathered[rank], static_cast<int>(rank), table);
+            if (const auto status =
+                    zp::detail::decode_shards(gathered[rank], static_cast<int>(rank), table);
                 !status)
               std::exit(1);
             out.gathered += gathered[rank].size();
@@ -174,20 +176,21 @@ void run(figures& out, const messages& gathered) {
         }));
   out.shards = table.size();
   least(out.validate, seconds_of([&] {
-          if (const auto status = validate_sharding(table); !status) {
+          if (const auto status = zp::detail::validate_sharding(table); !status) {
             std::fprintf(stderr, "failed: %s\n", status.failure().message.c_str());
             std::exit(1);
           }
         }));
-  zp::save_plan plan;
-  least(out.plan,
-        seconds_of([&] { plan = require(detail::plan_save(table, main_shards(table))); }));
-  least(out.spread, seconds_of([&] { require(detail::distribute(table)); }));
+  zp::detail::save_plan plan;
+  least(out.plan, seconds_of([&] {
+          plan = require(zp::detail::plan_save(table, zp::detail::main_shards(table)));
+        }));
+  least(out.spread, seconds_of([&] { require(zp::detail::distribute(table)); }));
   out.scattered = 0;
   least(out.scatter, seconds_of([&] {
-          for (const zp::save_plan& part :
-               require(split_plan(plan, static_cast<int>(gathered.size()))))
-            out.scattered += encode_plan(part).size();
+          for (const zp::detail::save_plan& part :
+               require(zp::detail::split_plan(plan, static_cast<int>(gathered.size()))))
+            out.scattered += zp::detail::encode_plan(part).size();
         }));
 
   const zp::planned_tensor& first = plan.tensors.front();
@@ -202,8 +205,8 @@ void run(figures& out, const messages& gathered) {
   }
   std::size_t pairs = 0;
   const auto count = [&](std::uint32_t, std::uint32_t) { return ++pairs != 0; };
-  least(out.meet_all, seconds_of([&] { detail::for_each_overlap(cells, all, count); }));
-  least(out.meet_one, seconds_of([&] { detail::for_each_overlap(cells, one, count); }));
+  least(out.meet_all, seconds_of([&] { zp::detail::for_each_overlap(cells, all, count); }));
+  least(out.meet_one, seconds_of([&] { zp::detail::for_each_overlap(cells, one, count); }));
   if (pairs < all.size()) std::exit(1);
 }
 

@@ -239,7 +239,7 @@ void load_boxes(const setup& s, const zp::tensor& values) {
         {axis == 0 ? "G5 an eighth of the rows" : "G5 an eighth of the columns",
          bytes,
          [&] {
-           zp::device_read<device_space> reading(
+           zp::detail::device_read<device_space> reading(
                from, zp::handler_of<half_tensor>::writable(target), {.how = &s.how});
            s.space.wait(reading.start(part).value()).value();
          },
@@ -250,11 +250,12 @@ void load_boxes(const setup& s, const zp::tensor& values) {
                const zp::row_block block{width, std::min(rows_at_once, rows - i), width, pitch};
                s.space.copy_from_host(bytes_of(target) + i * width, s.pinned[i], block).value();
              }
-             zp::wait_for_stream(s.space).value();
+             zp::detail::wait_for_stream(s.space).value();
            }}},
          ">= 0.85"},
         s.rounds);
-    zp::device_read<device_space> reading(from, zp::handler_of<half_tensor>::writable(target));
+    zp::detail::device_read<device_space> reading(from,
+                                                  zp::handler_of<half_tensor>::writable(target));
     s.space.wait(reading.start(part).value()).value();
     require_same(target, from.read(part).value().view().data, "a box");
   }
@@ -273,7 +274,7 @@ void run_kernels(const setup& s) {
   const auto repeated = [&](const std::function<zp::result<void>()>& work) {
     return [&s, work] {
       for (int i = 0; i < times; ++i) work().value();
-      zp::wait_for_stream(s.space).value();
+      zp::detail::wait_for_stream(s.space).value();
     };
   };
   const auto link = [&] {

@@ -80,7 +80,7 @@ inline void copy_to_device(pinned_blocks& from, std::byte* to, std::size_t bytes
     const std::size_t size = std::min(pinned_blocks::block_bytes, bytes - at);
     from.space().copy_from_host(to + at, from[i], {size, 1, 0, 0}).value();
   }
-  zp::wait_for_stream(from.space()).value();
+  zp::detail::wait_for_stream(from.space()).value();
 }
 /// The floor of the link from the device.
 inline void copy_to_host(pinned_blocks& to, const std::byte* from, std::size_t bytes) {
@@ -88,7 +88,7 @@ inline void copy_to_host(pinned_blocks& to, const std::byte* from, std::size_t b
     const std::size_t size = std::min(pinned_blocks::block_bytes, bytes - at);
     to.space().copy_to_host(to[i], from + at, {size, 1, 0, 0}).value();
   }
-  zp::wait_for_stream(to.space()).value();
+  zp::detail::wait_for_stream(to.space()).value();
 }
 
 inline void require(bool condition, const char* what) {

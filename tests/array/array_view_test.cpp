@@ -124,7 +124,7 @@ TEST_CASE("elements that are not aligned for their type are not mapped") {
   // The same inner chunks two bytes further on.
   recording_store::bytes bytes = from.store.at("w/c/0");
   bytes.insert(bytes.begin(), 2, std::byte{0});
-  shard_index index = shard_index::make(2).value();
+  detail::shard_index index = detail::shard_index::make(2).value();
   index.set(0, {2, 8});
   index.set(1, {10, 8});
   const std::size_t at = bytes.size() - 36;

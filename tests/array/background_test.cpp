@@ -285,11 +285,11 @@ TEST_CASE("devices and sources are written and read in the background, too") {
   s.w.write_async(box({0, 2}, {2, 2}), there).get().value();
   CHECK(s.stored(box({0, 2}, {2, 2})) == numbers{5, 6, 9, 10});
 
-  const ring_options sizes{.slots = 2, .slot_bytes = 64};
-  const auto ring = std::make_shared<staging_ring<fake_space>>(space, sizes);
-  const auto source =
-      device_source<fake_space>::make(handler_of<device_tensor<std::int32_t>>::view(there), ring)
-          .value();
+  const detail::ring_options sizes{.slots = 2, .slot_bytes = 64};
+  const auto ring = std::make_shared<detail::staging_ring<fake_space>>(space, sizes);
+  const auto source = detail::device_source<fake_space>::make(
+                          handler_of<device_tensor<std::int32_t>>::view(there), ring)
+                          .value();
   pending<void> writing = s.w.write_async(box({2, 0}, {2, 2}), *source);
   CHECK_FALSE(writing.ready());
   s.later.run_all();

@@ -28,8 +28,9 @@ struct fixture {
   result<detail::encoded_chunk> encode(const selection& part, const host_view& from,
                                        std::size_t i) {
     const detail::chunk_encoder encoder(state, from.type, options, pool);
-    const box_plan plan =
-        box_plan::make(state.layout.grid(), part, plan_scope::whole_objects).value();
+    const detail::box_plan plan =
+        detail::box_plan::make(state.layout.grid(), part, detail::plan_scope::whole_objects)
+            .value();
     cost = encoder.cost(plan.at(i));
     return encoder.encode(plan.at(i), subview(from, plan.at(i).destination()), nullptr);
   }

@@ -23,7 +23,7 @@ std::vector<std::byte> with_gap(const array& of, const std::vector<std::byte>& s
   const shard_parts& parts = *of.layout().shard();
   const std::size_t body = shard.size() - static_cast<std::size_t>(parts.index_size);
   codec_workspace scratch;
-  shard_index index =
+  detail::shard_index index =
       detail::decode_index(parts, bytes_view(shard).subspan(body), shard.size(), scratch).value();
   for (std::size_t i = 0; i < index.size(); ++i)
     if (!index[i].absent()) index.set(i, {index[i].offset + 100, index[i].size});

@@ -15,13 +15,13 @@ TEST_CASE("a context works as it is: on the calling thread, with the default cod
   CHECK(how.codecs.find("blosc") != nullptr);
   CHECK(how.codecs.find("gzip") == nullptr);
   CHECK_FALSE(how.stop.stop_requested());
-  CHECK(&resource_of(how) == &default_resource());
+  CHECK(&detail::resource_of(how) == &default_resource());
 }
 
 TEST_CASE("a context names its memory resource") {
   limited_resource budget(10);
   const context how{.resource = &budget};
-  CHECK(&resource_of(how) == &budget);
+  CHECK(&detail::resource_of(how) == &budget);
 }
 
 }}  // namespace context_test

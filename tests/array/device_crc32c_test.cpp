@@ -27,7 +27,7 @@ TEST_CASE("device_crc32c: that of the elements in row-major order, by the device
         {&device}, dtype_kind::float32, shape,
         dense ? dense_layout(shape, 4) : random_layout(random, shape, 4, true), random);
     const std::uint32_t wanted = crc32c(dense_bytes_of(tensor.on_host()));
-    CHECK(device_crc32c(tensor.view(device.new_stream()), how).value() == wanted);
+    CHECK(detail::device_crc32c(tensor.view(device.new_stream()), how).value() == wanted);
     if (dense && seed % 2 == 0 && !box::whole(shape).empty())
       CHECK(device.count().kernels.crc32c == 1);
     CHECK(device.live_allocations() == 1);
@@ -46,7 +46,7 @@ TEST_CASE("device_crc32c: faults are errors") {
       const strided_device tensor({&device}, dtype_kind::uint8, {100}, dense_layout({100}, 1),
                                   random);
       device.arm(fault, 0);
-      const auto refused = device_crc32c(tensor.view());
+      const auto refused = detail::device_crc32c(tensor.view());
       REQUIRE_FALSE(refused);
       CHECK(refused.failure().code == errc::device);
       device.recover();
@@ -59,7 +59,7 @@ TEST_CASE("device_crc32c: faults are errors") {
   const strided_device tensor({&device}, dtype_kind::uint8, {9}, dense_layout({9}, 1), random);
   tensor_view<fake_space> foreign = tensor.view();
   foreign.space = {&other};
-  CHECK(device_crc32c(foreign).failure().code == errc::invalid_argument);
+  CHECK(detail::device_crc32c(foreign).failure().code == errc::invalid_argument);
 }
 
 }}  // namespace device_crc32c_test

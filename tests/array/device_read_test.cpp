@@ -50,7 +50,7 @@ struct device_block {
   std::vector<std::byte> download() const {
     std::vector<std::byte> out(size);
     space.copy_to_host(out.data(), data, {.width = size}).value();
-    wait_for_stream(space).value();
+    detail::wait_for_stream(space).value();
     return out;
   }
 };
@@ -235,7 +235,7 @@ TEST_CASE("any selection of any array goes to memory of any strides") {
     const device_block block(space, at.size);
     const mutable_tensor_view<fake_space> into{
         block.data + at.first, wanted, part.shape, at.strides, space, {}};
-    read_to_device(source, part, into, options).value();
+    detail::read_to_device(source, part, into, options).value();
     const auto count = device.count();
 
     const std::vector<std::byte> got = block.download();
@@ -267,7 +267,7 @@ TEST_CASE("what is enqueued is not waited for, and one slot after the other is u
   const large_case large(device, std::size_t{8} << 20);
   const read_options options{.how = &large.how};
   device_tensor<std::int32_t> into = large.target(device.new_stream());
-  device_read<fake_space> operation(large.source, large.view(into), options);
+  detail::device_read<fake_space> operation(large.source, large.view(into), options);
   const auto last = operation.start(box::whole({512, 1024})).value();
   CHECK(device.due_operations() != 0);
   CHECK(device.copies() == 8);  // 2 MiB by slots of 256 KiB: the ring was used twice
@@ -283,7 +283,8 @@ TEST_CASE("memory stays within the budget, whatever the size of the tensor") {
     large_case large(device, std::size_t{1} << 20, zstd_spec());
     if (has_pool) large.how.executor = pool.executor();
     device_tensor<std::int32_t> into = large.target();
-    read_to_device(large.source, box::whole({512, 1024}), large.view(into), {.how = &large.how})
+    detail::read_to_device(large.source, box::whole({512, 1024}), large.view(into),
+                           {.how = &large.how})
         .value();
     CHECK(large.how.scratch->budget().in_use() >= 128 * 1024);  // the ring stays
     CHECK(into.download() == counting({512, 1024}));
@@ -309,7 +310,7 @@ TEST_CASE("a chunk larger than a slot takes memory of its own") {
                                                {1024, 4},
                                                into.get_space(),
                                                {}};
-    read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+    detail::read_to_device(source, box::whole(shape), view, {.how = &how}).value();
     CHECK(into.download() == values);
     // Raw ones are read by the slot.
     CHECK((how.scratch->budget().peak() < 200 * 1024) == is_raw);
@@ -328,7 +329,7 @@ TEST_CASE("elements that are cast on the device travel in their stored type") {
     const mutable_tensor_view<fake_space> view{
         block.data, type, shape, row_major_strides(shape, type.size()), block.space, {}};
     const std::uint64_t before = device.count().bytes_from_host;
-    read_to_device(source, box::whole(shape), view, {.cast = true}).value();
+    detail::read_to_device(source, box::whole(shape), view, {.cast = true}).value();
     return device.count().bytes_from_host - before;
   };
   CHECK(bytes_for(dtype_kind::float64) == count * 4);
@@ -364,7 +365,7 @@ TEST_CASE("any box of an array whose chunks differ in size") {
     const mutable_tensor_view<fake_space> view{
         reinterpret_cast<std::byte*>(into.data()), dtype_kind::int32, part.shape,
         row_major_strides(part.shape, 4),          into.get_space(),  {}};
-    read_to_device(source, part, view, {.how = &how}).value();
+    detail::read_to_device(source, part, view, {.how = &how}).value();
     CHECK(into.download() == expected);
   }
 }
@@ -383,12 +384,12 @@ TEST_CASE("bytes that no kernel can swap are swapped by the host") {
   context how;
   how.progress = [&](const progress_event& at) { told = at.bytes_done; };
   how = with_scratch(how);
-  read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+  detail::read_to_device(source, box::whole(shape), view, {.how = &how}).value();
   CHECK(block.download() == bytes_of(values));
   CHECK(told == values.size() * 4);  // what is read again is not counted again
   mutable_tensor_view<no_swap_space> transposed = view;
   transposed.strides = {4, 256};
-  read_to_device(source, box::whole(shape), transposed, {.how = &how}).value();
+  detail::read_to_device(source, box::whole(shape), transposed, {.how = &how}).value();
   const std::vector<std::byte> got = block.download();
   CHECK(elements_of({got.data(), dtype_kind::int32, shape, {4, 256}, {}, {}}) ==
         elements_of(view_of(values, shape)));
@@ -417,7 +418,7 @@ TEST_CASE("a device swaps the bytes of what it moves or casts, too") {
     const mutable_tensor_view<fake_space> view{block.data,  one.type,    shape,
                                                one.strides, block.space, {}};
     const read_options options{.cast = true};
-    read_to_device(source, box::whole(shape), view, options).value();
+    detail::read_to_device(source, box::whole(shape), view, options).value();
     const auto count = device.count();
     const bool by_host = one.is_full || one.type == dtype(dtype_kind::int16);
     CHECK((count.kernels.swap_bytes == 0) == by_host);
@@ -454,7 +455,7 @@ TEST_CASE("pieces that are read at a time have a chunk for each thread") {
                                                row_major_strides(shape, 4),
                                                into.get_space(),
                                                {}};
-    read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+    detail::read_to_device(source, box::whole(shape), view, {.how = &how}).value();
     const std::uint64_t out = device.copies();
     CHECK(into.download() == values);
     return out;
@@ -523,7 +524,7 @@ TEST_CASE("planes of bytes become elements on the device, whatever is asked for 
     const device_block block(space, at.size);
     const mutable_tensor_view<fake_space> into{
         block.data + at.first, wanted, part.shape, at.strides, space, {}};
-    read_to_device(source, part, into, options).value();
+    detail::read_to_device(source, part, into, options).value();
     const auto count = device.count();
     const std::vector<std::byte> got = block.download();
     CHECK(dense_bytes_of({got.data() + at.first, wanted, part.shape, at.strides, {}, {}}) ==
@@ -559,7 +560,7 @@ TEST_CASE(
     const mutable_tensor_view<fake_space> view{block.data,  dtype_kind::int32,
                                                part.shape,  row_major_strides(part.shape, 4),
                                                block.space, {}};
-    read_to_device(source, part, view, {.how = &how}).value();
+    detail::read_to_device(source, part, view, {.how = &how}).value();
     CHECK(block.download() == bytes_of(expected));
     const auto count = device.count().kernels;
     return std::pair{count.unshuffle, count.move};
@@ -597,7 +598,7 @@ TEST_CASE("planes that no kernel knows, or that a full device has no room for, a
     const auto read = [&](const auto& space) {
       const mutable_tensor_view<std::decay_t<decltype(space)>> view{
           block.data, dtype_kind::int32, shape, {4096, 4}, space, {}};
-      read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+      detail::read_to_device(source, box::whole(shape), view, {.how = &how}).value();
     };
     if (is_full) {
       read(fake_space{&device, 0});
@@ -625,7 +626,8 @@ TEST_CASE("planes are verified on the host, and a damaged chunk is named") {
     const device_block block({&device, 0}, values.size() * 4);
     const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, shape,
                                                {4096, 4},  block.space,       {}};
-    const result<void> done = read_to_device(source.expecting(digests), box::whole(shape), view);
+    const result<void> done =
+        detail::read_to_device(source.expecting(digests), box::whole(shape), view);
     if (done) CHECK(block.download() == bytes_of(values));
     CHECK(device.due_operations() == 0);
     if (done) CHECK(device.count().kernels.unshuffle == 4);
@@ -663,7 +665,7 @@ TEST_CASE("the index of a shard is read once, however many pieces it is read in"
       const mutable_tensor_view<fake_space> view{block.data,  dtype_kind::int32, shape,
                                                  {16'384, 4}, block.space,       {}};
       const auto before = store->reads.load();
-      read_to_device(source, box::whole(shape), view, {.how = &how}).value();
+      detail::read_to_device(source, box::whole(shape), view, {.how = &how}).value();
       CHECK(store->reads - before == 16 + 2);
       CHECK(device.copies() >= 8);
       CHECK(block.download() == bytes_of(values));
@@ -702,7 +704,7 @@ TEST_CASE("a shard that is published anew while it is read is read as it was, th
   const device_block block({&device, 0}, before.size() * 4);
   const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, shape,
                                              {4096, 4},  block.space,       {}};
-  device_read<fake_space> operation(source, view, {.how = &how});
+  detail::device_read<fake_space> operation(source, view, {.how = &how});
   for (const auto* expected : {&before, &after}) {
     block.space.wait(operation.start(box::whole(shape)).value()).value();
     CHECK(block.download() == bytes_of(*expected));
@@ -727,11 +729,12 @@ TEST_CASE("planes that a full device has no room for come in pieces that fit slo
   how = with_scratch(how);
   const mutable_tensor_view<fake_space> view{
       block.data, dtype_kind::complex128, shape, {16 * 32'768, 16}, block.space, {}};
-  read_to_device(source, box::whole(shape), view, {.cast = true, .how = &how}).value();
+  detail::read_to_device(source, box::whole(shape), view, {.cast = true, .how = &how}).value();
   CHECK(device.count().kernels.unshuffle == 0);
   CHECK(how.scratch->budget().peak() <= std::size_t{10} << 20);
   std::vector<std::byte> expected(bytes);
-  cast_elements(dense_view(expected.data(), {dtype_kind::complex128, shape}), stored).value();
+  detail::cast_elements(dense_view(expected.data(), {dtype_kind::complex128, shape}), stored)
+      .value();
   CHECK((block.download() == expected));
 }
 
@@ -745,7 +748,7 @@ TEST_CASE("zero in every element, and in nothing between them") {
       const device_block block({&device, 0}, static_cast<std::size_t>(8 * (4 + gap) * 6));
       const mutable_tensor_view<fake_space> view{block.data, dtype_kind::int32, {8, 6},
                                                  strides,    block.space,       {}};
-      device_read<fake_space> operation(large.source, view, {.how = &large.how});
+      detail::device_read<fake_space> operation(large.source, view, {.how = &large.how});
       block.space.wait(operation.start_zero().value()).value();
       const std::vector<std::byte> got = block.download();
       CHECK(elements_of({got.data(), dtype_kind::int32, {8, 6}, strides, {}, {}}) ==
@@ -794,7 +797,7 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
           const mutable_tensor_view<fake_space> into{block.data, type, shape, strides, space, {}};
           device.arm(fault, at);
           const result<void> done =
-              read_to_device(source, box::whole(shape), into, {.cast = true, .how = &how});
+              detail::read_to_device(source, box::whole(shape), into, {.cast = true, .how = &how});
           const bool fired = device.fired();
           if (!done) {
             ++failures;
@@ -838,7 +841,7 @@ TEST_CASE("what cannot be read is refused before anything is asked of the device
     const mutable_tensor_view<fake_space> into{
         data == nullptr ? block.data : data, type, shape, strides, block.space, {}};
     const selection part(box{dims(shape.rank(), 0), shape});
-    const result<void> done = read_to_device(large.source, part, into, options);
+    const result<void> done = detail::read_to_device(large.source, part, into, options);
     REQUIRE_FALSE(done);
     CHECK(done.failure().message.find("array memory:a") != std::string::npos);
     CHECK(device.copies() == 0);
@@ -878,7 +881,8 @@ TEST_CASE("a damaged chunk is named, and its neighbours' copies are waited for")
                                                {4096, 4},
                                                into.get_space(),
                                                {}};
-    const result<void> done = read_to_device(source, box::whole(shape), view, {.how = &how});
+    const result<void> done =
+        detail::read_to_device(source, box::whole(shape), view, {.how = &how});
     REQUIRE_FALSE(done);
     CHECK(done.failure().code == errc::corrupt);
     CHECK(done.failure().message.find("chunk c/5/3") != std::string::npos);
@@ -895,8 +899,8 @@ TEST_CASE("many reads share one ring of one slot without waiting for each other 
   targets.reserve(6);
   for (int i = 0; i < 6; ++i) targets.push_back(large.target(device.new_stream()));
   parallel_for(pool.executor(), targets.size(), [&](std::size_t i) {
-    return read_to_device(large.source, box::whole({512, 1024}), large.view(targets[i]),
-                          {.how = &large.how});
+    return detail::read_to_device(large.source, box::whole({512, 1024}), large.view(targets[i]),
+                                  {.how = &large.how});
   }).value();
   for (const auto& target : targets) CHECK(target.download() == counting({512, 1024}));
   CHECK(large.how.scratch->budget().peak() <= std::size_t{600} << 10);

@@ -39,7 +39,7 @@ context with_all_codecs() {
 std::string as_utf32(std::string_view text, std::size_t size) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
+    const std::size_t length = detail::utf8_sequence(text);
     auto point = static_cast<std::uint32_t>(static_cast<unsigned char>(text[0]));
     if (length > 1) point &= 0x7fU >> length;
     for (const char c : text.substr(1, length - 1))

@@ -21,15 +21,17 @@ TEST_CASE("node_walk: children by name, all nodes by depth; what is not a node i
     put_text(store, "folder/file", "x");
     put_text(store, "__reserved/zarr.json", R"({"zarr_format":3,"node_type":"group"})");
     put_text(store, "g/README", "x");
-    CHECK(paths_of(list_nodes(store, store_key::root()).value()) ==
+    CHECK(paths_of(detail::list_nodes(store, store_key::root()).value()) ==
           std::vector<std::string>{"a", "g"});
-    CHECK(paths_of(list_nodes(store, key_of("g")).value()) == std::vector<std::string>{"h"});
-    const auto all = walk_nodes(store, store_key::root()).value();
+    CHECK(paths_of(detail::list_nodes(store, key_of("g")).value()) ==
+          std::vector<std::string>{"h"});
+    const auto all = detail::walk_nodes(store, store_key::root()).value();
     CHECK(paths_of(all) == std::vector<std::string>{"a", "g", "g/h", "g/h/b"});
     for (const stored_node& one : all) CHECK(one.zarr_format == format);
     CHECK(all[0].kind == node_kind::array);
     CHECK(all[2].kind == node_kind::group);
-    CHECK(paths_of(walk_nodes(store, key_of("g")).value()) == std::vector<std::string>{"h", "h/b"});
+    CHECK(paths_of(detail::walk_nodes(store, key_of("g")).value()) ==
+          std::vector<std::string>{"h", "h/b"});
   }
 }
 
@@ -38,17 +40,17 @@ TEST_CASE("node_walk: too deep is an error, and so is a damaged document") {
   std::string path = "d";
   for (int depth = 0; depth < 80; ++depth, path += "/d")
     put_text(store, path + "/zarr.json", R"({"zarr_format":3,"node_type":"group"})");
-  CHECK(walk_nodes(store, store_key::root()).failure().code == errc::resource_limit);
+  CHECK(detail::walk_nodes(store, store_key::root()).failure().code == errc::resource_limit);
   const memory_store damaged;
   put_text(damaged, "a/zarr.json", "{");
-  CHECK(list_nodes(damaged, store_key::root()).failure().code == errc::corrupt);
+  CHECK(detail::list_nodes(damaged, store_key::root()).failure().code == errc::corrupt);
 }
 
 TEST_CASE("node_walk: consolidated metadata of both formats") {
   const memory_store store;
   const auto read = [&]() {
     const auto root = detail::read_stored_node(store, store_key::root(), limits{}).value();
-    return consolidated_nodes(store, store_key::root(), *root);
+    return detail::consolidated_nodes(store, store_key::root(), *root);
   };
   put_text(store, ".zgroup", R"({"zarr_format":2})");
   CHECK_FALSE(read().value().has_value());

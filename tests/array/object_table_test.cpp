@@ -13,8 +13,8 @@ namespace object_table_test { namespace {
 
 using namespace zarrpoint;
 
-plan_item item_of(std::size_t object_first, std::size_t items) {
-  plan_item out{};
+detail::plan_item item_of(std::size_t object_first, std::size_t items) {
+  detail::plan_item out{};
   out.object_first = object_first;
   out.object_items = items;
   return out;
@@ -24,8 +24,8 @@ TEST_CASE("an object is made by the first item and dropped by the last") {
   detail::object_table<int> table;
   int made = 0;
   const auto make = [&]() -> result<std::shared_ptr<int>> { return std::make_shared<int>(++made); };
-  const plan_item first = item_of(0, 2);
-  const plan_item other = item_of(2, 1);
+  const detail::plan_item first = item_of(0, 2);
+  const detail::plan_item other = item_of(2, 1);
   CHECK(*table.get(first, make).value() == 1);
   CHECK(*table.get(other, make).value() == 2);
   CHECK_FALSE(table.finish(first));

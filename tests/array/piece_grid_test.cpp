@@ -36,7 +36,7 @@ TEST_CASE("pieces hold each element of a selection once") {
     }
     const std::size_t element = 1 + pick(random, 8);
     const std::size_t limit = 1 + pick(random, 4000);
-    const piece_grid pieces = piece_grid::make(part, unit, element, limit);
+    const detail::piece_grid pieces = detail::piece_grid::make(part, unit, element, limit);
     const auto count = static_cast<std::size_t>(element_count(shape).value());
     std::vector<int> seen(count);
     const dims strides = row_major_strides(shape, 1);
@@ -48,7 +48,7 @@ TEST_CASE("pieces hold each element of a selection once") {
       const box piece = pieces.at(i);
       REQUIRE(bytes_of(piece, element) <= std::max(limit, one));
       REQUIRE(bytes_of(piece, element) <= bytes_of({{}, pieces.largest()}, element));
-      const selection selected = part_of(part, piece);
+      const selection selected = detail::part_of(part, piece);
       for (std::size_t d = 0; d < shape.rank(); ++d) {
         REQUIRE(piece.shape[d] > 0);
         CHECK(selected.offset[d] == part.offset[d] + piece.offset[d] * part.step[d]);
@@ -67,27 +67,29 @@ TEST_CASE("pieces hold each element of a selection once") {
 }
 
 TEST_CASE("as many inner chunks as fit, the last axis first") {
-  const piece_grid rows = piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 12 * 1024);
+  const detail::piece_grid rows =
+      detail::piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 12 * 1024);
   CHECK(rows.size() == 3);  // of 40 rows, since 10 take 2560 bytes
   CHECK(rows.at(1) == box{{40, 0}, {40, 64}});
   CHECK(rows.at(2) == box{{80, 0}, {20, 64}});
-  const piece_grid columns = piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 1300);
+  const detail::piece_grid columns =
+      detail::piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 1300);
   CHECK(columns.at(0) == box{{0, 0}, {10, 32}});
-  const piece_grid single = piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 1);
+  const detail::piece_grid single = detail::piece_grid::make(box::whole({100, 64}), {10, 16}, 4, 1);
   CHECK(single.at(0) == box{{0, 0}, {10, 16}});
-  CHECK(piece_grid::make(box::whole({}), {}, 4, 1).size() == 1);
-  CHECK(piece_grid::make(box::whole({3, 0}), {1, 1}, 4, 1).size() == 0);
+  CHECK(detail::piece_grid::make(box::whole({}), {}, 4, 1).size() == 1);
+  CHECK(detail::piece_grid::make(box::whole({3, 0}), {1, 1}, 4, 1).size() == 0);
 }
 
 TEST_CASE("extents of any size make no list and no overflow") {
   constexpr index_t most = INT64_MAX;
   const selection far({most - 8}, {8}, {1});
-  const piece_grid pieces = piece_grid::make(far, {most - 1}, 1, 4);
+  const detail::piece_grid pieces = detail::piece_grid::make(far, {most - 1}, 1, 4);
   REQUIRE(pieces.size() >= 1);
   index_t sum = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) sum += pieces.at(i).shape[0];
   CHECK(sum == 8);
-  const piece_grid many = piece_grid::make(box::whole({most}), {1}, 1, 1);
+  const detail::piece_grid many = detail::piece_grid::make(box::whole({most}), {1}, 1, 1);
   CHECK(many.size() == static_cast<std::size_t>(most));
   CHECK(many.at(static_cast<std::size_t>(most) - 1) == box{{most - 1}, {1}});
 }

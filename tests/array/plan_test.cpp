@@ -36,7 +36,7 @@ struct naive_chunk {
 };
 
 /// (object, inner chunk) -> its selected elements, one by one.
-auto naive(const chunk_grid& grid, const selection& part, plan_scope scope) {
+auto naive(const chunk_grid& grid, const selection& part, detail::plan_scope scope) {
   std::map<std::pair<std::vector<index_t>, std::vector<index_t>>, naive_chunk> chunks;
   std::set<std::vector<index_t>> objects;
   const std::size_t rank = grid.shape.rank();
@@ -51,7 +51,7 @@ auto naive(const chunk_grid& grid, const selection& part, plan_scope scope) {
     chunks[{key(object), key(inner)}].elements[key(at)] = key(local);
     objects.insert(key(object));
   }
-  if (scope == plan_scope::touched) return chunks;
+  if (scope == detail::plan_scope::touched) return chunks;
   for (const dims& at : coordinates(grid.shape)) {
     dims object(rank, 0), inner(rank, 0);
     for (std::size_t d = 0; d < rank; ++d) {
@@ -63,7 +63,7 @@ auto naive(const chunk_grid& grid, const selection& part, plan_scope scope) {
   return chunks;
 }
 
-void compare(const chunk_grid& grid, const selection& part, plan_scope scope) {
+void compare(const chunk_grid& grid, const selection& part, detail::plan_scope scope) {
   CAPTURE(to_string(grid.shape));
   CAPTURE(to_string(grid.object_shape));
   CAPTURE(to_string(grid.inner_shape));
@@ -72,14 +72,14 @@ void compare(const chunk_grid& grid, const selection& part, plan_scope scope) {
   CAPTURE(to_string(part.step));
   REQUIRE(part.check(grid.shape));
   const auto expected = naive(grid, part, scope);
-  const box_plan plan = box_plan::make(grid, part, scope).value();
+  const detail::box_plan plan = detail::box_plan::make(grid, part, scope).value();
   REQUIRE(plan.size() == expected.size());
   std::size_t object_first = 0;
   std::size_t object_items = 0;
   auto at =
       expected.begin();  // the map's order is the plan's: objects, then inner chunks, row-major
   for (std::size_t i = 0; i < plan.size(); ++i, ++at) {
-    const plan_item item = plan.at(i);
+    const detail::plan_item item = plan.at(i);
     REQUIRE(key(item.object) == at->first.first);
     REQUIRE(key(item.inner) == at->first.second);
     if (i == object_first + object_items) {
@@ -109,7 +109,7 @@ TEST_CASE("a plan lists the inner chunks of a selection, object by object") {
   const chunk_grid grid{{10, 7}, {4, 4}, {2, 2}};
   CHECK(grid.objects() == dims{3, 2});
   CHECK(grid.inner_per_object() == dims{2, 2});
-  const box_plan plan = box_plan::make(grid, box{{1, 3}, {2, 2}}).value();
+  const detail::box_plan plan = detail::box_plan::make(grid, box{{1, 3}, {2, 2}}).value();
   REQUIRE(plan.size() == 4);
   CHECK(plan.at(0).object == dims{0, 0});
   CHECK(plan.at(0).inner == dims{0, 1});
@@ -123,13 +123,13 @@ TEST_CASE("a plan lists the inner chunks of a selection, object by object") {
 
 TEST_CASE("plans of rank 0 and of empty selections") {
   const chunk_grid scalar{{}, {}, {}};
-  for (const auto scope : {plan_scope::touched, plan_scope::whole_objects}) {
-    CHECK(box_plan::make(scalar, box{}, scope).value().size() == 1);
-    CHECK(box_plan::make(scalar, box{}, scope).value().at(0).object_items == 1);
+  for (const auto scope : {detail::plan_scope::touched, detail::plan_scope::whole_objects}) {
+    CHECK(detail::box_plan::make(scalar, box{}, scope).value().size() == 1);
+    CHECK(detail::box_plan::make(scalar, box{}, scope).value().at(0).object_items == 1);
     const chunk_grid empty{{0, 5}, {1, 5}, {1, 5}};
-    CHECK(box_plan::make(empty, box::whole(empty.shape), scope).value().size() == 0);
+    CHECK(detail::box_plan::make(empty, box::whole(empty.shape), scope).value().size() == 0);
     const chunk_grid some{{8, 5}, {2, 5}, {1, 5}};
-    CHECK(box_plan::make(some, box{{8, 0}, {0, 5}}, scope).value().size() == 0);
+    CHECK(detail::box_plan::make(some, box{{8, 0}, {0, 5}}, scope).value().size() == 0);
   }
 }
 
@@ -151,8 +151,8 @@ TEST_CASE("plans equal a naive walk over the elements, on random grids and selec
       part.shape.push_back(
           below(12) == 0 ? 0 : 1 + below((grid.shape[d] - part.offset[d] - 1) / part.step[d] + 1));
     }
-    compare(grid, part, plan_scope::touched);
-    compare(grid, part, plan_scope::whole_objects);
+    compare(grid, part, detail::plan_scope::touched);
+    compare(grid, part, detail::plan_scope::whole_objects);
   }
 }
 
@@ -171,20 +171,20 @@ TEST_CASE("inner chunks that do not divide their object end with it") {
       part.offset.push_back(below(grid.shape.back()));
       part.shape.push_back(1 + below(grid.shape.back() - part.offset.back()));
     }
-    compare(grid, part, plan_scope::touched);
+    compare(grid, part, detail::plan_scope::touched);
   }
 }
 
 TEST_CASE("a plan of 2^60 inner chunks costs nothing, one of 2^80 is refused") {
   const index_t long_axis = index_t{1} << 40;
   const chunk_grid grid{{long_axis, index_t{1} << 20}, {1024, 1024}, {1, 1}};
-  const box_plan plan = box_plan::make(grid, box::whole(grid.shape)).value();
+  const detail::box_plan plan = detail::box_plan::make(grid, box::whole(grid.shape)).value();
   CHECK(plan.size() == std::size_t{1} << 60);
-  const plan_item last = plan.at(plan.size() - 1);
+  const detail::plan_item last = plan.at(plan.size() - 1);
   CHECK(last.object == dims{(index_t{1} << 30) - 1, 1023});
   CHECK(last.inner == dims{1023, 1023});
   const chunk_grid more{{long_axis, long_axis}, {1024, 1024}, {1, 1}};
-  const auto refused = box_plan::make(more, box::whole(more.shape));
+  const auto refused = detail::box_plan::make(more, box::whole(more.shape));
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::out_of_range);
 }
@@ -192,14 +192,14 @@ TEST_CASE("a plan of 2^60 inner chunks costs nothing, one of 2^80 is refused") {
 TEST_CASE("extents next to 2^63 do not overflow") {
   const index_t most = std::numeric_limits<index_t>::max();
   const chunk_grid grid{{most}, {index_t{1} << 62}, {index_t{1} << 61}};
-  const box_plan plan = box_plan::make(grid, box::whole(grid.shape)).value();
+  const detail::box_plan plan = detail::box_plan::make(grid, box::whole(grid.shape)).value();
   REQUIRE(plan.size() == 4);
   CHECK(plan.at(3).within.shape == dims{(index_t{1} << 61) - 1});
   const selection ends({0}, {2}, {most - 1});
   REQUIRE(ends.check(grid.shape));
-  for (const auto scope : {plan_scope::touched, plan_scope::whole_objects}) {
-    const box_plan sparse = box_plan::make(grid, ends, scope).value();
-    const plan_item last = sparse.at(sparse.size() - 1);
+  for (const auto scope : {detail::plan_scope::touched, detail::plan_scope::whole_objects}) {
+    const detail::box_plan sparse = detail::box_plan::make(grid, ends, scope).value();
+    const detail::plan_item last = sparse.at(sparse.size() - 1);
     CHECK(last.object == dims{1});
     CHECK(last.within.offset == dims{(index_t{1} << 61) - 2});
     CHECK(last.at == dims{1});

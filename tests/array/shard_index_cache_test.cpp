@@ -49,9 +49,9 @@ struct opener {
     ++calls;
     shard_index_cache::shard out;
     if (open != nullptr) out.bytes = std::make_shared<counted_blob>(*open);
-    ZARRPOINT_TRY(made, shard_index::make(count));
+    ZARRPOINT_TRY(made, detail::shard_index::make(count));
     made.set(0, {7, 9});
-    out.index = std::make_shared<const shard_index>(std::move(made));
+    out.index = std::make_shared<const detail::shard_index>(std::move(made));
     return out;
   }
 };
@@ -64,7 +64,7 @@ TEST_CASE("a shard is opened once, again after a failure and once it is forgotte
   int open = 0;
   const auto first = cache.get("a", opener{calls, 4, &open}).value();
   CHECK(first.index->size() == 4);
-  CHECK((*first.index)[0] == shard_entry{7, 9});
+  CHECK((*first.index)[0] == detail::shard_entry{7, 9});
   CHECK((*first.index)[3].absent());
   const auto again = cache.get("a", opener{calls}).value();
   CHECK((again.index == first.index && again.bytes == first.bytes));

@@ -13,14 +13,14 @@ namespace shard_index_test { namespace {
 
 using namespace zarrpoint;
 
-shard_index index_of(const std::vector<shard_entry>& entries) {
-  shard_index out = shard_index::make(entries.size()).value();
+detail::shard_index index_of(const std::vector<detail::shard_entry>& entries) {
+  detail::shard_index out = detail::shard_index::make(entries.size()).value();
   for (std::size_t i = 0; i < entries.size(); ++i) out.set(i, entries[i]);
   return out;
 }
 
 /// The message of the refusal of an index of 1000 bytes of which the index takes the last 100.
-std::string refusal(const std::vector<shard_entry>& entries) {
+std::string refusal(const std::vector<detail::shard_entry>& entries) {
   const auto status = index_of(entries).check(1000, 900, 100);
   if (status) return "";
   CHECK(status.failure().code == errc::corrupt);
@@ -30,18 +30,18 @@ std::string refusal(const std::vector<shard_entry>& entries) {
 constexpr std::uint64_t mark = UINT64_MAX;
 
 TEST_CASE("a new index has only absent entries") {
-  const shard_index index = shard_index::make(3).value();
+  const detail::shard_index index = detail::shard_index::make(3).value();
   REQUIRE(index.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) CHECK(index[i].absent());
   CHECK(index.check(100, 52, 48));
-  CHECK(shard_index::make(0).value().size() == 0);
+  CHECK(detail::shard_index::make(0).value().size() == 0);
 }
 
 TEST_CASE("entries are pairs of words") {
-  shard_index index = shard_index::make(2).value();
+  detail::shard_index index = detail::shard_index::make(2).value();
   index.set(1, {7, 9});
   CHECK(index[0].absent());
-  CHECK(index[1] == shard_entry{7, 9});
+  CHECK(index[1] == detail::shard_entry{7, 9});
   std::uint64_t words[4];
   REQUIRE(index.words().size() == sizeof words);
   std::memcpy(words, std::as_const(index).words().data(), sizeof words);
@@ -82,7 +82,7 @@ TEST_CASE("overlaps are found as a naive comparison of all pairs finds them") {
   std::mt19937 random(7);
   int overlapping = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::vector<shard_entry> entries;
+    std::vector<detail::shard_entry> entries;
     for (unsigned i = 0; i < 1 + random() % 5; ++i) {
       if (random() % 6 == 0) {
         entries.emplace_back();
@@ -93,7 +93,7 @@ TEST_CASE("overlaps are found as a naive comparison of all pairs finds them") {
     bool overlap = false;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const shard_entry a = entries[i], b = entries[j];
+        const detail::shard_entry a = entries[i], b = entries[j];
         if (a.absent() || b.absent() || a.size == 0 || b.size == 0) continue;
         overlap = overlap || (a.offset < b.offset + b.size && b.offset < a.offset + a.size);
       }
@@ -106,10 +106,10 @@ TEST_CASE("overlaps are found as a naive comparison of all pairs finds them") {
 
 TEST_CASE("an index keeps to the memory it may take") {
   limited_resource budget(1000);
-  const auto large = shard_index::make(1 << 20, budget);
+  const auto large = detail::shard_index::make(1 << 20, budget);
   REQUIRE_FALSE(large);
   CHECK(large.failure().code == errc::resource_limit);
-  const auto overflow = shard_index::make(UINT64_MAX / 8, budget);
+  const auto overflow = detail::shard_index::make(UINT64_MAX / 8, budget);
   REQUIRE_FALSE(overflow);
   CHECK(overflow.failure().code == errc::out_of_range);
   // Sorting needs memory, too.

@@ -37,7 +37,7 @@ struct stored_shard {
 
   const shard_parts& parts() const { return *made->layout().shard(); }
 
-  result<shard_index> decode(std::uint64_t object_size) const {
+  result<detail::shard_index> decode(std::uint64_t object_size) const {
     codec_workspace scratch;
     const bytes_view stored =
         bytes_view(bytes).subspan(parts().index_offset(bytes.size()), parts().index_size);
@@ -66,7 +66,7 @@ TEST_CASE("the index of a shard is found at both ends, and tells where inner chu
     const std::uint64_t begin = first ? 128 : 0;  // behind the index, the next multiple of 64
     REQUIRE(shard.bytes.size() == (first ? 128 + 16 : 16 + 68));
     CHECK(shard.parts().index_offset(shard.bytes.size()) == (first ? 0 : 16));
-    const shard_index index = shard.decode(shard.bytes.size()).value();
+    const detail::shard_index index = shard.decode(shard.bytes.size()).value();
     REQUIRE(index.size() == 4);
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(index[i].offset == begin + 4 * i);

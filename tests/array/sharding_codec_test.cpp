@@ -57,7 +57,7 @@ codec_spec sharding(const dims& inner, std::vector<codec_spec> codecs,
 
 codec_chain chain_of(std::vector<codec_spec> codecs, const tensor_spec& chunk,
                      const fill_value& fill) {
-  return codec_chain::resolve(codecs, chunk, array_codecs(codecs_here::table(), 1 << 20),
+  return codec_chain::resolve(codecs, chunk, detail::array_codecs(codecs_here::table(), 1 << 20),
                               fill.bytes())
       .value();
 }

@@ -22,12 +22,13 @@ namespace source_reader_test { namespace {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
-using ring = staging_ring<fake_space>;
+using ring = detail::staging_ring<fake_space>;
 
 std::unique_ptr<element_source> source_of(const tensor_view<fake_space>& view, std::size_t slots,
                                           std::size_t slot_bytes) {
-  const ring_options sizes{.slots = slots, .slot_bytes = slot_bytes};
-  return device_source<fake_space>::make(view, std::make_shared<ring>(view.space, sizes)).value();
+  const detail::ring_options sizes{.slots = slots, .slot_bytes = slot_bytes};
+  return detail::device_source<fake_space>::make(view, std::make_shared<ring>(view.space, sizes))
+      .value();
 }
 
 std::map<std::string, recording_store::bytes> objects_of(const recording_store& store) {
@@ -176,15 +177,15 @@ TEST_CASE("tiny rings and tiny budgets make workers wait, never for themselves")
     how.limit.bytes_in_flight = seed % 3 == 0 ? 1 : 1000;
     how = with_scratch(how);
     // Several arrays at a time by way of one ring, on streams of their own.
-    const ring_options sizes{.slots = 1 + seed % 3, .slot_bytes = 128 + pick(random, 600)};
+    const detail::ring_options sizes{.slots = 1 + seed % 3, .slot_bytes = 128 + pick(random, 600)};
     const auto shared = std::make_shared<ring>(fake_space{&device}, sizes);
     recording_store store;
     const auto write = [&](std::size_t i) -> result<void> {
       array_metadata metadata = raw_metadata(dtype_kind::int32, shape, {48, 32});
       if (i % 2 == 0) metadata.codecs.push_back(zstd_spec());
       if (i % 3 != 0) metadata = sharded_metadata(metadata, {1, 32});
-      ZARRPOINT_TRY(source,
-                    device_source<fake_space>::make(tensor.view(device.new_stream()), shared));
+      ZARRPOINT_TRY(source, detail::device_source<fake_space>::make(
+                                tensor.view(device.new_stream()), shared));
       ZARRPOINT_TRY(made, array::create(store, key_of("w" + std::to_string(i)), metadata, how));
       return made.write(box::whole(shape), *source);
     };

@@ -22,11 +22,11 @@ TEST_CASE("stored_node: documents of both formats, v3 before v2") {
   put_text(store, "x/.zattrs", R"({"k":1})");
   CHECK(at("x")->kind == node_kind::group);
   CHECK(at("x")->zarr_format == 2);
-  CHECK(parse_group(*at("x")).value().attributes == node(node::object{{"k", 1}}));
-  CHECK(parse_array(*at("x")).failure().code == errc::corrupt);
+  CHECK(detail::parse_group(*at("x")).value().attributes == node(node::object{{"k", 1}}));
+  CHECK(detail::parse_array(*at("x")).failure().code == errc::corrupt);
   put_text(store, "x/zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":{"k":2}})");
   CHECK(at("x")->zarr_format == 3);
-  CHECK(parse_group(*at("x")).value().attributes == node(node::object{{"k", 2}}));
+  CHECK(detail::parse_group(*at("x")).value().attributes == node(node::object{{"k", 2}}));
 }
 
 TEST_CASE("stored_node: an empty .zarray is the lock file of a synchronizer, not an array") {
@@ -41,7 +41,7 @@ TEST_CASE("stored_node: what must be understood and is not, and damage, are erro
            R"({"zarr_format":3,"node_type":"group","new":{"must_understand":false}})");
   put_text(store, "b/zarr.json", R"({"zarr_format":3,"node_type":"group","new":{}})");
   const auto parsed = [&](std::string_view key) {
-    return parse_group(*detail::read_stored_node(store, key_of(key), limits{}).value());
+    return detail::parse_group(*detail::read_stored_node(store, key_of(key), limits{}).value());
   };
   CHECK(parsed("a"));
   CHECK(parsed("b").failure().code == errc::unsupported);

@@ -123,7 +123,7 @@ TEST_CASE("errors name the chunk, the inner chunk and the codec") {
 
 /// The shard with entries of its index replaced, and no checksum to betray it.
 recording_store::bytes with_entries(const shard& of,
-                                    std::vector<std::pair<std::size_t, shard_entry>> lies) {
+                                    std::vector<std::pair<std::size_t, detail::shard_entry>> lies) {
   recording_store::bytes out = of.good;
   const std::size_t at = out.size() - of.w.layout().shard()->index_size;
   for (const auto& [slot, entry] : lies) {
@@ -137,18 +137,19 @@ TEST_CASE("an index that lies is refused, whatever it says") {
   shard of = make_shard(chains[0], index_location::end, false);
   CHECK_FALSE(is_refused(of, of.good, true));
   const std::uint64_t mark = UINT64_MAX;
-  for (const shard_entry lie :
-       {shard_entry{mark, 32}, shard_entry{0, mark}, shard_entry{mark - 31, 32},
-        shard_entry{mark - 1, mark - 1}, shard_entry{0, mark - 1}, shard_entry{160, 32},
-        shard_entry{200, 32}, shard_entry{of.good.size(), 32}, shard_entry{16, 32},
-        shard_entry{32, 33}, shard_entry{32, 31}, shard_entry{32, 0},
-        shard_entry{std::uint64_t{1} << 63, 32}}) {
+  for (const detail::shard_entry lie :
+       {detail::shard_entry{mark, 32}, detail::shard_entry{0, mark},
+        detail::shard_entry{mark - 31, 32}, detail::shard_entry{mark - 1, mark - 1},
+        detail::shard_entry{0, mark - 1}, detail::shard_entry{160, 32},
+        detail::shard_entry{200, 32}, detail::shard_entry{of.good.size(), 32},
+        detail::shard_entry{16, 32}, detail::shard_entry{32, 33}, detail::shard_entry{32, 31},
+        detail::shard_entry{32, 0}, detail::shard_entry{std::uint64_t{1} << 63, 32}}) {
     CAPTURE(lie.offset);
     CAPTURE(lie.size);
     CHECK(is_refused(of, with_entries(of, {{1, lie}}), false));
   }
   // An inner chunk that is said to be absent reads as fill value, unless the digests know better.
-  const auto hole = with_entries(of, {{1, shard_entry{}}});
+  const auto hole = with_entries(of, {{1, detail::shard_entry{}}});
   CHECK_FALSE(is_refused(of, hole, false));
   CHECK(is_refused(of, hole, true));
   // Swapped inner chunks are well formed; only digests can tell.

@@ -366,7 +366,7 @@ TEST_CASE("inner chunks begin at multiples of the alignment, unless they are sma
     const recording_store::bytes shard = store.at("w/c/0/0");
     codec_workspace scratch;
     const shard_parts& parts = *made.layout().shard();
-    const shard_index index =
+    const detail::shard_index index =
         detail::decode_index(parts, bytes_view(shard).last(parts.index_size), shard.size(), scratch)
             .value();
     std::vector<std::uint64_t> out;

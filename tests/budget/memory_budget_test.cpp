@@ -231,7 +231,7 @@ void check_reads(const stored& of, random_source& random) {
   INFO("then: the same, cast to memory of the caller");
   std::vector<double> doubles(static_cast<std::size_t>(element_count(part.shape).value()));
   std::vector<double> wanted(doubles.size());
-  REQUIRE(cast_elements(view_of(wanted, part.shape), expected));
+  REQUIRE(detail::cast_elements(view_of(wanted, part.shape), expected));
   check_within(limit, workers, [&](const context& how) -> result<void> {
     ZARRPOINT_CHECK(open_it(how).read(part, view_of(doubles, part.shape), {.cast = true}));
     CHECK(std::memcmp(doubles.data(), wanted.data(), doubles.size() * sizeof(double)) == 0);

@@ -524,7 +524,7 @@ TEST_CASE("what is not a hierarchy is not found, and says so") {
 
 TEST_CASE("leaf names in a commit document cannot leave the checkpoint") {
   const saved_matrix m;
-  commit_document document{.id = "x", .leaves{}};
+  detail::commit_document document{.id = "x", .leaves{}};
   for (const char* name : {"../secret", "/etc/passwd", "a/../../b", ".."}) {
     leaf_record leaf;
     leaf.name = name;

@@ -12,8 +12,8 @@ using namespace zarrpoint;
 
 namespace {
 
-commit_document example() {
-  commit_document document{.id = "00112233445566778899aabbccddeeff", .leaves{}};
+detail::commit_document example() {
+  detail::commit_document document{.id = "00112233445566778899aabbccddeeff", .leaves{}};
   leaf_record leaf{.name = "layers/0/w",
                    .typestr = "array",
                    .metadata = node::object{{"zarr_format", 3}},
@@ -27,11 +27,11 @@ commit_document example() {
 }  // namespace
 
 TEST_CASE("a commit document reads back as it was written") {
-  const commit_document document = example();
+  const detail::commit_document document = example();
   const node written = to_node(document);
-  CHECK(parse_commit_document(written).value() == document);
+  CHECK(detail::parse_commit_document(written).value() == document);
   const auto again = parse_json(as_bytes(dump_json(written, json_style::pretty))).value();
-  CHECK(parse_commit_document(again).value() == document);
+  CHECK(detail::parse_commit_document(again).value() == document);
 }
 
 TEST_CASE("its text is stable") {
@@ -41,19 +41,19 @@ TEST_CASE("its text is stable") {
 }
 
 TEST_CASE("groups that hold no leaf are named after the leaves") {
-  const commit_document document{.id = "i", .leaves{}, .groups = {"a/b", "c"}};
+  const detail::commit_document document{.id = "i", .leaves{}, .groups = {"a/b", "c"}};
   const node written = to_node(document);
-  CHECK(parse_commit_document(written).value() == document);
+  CHECK(detail::parse_commit_document(written).value() == document);
   CHECK(dump_json(written, json_style::compact)
             .find(R"("leaves":[],"groups":["a/b","c"],"crc32c":)") != std::string::npos);
 }
 
 TEST_CASE("attributes of v2 leaves and of groups are part of it") {
-  commit_document document = example();
+  detail::commit_document document = example();
   document.leaves[0].attributes = node::object{{"unit", "m"}};
   document.group_attributes = {{"layers", node::object{{"n", 1}}}, {"layers/0", node::object{}}};
   node written = to_node(document);
-  CHECK(parse_commit_document(written).value() == document);
+  CHECK(detail::parse_commit_document(written).value() == document);
   const std::string text = dump_json(written, json_style::compact);
   CHECK(text.find(R"("metadata":{"zarr_format":3},"attributes":{"unit":"m"},"objects":)") !=
         std::string::npos);
@@ -62,7 +62,7 @@ TEST_CASE("attributes of v2 leaves and of groups are part of it") {
   for (const auto& [from, to] : {std::pair{"\"m\"", "\"s\""}, std::pair{"\"n\"", "\"o\""}}) {
     std::string changed = text;
     changed.replace(changed.find(from), 3, to);
-    CHECK_FALSE(parse_commit_document(parse_json(as_bytes(changed)).value()));
+    CHECK_FALSE(detail::parse_commit_document(parse_json(as_bytes(changed)).value()));
   }
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("any change breaks the seal") {
       if (!parsed) continue;
       if (*parsed == written) continue;
       CAPTURE(changed);
-      CHECK_FALSE(parse_commit_document(*parsed));
+      CHECK_FALSE(detail::parse_commit_document(*parsed));
       ++refused;
     }
   }
@@ -92,7 +92,7 @@ TEST_CASE("what is not a commit document is refused with the reason") {
       std::erase_if(*document.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
       document.set("crc32c", detail::commit_seal(document));
     }
-    const auto parsed = parse_commit_document(document);
+    const auto parsed = detail::parse_commit_document(document);
     REQUIRE_FALSE(parsed);
     return parsed.failure();
   };

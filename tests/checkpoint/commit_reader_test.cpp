@@ -28,7 +28,7 @@ leaf_record leaf_of(std::string name, std::int64_t rows) {
   return leaf;
 }
 
-commit_document example() {
+detail::commit_document example() {
   return {.id = "0123",
           .leaves = {leaf_of("a", 2), leaf_of("b\n\"\xc3\xa9", 3), leaf_of("c", 2)},
           .groups = {"d", "e/f"},
@@ -36,8 +36,8 @@ commit_document example() {
 }
 
 /// The same with attributes of one leaf, as v2 has them, and of groups.
-commit_document with_attributes() {
-  commit_document out = example();
+detail::commit_document with_attributes() {
+  detail::commit_document out = example();
   out.leaves[1].attributes = node::object{{"unit", "m\n"}, {"range", node::array{0.5, 1e300}}};
   out.group_attributes = {{"d", node::object{{"n", 1}}}, {"e", node::object{{"\xc3\xa9", node()}}}};
   return out;
@@ -59,12 +59,14 @@ struct read_document {
   }
 };
 
-std::string text_of(const commit_document& document) { return dump_json(to_node(document)); }
+std::string text_of(const detail::commit_document& document) {
+  return dump_json(to_node(document));
+}
 
 }  // namespace
 
 TEST_CASE("what is saved is read as the other way reads it") {
-  const commit_document wanted = example();
+  const detail::commit_document wanted = example();
   const read_document read(root_of(text_of(wanted)));
   REQUIRE(read.all);
   REQUIRE(read.commit.found());
@@ -86,7 +88,7 @@ TEST_CASE("what is saved is read as the other way reads it") {
 }
 
 TEST_CASE("beyond the documents that are looked for, each has its own") {
-  commit_document many{.id = "x", .leaves{}};
+  detail::commit_document many{.id = "x", .leaves{}};
   for (int i = 0; i < 100; ++i) many.leaves.push_back(leaf_of(std::to_string(i), i % 50));
   const read_document read(root_of(text_of(many)));
   REQUIRE(read.commit.found());
@@ -99,7 +101,7 @@ TEST_CASE("beyond the documents that are looked for, each has its own") {
 }
 
 TEST_CASE("attributes are read, too, and leaves without some share what they shared") {
-  const commit_document wanted = with_attributes();
+  const detail::commit_document wanted = with_attributes();
   const read_document read(root_of(text_of(wanted)));
   REQUIRE(read.commit.found());
   CHECK(read.commit.groups == wanted.groups);
@@ -110,7 +112,7 @@ TEST_CASE("attributes are read, too, and leaves without some share what they sha
 }
 
 TEST_CASE("documents with attributes do not keep others from being shared") {
-  commit_document many{.id = "x", .leaves{}};
+  detail::commit_document many{.id = "x", .leaves{}};
   for (int i = 0; i < 100; ++i) {
     many.leaves.push_back(leaf_of(std::to_string(i), 2));
     many.leaves.back().metadata.set("attributes", node::object{{"i", i % 50}});

@@ -74,7 +74,7 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
                 {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" +
                                    group_v2 + R"(,"e/.zgroup":)" + group_v2 + R"(,"w/.zarray":)" +
                                    array_v2 + "}}"}}) == list{"e"});
-  commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
+  detail::commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
   node root = parse_json(as_bytes(group_v3)).value();
   root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
   const auto hostile = contents({{"zarr.json", dump_json(root)}});
@@ -114,7 +114,7 @@ TEST_CASE("attributes of groups are found, no matter which program wrote them") 
                                        group_v2 + R"(,".zattrs":{"r":0},"e/.zgroup":)" + group_v2 +
                                        R"(,"e/.zattrs":{"n":1}}})"}}) == R"({"e":{"n":1}})");
   node root = parse_json(as_bytes(group_v3)).value();
-  commit_document document{
+  detail::commit_document document{
       .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", node::object{{"n", 1}}}}};
   const auto commit = [&](json_style style) {
     root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
@@ -220,7 +220,7 @@ TEST_CASE("a hierarchy deeper than any model is refused") {
 }
 
 TEST_CASE("a commit document is found however the file is written, and where it belongs only") {
-  commit_document document{.id = "x", .leaves{}};
+  detail::commit_document document{.id = "x", .leaves{}};
   for (const char* name : {"b", "a"})
     document.leaves.push_back({name, "array", parse_json(as_bytes(array_v3)).value(), {}});
   node root = parse_json(as_bytes(group_v3)).value();

@@ -66,7 +66,7 @@ struct batch {
           .copy_to_host(reinterpret_cast<std::byte*>(got.data()), view.data,
                         {4, length, static_cast<std::size_t>(view.strides[0]), 4})
           .value();
-      wait_for_stream(view.space).value();
+      detail::wait_for_stream(view.space).value();
       for (const std::int32_t value : got) {
         if (value != static_cast<std::int32_t>(i)) return false;
       }
@@ -198,7 +198,7 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   const auto computes = [&](const char* name, index_t length) {
     const mutable_tensor_view<fake_space> view{nullptr, dtype_kind::int32, {length},
                                                {4},     {&device, 0},      {}};
-    return device_read<fake_space>::computes(from.as_array(name).value(), view);
+    return detail::device_read<fake_space>::computes(from.as_array(name).value(), view);
   };
   CHECK(computes("a", 800'000));
   CHECK_FALSE(computes("d", 100'000));

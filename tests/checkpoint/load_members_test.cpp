@@ -42,7 +42,7 @@ auto zarrpoint_members(quantized& v) { return members("q", v.q, "scale", v.scale
 struct derived : quantized {
   std::vector<float> more;
 };
-static_assert(leaf_group<quantized> && !leaf_group<derived> && !savable<quantized>);
+static_assert(detail::leaf_group<quantized> && !detail::leaf_group<derived> && !savable<quantized>);
 
 enum class mode : std::uint8_t { off, on = 7 };
 
@@ -87,7 +87,7 @@ struct box_of {
   T what{};
   friend auto zarrpoint_members(box_of& v) { return members("what", v.what); }
 };
-static_assert(leaf_group<box_of<float>>);
+static_assert(detail::leaf_group<box_of<float>>);
 
 model sample() {
   model out;

@@ -113,7 +113,7 @@ TEST_CASE("seal: a checkpoint of before gets its checksums") {
   const model m(2, true);
   const fs::path at = m.file("", ".zattrs");
   node root = m.read(at);
-  commit_document old = parse_commit_document(*root.find("zarrpoint")).value();
+  detail::commit_document old = detail::parse_commit_document(*root.find("zarrpoint")).value();
   old.attributes_seal.clear();
   root.set("zarrpoint", to_node(old));
   test::write_file(at, dump_json(root));

@@ -259,7 +259,7 @@ TEST_CASE("casts, attributes of other leaves and empty tensors go along") {
   CHECK(saved.load<zp::tensor>("none").value().spec() == tensor_spec{dtype_kind::int16, {0, 7}});
   const tensor read = saved.load<zp::tensor>("n").value();
   tensor wanted = tensor::make({dtype_kind::float64, {50, 7}}).value();
-  REQUIRE(cast_elements(wanted.mutable_view(), numbers.on_host()));
+  REQUIRE(detail::cast_elements(wanted.mutable_view(), numbers.on_host()));
   CHECK(dense_bytes_of(read.view()) == dense_bytes_of(wanted.view()));
 }
 
@@ -349,9 +349,9 @@ TEST_CASE("small leaves share slots, and are waited for together") {
     how = with_scratch(how);
     // A ring of small slots, which the save finds there.
     const fake_space space{&device};
-    const auto ring = how.scratch->kept().get<staging_ring<fake_space>>(0, [&] {
-      return std::make_shared<staging_ring<fake_space>>(
-          space, ring_options{.slots = 3, .slot_bytes = std::size_t{64} << 10});
+    const auto ring = how.scratch->kept().get<detail::staging_ring<fake_space>>(0, [&] {
+      return std::make_shared<detail::staging_ring<fake_space>>(
+          space, detail::ring_options{.slots = 3, .slot_bytes = std::size_t{64} << 10});
     });
     const fake_device::counters before = device.count();
     const auto staged = detail::stage_leaves(std::span<const leaf>(leaves), {}, how).value();
@@ -371,7 +371,7 @@ TEST_CASE("leaves that repeat few bytes share no slot: to copy them on is work f
   const float value = 1.5F;
   std::byte* const memory = device.allocate(4);
   space.copy_from_host(memory, reinterpret_cast<const std::byte*>(&value), {.width = 4}).value();
-  wait_for_stream(space).value();
+  detail::wait_for_stream(space).value();
   const tensor_view<fake_space> view{memory, dtype_kind::float32, {600, 1000}, {0, 0}, space, {}};
   const std::vector<leaf> leaves{{"a", view}, {"b", view}};
   const context how = with_scratch({});

@@ -178,7 +178,8 @@ TEST_CASE("documents: a checkpoint of before has no checksum of its attributes, 
     const std::string key = format == 2 ? "m/.zattrs" : "m/zarr.json";
     node root = parse_json(as_bytes(text_of(store, key))).value();
     node& attributes = format == 2 ? root : *root.find("attributes");
-    commit_document old = parse_commit_document(*attributes.find("zarrpoint")).value();
+    detail::commit_document old =
+        detail::parse_commit_document(*attributes.find("zarrpoint")).value();
     old.attributes_seal.clear();
     attributes.set("zarrpoint", to_node(old));
     attributes.set("note", "edited, which nothing tells of");

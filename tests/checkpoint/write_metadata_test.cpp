@@ -26,15 +26,15 @@ std::string text_of(const memory_store& store, std::string_view key) {
 }
 
 /// Without the checksum of the attributes beside it, which it must have.
-commit_document unsealed(const node& member) {
-  commit_document out = parse_commit_document(member).value();
+detail::commit_document unsealed(const node& member) {
+  detail::commit_document out = detail::parse_commit_document(member).value();
   CHECK(out.attributes_seal.size() == 8);
   out.attributes_seal.clear();
   return out;
 }
 
-commit_document one_leaf() {
-  commit_document document{.id = "id", .leaves{}};
+detail::commit_document one_leaf() {
+  detail::commit_document document{.id = "id", .leaves{}};
   leaf_record leaf;
   leaf.name = "a/w";
   leaf.typestr = "array";
@@ -73,7 +73,7 @@ TEST_CASE("Zarr v2 has its own files") {
   const memory_store store;
   detail::put_group_documents(store, {"a", "a/b"}, {}, 2).value();
   CHECK(text_of(store, "a/b/.zgroup").find("\"zarr_format\": 2") != std::string::npos);
-  commit_document document;
+  detail::commit_document document;
   document.id = "id";
   detail::put_root_document(store, {document, {"a"}, {.zarr_format = 2}}).value();
   CHECK(text_of(store, ".zattrs").find("\"zarrpoint\"") != std::string::npos);
@@ -88,7 +88,7 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
   const node of_group = node::object{{"layer", 0}};
   const node of_leaf = node::object{{"unit", "m"}};
   const std::set<std::string> groups{"a", "b"};
-  commit_document commit = one_leaf();
+  detail::commit_document commit = one_leaf();
   commit.group_attributes = {{"a", of_group}};
   SUBCASE("v3") {
     commit.leaves[0].metadata.set("attributes", of_leaf);
@@ -193,7 +193,7 @@ TEST_CASE("attributes of a name are checked before anything is written") {
 
 TEST_CASE("more values than a document may have are not written") {
   // A value takes two bytes here, and a reader allows one for twelve.
-  commit_document commit = one_leaf();
+  detail::commit_document commit = one_leaf();
   commit.leaves[0].metadata.set("attributes", node::object{{"a", node::array(20'000, node(1))}});
   for (const int format : {2, 3}) {
     const save_options options{.zarr_format = format};
@@ -229,7 +229,7 @@ TEST_CASE(
     "a document that would not be read back is not written, or without what it consolidates") {
   const std::set<std::string> groups{"a", "b", "c", "d", "e"};
   for (const int format : {2, 3}) {
-    const commit_document commit = one_leaf();
+    const detail::commit_document commit = one_leaf();
     const save_options options{.zarr_format = format};
     const memory_store whole;
     CHECK(detail::put_root_document(whole, {commit, groups, options}).value());

@@ -72,7 +72,7 @@ bytes sample(std::size_t size) {
 }
 bytes shuffled(const bytes& from, std::size_t type_size) {
   bytes out(from.size());
-  zp::byte_shuffle(out, from, type_size);
+  zp::detail::byte_shuffle(out, from, type_size);
   return out;
 }
 bytes part(const bytes& from, std::size_t at, std::size_t size) {
@@ -167,7 +167,7 @@ TEST_CASE("blosc_decode: bits, of whole groups of eight and of others") {
   for (const std::size_t size : {2000u, 2002u}) {
     const bytes values = sample(size);
     bytes sorted(size);
-    zp::bit_shuffle(sorted, values, 2);
+    zp::detail::bit_shuffle(sorted, values, 2);
     CHECK((sorted == values) == (size == 2002));
     const frame made{header_of(size, size, blosc_header::bit_shuffle | blosc_header::not_split),
                      zstd_stream(sorted),

@@ -12,13 +12,14 @@ namespace zp = zarrpoint;
 using namespace zarrpoint_test;
 
 TEST_CASE("crc32c: RFC 3720 with every kernel that this CPU has") {
-  for (const zp::crc32c_kernel kernel : {zp::crc32c_kernel::table, zp::crc32c_kernel::sse42,
-                                         zp::crc32c_kernel::avx512, zp::crc32c_kernel::automatic}) {
-    if (!zp::use_crc32c_kernel(kernel)) continue;
+  for (const zp::detail::crc32c_kernel kernel :
+       {zp::detail::crc32c_kernel::table, zp::detail::crc32c_kernel::sse42,
+        zp::detail::crc32c_kernel::avx512, zp::detail::crc32c_kernel::automatic}) {
+    if (!zp::detail::use_crc32c_kernel(kernel)) continue;
     check_crc32c_vectors([](zp::bytes_view data) { return zp::crc32c(data); });
   }
-  CHECK(zp::use_crc32c_kernel(zp::crc32c_kernel::table));
-  CHECK(zp::use_crc32c_kernel(zp::crc32c_kernel::automatic));
+  CHECK(zp::detail::use_crc32c_kernel(zp::detail::crc32c_kernel::table));
+  CHECK(zp::detail::use_crc32c_kernel(zp::detail::crc32c_kernel::automatic));
 }
 
 TEST_CASE("crc32c: in pieces by seed and by combination") {
@@ -29,8 +30,8 @@ TEST_CASE("crc32c: in pieces by seed and by combination") {
     const zp::bytes_view all(data);
     const std::uint32_t whole = zp::crc32c(all);
     REQUIRE(zp::crc32c(all.subspan(cut), zp::crc32c(all.first(cut))) == whole);
-    REQUIRE(zp::crc32c_combine(zp::crc32c(all.first(cut)), zp::crc32c(all.subspan(cut)),
-                               data.size() - cut) == whole);
+    REQUIRE(zp::detail::crc32c_combine(zp::crc32c(all.first(cut)), zp::crc32c(all.subspan(cut)),
+                                       data.size() - cut) == whole);
   }
 }
 
@@ -40,8 +41,8 @@ TEST_CASE("crc32c_combine: lengths of which the bits overflow 64") {
   const std::uint32_t b = zp::crc32c(zp::as_bytes("d"));
   const std::uint64_t order = (std::uint64_t{1} << 31) - 1;
   const std::uint64_t many = UINT64_MAX / order * order;
-  CHECK(zp::crc32c_combine(a, b, many) == (a ^ b));
-  CHECK(zp::crc32c_combine(a, b, many - order + 1) == zp::crc32c(zp::as_bytes("abcd")));
+  CHECK(zp::detail::crc32c_combine(a, b, many) == (a ^ b));
+  CHECK(zp::detail::crc32c_combine(a, b, many - order + 1) == zp::crc32c(zp::as_bytes("abcd")));
 }
 
 }  // namespace crc32c_test

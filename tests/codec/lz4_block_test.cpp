@@ -27,7 +27,7 @@ bytes hex(std::string_view digits) {
 
 zp::result<bytes> decoded(const bytes& block, std::size_t room) {
   guarded_bytes out(room);
-  const zp::result<std::size_t> size = zp::lz4_decode(block, out.bytes());
+  const zp::result<std::size_t> size = zp::detail::lz4_decode(block, out.bytes());
   REQUIRE(out.intact());
   if (!size) return size.failure();
   return copy_of(out.bytes().first(*size));
@@ -41,8 +41,8 @@ zp::errc code_of(std::string_view digits, std::size_t room) {
 
 bytes encoded(const bytes& from) {
   zp::codec_workspace scratch;
-  bytes out(zp::lz4_bound(from.size()));
-  out.resize(zp::lz4_encode(from, out, scratch).value());
+  bytes out(zp::detail::lz4_bound(from.size()));
+  out.resize(zp::detail::lz4_encode(from, out, scratch).value());
   return out;
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("lz4_block: what is encoded is decoded, in exactly the room that it ne
   for (const bytes& payload : payloads) {
     CAPTURE(payload.size());
     const bytes block = encoded(payload);
-    REQUIRE(block.size() <= zp::lz4_bound(payload.size()));
+    REQUIRE(block.size() <= zp::detail::lz4_bound(payload.size()));
     REQUIRE(decoded(block, payload.size()).value() == payload);
     REQUIRE(decoded(block, payload.size() + 100).value() == payload);
     if (!payload.empty())
@@ -110,7 +110,7 @@ TEST_CASE("lz4_block: what is encoded is decoded, in exactly the room that it ne
     zp::codec_workspace scratch;
     for (const std::size_t less : {std::size_t{0}, std::size_t{1}, block.size() / 2}) {
       guarded_bytes room(block.size() - less);
-      const auto status = zp::lz4_encode(payload, room.bytes(), scratch);
+      const auto status = zp::detail::lz4_encode(payload, room.bytes(), scratch);
       REQUIRE(room.intact());
       if (less == 0) {
         REQUIRE(copy_of(room.bytes()) == block);
@@ -120,7 +120,7 @@ TEST_CASE("lz4_block: what is encoded is decoded, in exactly the room that it ne
     }
     guarded_bytes out(payload.size());
     for_each_damage(block, [&](const bytes& damaged) {
-      const auto size = zp::lz4_decode(damaged, out.bytes());
+      const auto size = zp::detail::lz4_decode(damaged, out.bytes());
       if (size && damaged.size() < block.size()) REQUIRE(*size < payload.size());
     });
     REQUIRE(out.intact());
@@ -141,7 +141,8 @@ TEST_CASE("lz4_block: memory comes from the workspace") {
   zp::limited_resource budget(1000);
   zp::codec_workspace scratch(budget);
   bytes out(200);
-  CHECK(zp::lz4_encode(bytes(100), out, scratch).failure().code == zp::errc::resource_limit);
+  CHECK(zp::detail::lz4_encode(bytes(100), out, scratch).failure().code ==
+        zp::errc::resource_limit);
 }
 
 }  // namespace lz4_block_test

@@ -11,7 +11,7 @@ namespace zp = zarrpoint;
 
 // A source of another kind is tested in tests/array/sharding_codec_test.cpp.
 TEST_CASE("a table is a source of its codecs and of no others") {
-  const zp::table_codecs source(zp::default_codecs::table());
+  const zp::detail::table_codecs source(zp::default_codecs::table());
   const zp::tensor_spec chunk{zp::dtype_kind::int8, {4}};
   CHECK(source.knows("zstd"));
   CHECK(source.knows("numcodecs.zstd"));

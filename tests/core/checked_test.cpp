@@ -34,12 +34,12 @@ TEST_CASE("ceil_div and checked_round_up: against loops, and at the end of the r
       unsigned steps = 0;
       while (steps * b < a) ++steps;
       CHECK(zp::ceil_div(a, b) == steps);
-      CHECK(zp::checked_round_up(a, b).value() == steps * b);
+      CHECK(zp::detail::checked_round_up(a, b).value() == steps * b);
     }
   }
   CHECK(zp::ceil_div(INT64_MAX, 2) == INT64_MAX / 2 + 1);
-  CHECK(zp::checked_round_up(SIZE_MAX - 1, 2).value() == SIZE_MAX - 1);
-  CHECK_FALSE(zp::checked_round_up(SIZE_MAX, 2));
+  CHECK(zp::detail::checked_round_up(SIZE_MAX - 1, 2).value() == SIZE_MAX - 1);
+  CHECK_FALSE(zp::detail::checked_round_up(SIZE_MAX, 2));
 }
 
 }  // namespace checked_test

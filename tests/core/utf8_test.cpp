@@ -29,7 +29,7 @@ TEST_CASE("every code point is well formed in its shortest form and in no other"
   for (std::uint32_t code = 0; code < 0x110000; ++code) {
     const int shortest = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-    const auto got = utf8_sequence(encode(code, shortest));
+    const auto got = detail::utf8_sequence(encode(code, shortest));
     if (got != (is_surrogate ? 0U : static_cast<unsigned>(shortest))) FAIL_CHECK(code);
     if (shortest < 4 && is_utf8(encode(code, shortest + 1))) FAIL_CHECK(code);
   }
@@ -55,18 +55,18 @@ TEST_CASE("utf8: every code point comes back, and nothing else does") {
   for (char32_t c = 0; c <= 0x110400; c += c < 0x3000 ? 1 : 61) {
     std::string text = "x";
     const bool valid = c <= 0x10ffff && !(c >= 0xd800 && c < 0xe000);
-    CHECK(zarrpoint::append_code_point(text, c) == valid);
+    CHECK(zarrpoint::detail::append_code_point(text, c) == valid);
     if (!valid) {
       CHECK(text == "x");
       continue;
     }
     text += "y";
     std::string_view rest = std::string_view(text).substr(1);
-    REQUIRE(zarrpoint::take_code_point(rest) == c);
+    REQUIRE(zarrpoint::detail::take_code_point(rest) == c);
     CHECK(rest == "y");
   }
   std::string_view broken = "\xed\xa0\x80";
-  CHECK_FALSE(zarrpoint::take_code_point(broken));
+  CHECK_FALSE(zarrpoint::detail::take_code_point(broken));
   CHECK(broken.size() == 3);
 }
 

@@ -93,8 +93,8 @@ TEST_CASE("cast kernel: every pair of dtypes as on the host, at random addresses
                                   : elements * to_type.size());
         put_elements(random, from.data(), from_type, count);
         std::vector<std::byte> expected = to.copy();
-        zp::cast_elements(run_of(expected.data(), to_type, count),
-                          run_of(from.data(), from_type, count))
+        zp::detail::cast_elements(run_of(expected.data(), to_type, count),
+                                  run_of(from.data(), from_type, count))
             .value();
         REQUIRE(kernels::cast(nullptr, {to.data(), to_type, from.data(), from_type, count}) ==
                 cudaSuccess);

@@ -289,7 +289,7 @@ TEST_CASE("what a stream was asked for goes on when it is destroyed, until the d
   REQUIRE(space.copy_to_host(host.data(), a.data, {.width = 64}));
   stream = zarrpoint::cuda::stream::make(0).value();
   CHECK(fake_cuda_device(1).due_operations() > 0);
-  CHECK(!wait_for_stream(space));
+  CHECK(!detail::wait_for_stream(space));
   CHECK(fake_cuda_device(1).due_operations() == 0);
   CHECK(host == bytes(64, std::byte{7}));
 

@@ -144,8 +144,8 @@ TEST_CASE("cast: every pair of dtypes") {
       const device_bytes from(source, any_shift(random));
       const device_bytes to(expected, any_shift(random));
       space().cast({to.data(), to_type, from.data(), from_type, count}).value();
-      zp::cast_elements(run_of(expected.data(), to_type, count),
-                        run_of(source.data(), from_type, count))
+      zp::detail::cast_elements(run_of(expected.data(), to_type, count),
+                                run_of(source.data(), from_type, count))
           .value();
       const std::vector<std::byte> actual = to.download();
       if (actual == expected) continue;
@@ -219,8 +219,8 @@ TEST_CASE("more than 4 GiB, where the device has them") {
   std::uint32_t power = zp::crc32c({&one, 1});
   std::uint32_t expected = 0;
   for (std::size_t size = 1; size <= bytes; size *= 2) {
-    if ((bytes & size) != 0) expected = zp::crc32c_combine(expected, power, size);
-    power = zp::crc32c_combine(power, power, size);
+    if ((bytes & size) != 0) expected = zp::detail::crc32c_combine(expected, power, size);
+    power = zp::detail::crc32c_combine(power, power, size);
   }
   CHECK(zp::load_le<std::uint32_t>(result.download().data()) == expected);
   const std::vector<std::byte> mark = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};

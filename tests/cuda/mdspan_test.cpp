@@ -52,7 +52,7 @@ TEST_CASE("an mdspan over a device's addresses keeps its strides, space and even
   CHECK(view.strides == dims{4, 16});
   CHECK(view.space == t.get_space());
   CHECK(view.ready.get() == event.get());
-  CHECK(target_view(columns, {dtype_kind::float32, {2, 3}}).value().strides == dims{4, 16});
+  CHECK(detail::target_view(columns, {dtype_kind::float32, {2, 3}}).value().strides == dims{4, 16});
   const auto tiled =
       zarrpoint::cuda::on_device(matrix<float>{t.data(), {2, 2}, {0, 0}, false}, t.get_space());
   CHECK(handler::spec(tiled).failure().code == errc::invalid_argument);

@@ -30,16 +30,16 @@ TEST_CASE("the node of a device is what the system says of its PCI address") {
 
 TEST_CASE("a device that the system does not know has no node") {
   const zarrpoint_test::fresh_devices devices;
-  CHECK(zarrpoint::cuda::numa_node_of(0) == -1);
+  CHECK(zarrpoint::cuda::detail::numa_node_of(0) == -1);
 }
 
 TEST_CASE("memory near a node keeps what it holds") {
   std::vector<std::byte> memory(100000, std::byte{7});
   const mutable_bytes all(memory);
-  CHECK(!zarrpoint::cuda::prefer_numa_node(all, -1));
-  CHECK(!zarrpoint::cuda::prefer_numa_node(all, 1 << 20));
-  CHECK(zarrpoint::cuda::prefer_numa_node(all.first(8), 0));  // no whole page
-  zarrpoint::cuda::prefer_numa_node(all, 0);                  // where the kernel lets us
+  CHECK(!zarrpoint::cuda::detail::prefer_numa_node(all, -1));
+  CHECK(!zarrpoint::cuda::detail::prefer_numa_node(all, 1 << 20));
+  CHECK(zarrpoint::cuda::detail::prefer_numa_node(all.first(8), 0));  // no whole page
+  zarrpoint::cuda::detail::prefer_numa_node(all, 0);                  // where the kernel lets us
   CHECK(memory == std::vector<std::byte>(100000, std::byte{7}));
 }
 

@@ -26,11 +26,11 @@ TEST_CASE("a span on a device is a flat view with its space and event") {
   CHECK(view.strides == dims{4});
   CHECK(view.space == t.get_space());
   CHECK(view.ready.get() == span.ready.get());
-  const auto target = target_view(span, {dtype_kind::int32, {3, 2}}).value();
+  const auto target = detail::target_view(span, {dtype_kind::int32, {3, 2}}).value();
   CHECK(target.shape == dims{3, 2});
   CHECK(target.space == t.get_space());
-  CHECK(!target_view(span, {dtype_kind::int32, {7}}));
-  CHECK(handler_is_view<handler>());
+  CHECK(!detail::target_view(span, {dtype_kind::int32, {7}}));
+  CHECK(detail::handler_is_view<handler>());
 }
 
 }  // namespace span_test

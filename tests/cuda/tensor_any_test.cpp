@@ -15,7 +15,7 @@ using zarrpoint::cuda::tensor_any;
 using handler = handler_of<tensor_any>;
 
 static_assert(savable<tensor_any> && loadable<tensor_any> && fillable<tensor_any&>);
-static_assert(!fillable<const tensor_any&> && !handler_is_view<handler>());
+static_assert(!fillable<const tensor_any&> && !detail::handler_is_view<handler>());
 
 TEST_CASE("a tensor of any dtype on a device is made, filled and read") {
   const zarrpoint_test::fresh_devices devices;

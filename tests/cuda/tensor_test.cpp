@@ -14,7 +14,7 @@ using handler = handler_of<device_tensor>;
 
 static_assert(savable<device_tensor> && loadable<device_tensor> && fillable<device_tensor&>);
 static_assert(!fillable<const device_tensor&>);
-static_assert(handler_dtype<handler>() == dtype_kind::float32);
+static_assert(detail::handler_dtype<handler>() == dtype_kind::float32);
 static_assert(!std::is_copy_constructible_v<device_tensor>);
 
 TEST_CASE("a tensor on a device has the elements of the host") {

@@ -97,7 +97,7 @@ TEST_CASE("FLT-3: the metadata of what was saved flat are those of what was not"
     CHECK(values.at("flat").shape() == dims{8, 5, 40});
     for (const auto& [key, one] : all) {
       const sharded_tensor expected = with_values(one.metadata(), seed);
-      CHECK(same_bits(values.at(key).view(), expected.get<tensor>()->view()));
+      CHECK(detail::same_bits(values.at(key).view(), expected.get<tensor>()->view()));
     }
   }
 }
@@ -126,7 +126,7 @@ TEST_CASE("flat pieces of uneven shards, each of which is several cells, are joi
   const auto all = load_tensors_metadata(store).value();
   const auto values = load_plain_tensors(store).value();
   const sharded_tensor expected = with_values(all.at("w").metadata(), seed);
-  CHECK(same_bits(values.at("w").view(), expected.get<tensor>()->view()));
+  CHECK(detail::same_bits(values.at("w").view(), expected.get<tensor>()->view()));
 }
 
 TEST_CASE("a plan that lies is an error") {

@@ -395,14 +395,14 @@ TEST_CASE("ASY-4: a queue that is destroyed, also after its group, publishes not
 namespace {
 
 /// The commit document of a checkpoint.
-commit_document committed(const std::string& path) {
+detail::commit_document committed(const std::string& path) {
   const std::string text = test::read_file(fs::path(path) / "zarr.json");
   const node root = parse_json(as_bytes(text)).value();
   const node* const attributes = root.find("attributes");
   REQUIRE(attributes != nullptr);
-  const node* const member = attributes->find(commit_document::member_name);
+  const node* const member = attributes->find(detail::commit_document::member_name);
   REQUIRE(member != nullptr);
-  return parse_commit_document(*member).value();
+  return detail::parse_commit_document(*member).value();
 }
 
 /// Every stored object, by its path below the checkpoint.

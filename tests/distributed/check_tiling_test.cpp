@@ -14,7 +14,7 @@ namespace {
 using namespace zarrpoint;
 
 std::string judge(const dims& global, const std::vector<box>& boxes) {
-  shard_table table;
+  detail::shard_table table;
   for (const box& one : boxes)
     REQUIRE(table.add(static_cast<int>(table.size()), {.key = "w",
                                                        .type = dtype_kind::int8,
@@ -23,7 +23,7 @@ std::string judge(const dims& global, const std::vector<box>& boxes) {
                                                        .global_offset = one.offset}));
   detail::sharding_problems problems;
   const detail::key_order keys(table.forms());
-  const auto sorted = detail::sort_shards(table, keys, main_shards(table));
+  const auto sorted = detail::sort_shards(table, keys, detail::main_shards(table));
   detail::tiling_checker checker(table, problems);
   checker.check_irregular(table.forms()[0], checker.join_ranges(table.forms()[0], sorted));
   const auto status = std::move(problems).finish();

@@ -54,7 +54,7 @@ zp::result<void> check_round(const zp::any_communicator& group, int round) {
   ZARRPOINT_CHECK(check(scattered == sent(root, rank, round), "a scatter"));
   ZARRPOINT_TRY(told, zp::broadcast(group, sent(rank, 0, round), root));
   ZARRPOINT_CHECK(check(told == sent(root, 0, round), "a broadcast"));
-  ZARRPOINT_TRY(same, zp::broadcast_result(group, sent(rank, 0, round), root));
+  ZARRPOINT_TRY(same, zp::detail::broadcast_result(group, sent(rank, 0, round), root));
   ZARRPOINT_CHECK(check(same == told, "a broadcast result"));
   ZARRPOINT_TRY(agreed, zp::agree(group, zp::result<int>(rank)));
   ZARRPOINT_CHECK(check(agreed == rank, "an agreement"));
@@ -139,7 +139,7 @@ TEST_CASE("collectives: a group of one has its own error, unchanged") {
   CHECK(zp::agree(alone, mine).failure().message == "disk full");
   CHECK(zp::agree(alone, zp::result<int>(mine)).failure().message == "disk full");
   CHECK(zp::agree(alone, zp::result<int>(7)).value() == 7);
-  CHECK(to_string(zp::broadcast_result(alone, mine).failure()) == "io: disk full");
+  CHECK(to_string(zp::detail::broadcast_result(alone, mine).failure()) == "io: disk full");
 }
 
 TEST_CASE("collectives: joint errors are bounded, and characters stay whole") {
@@ -160,7 +160,7 @@ TEST_CASE("collectives: the error of the one that has the message reaches all") 
   const auto outcomes = zp::thread_world::run(4, [](zp::thread_communicator& self) {
     zp::result<zp::message> mine;
     if (self.rank() == 2) mine = zp::error{zp::errc::not_found, "no metadata"};
-    return zp::broadcast_result(self, std::move(mine), 2);
+    return zp::detail::broadcast_result(self, std::move(mine), 2);
   });
   for (const auto& outcome : outcomes)
     CHECK(to_string(outcome.failure()) == "not_found: rank 2: no metadata");
@@ -187,9 +187,9 @@ TEST_CASE("collectives: packed messages that lie are refused") {
 }
 
 TEST_CASE("collectives: lists of ranks") {
-  CHECK(zp::rank_list({4}) == "rank 4");
-  CHECK(zp::rank_list({1, 2}) == "ranks 1, 2");
-  CHECK(zp::rank_list({0, 1, 2, 5, 7, 8, 9, 10}) == "ranks 0-2, 5, 7-10");
+  CHECK(zp::detail::rank_list({4}) == "rank 4");
+  CHECK(zp::detail::rank_list({1, 2}) == "ranks 1, 2");
+  CHECK(zp::detail::rank_list({0, 1, 2, 5, 7, 8, 9, 10}) == "ranks 0-2, 5, 7-10");
 }
 
 }  // namespace collectives_test

@@ -24,8 +24,8 @@ using holders = std::vector<int>;
 using ranks_of_keys = std::map<std::string, std::vector<int>>;
 
 /// A tensor of `size` bytes that several processes hold whole; `main` is one of them, or none.
-void add_whole(shard_table& table, const std::string& key, index_t size, const holders& ranks,
-               int main) {
+void add_whole(detail::shard_table& table, const std::string& key, index_t size,
+               const holders& ranks, int main) {
   for (const int rank : ranks)
     REQUIRE(table.add(rank, {.key = key,
                              .type = dtype_kind::uint8,
@@ -37,7 +37,7 @@ void add_whole(shard_table& table, const std::string& key, index_t size, const h
 }
 
 /// Who was given the shards of each key, by offset; of one group only where it is said.
-ranks_of_keys assigned(const shard_table& table, const detail::distribution& how = {},
+ranks_of_keys assigned(const detail::shard_table& table, const detail::distribution& how = {},
                        int group = -1) {
   ranks_of_keys out;
   for (const std::uint32_t i : detail::distribute(table, how).value()) {
@@ -50,8 +50,8 @@ ranks_of_keys assigned(const shard_table& table, const detail::distribution& how
 
 /// The state of the scenarios FP-1 and FP-2: 8 processes, of which every other one is of one half
 /// of the tensors that are divided in two.
-shard_table eight_processes() {
-  shard_table table;
+detail::shard_table eight_processes() {
+  detail::shard_table table;
   for (int rank = 0; rank < 8; ++rank) {
     for (const char* key : {"key_TP_repl1", "key_TP_repl2"})
       REQUIRE(table.add(rank, {.key = key,
@@ -82,8 +82,9 @@ shard_table eight_processes() {
 const std::vector<int> by_parity{0, 1, 0, 1, 0, 1, 0, 1};
 
 /// Tensors at (tp, dp) places, the first of which has the main replica; tp is counted first.
-shard_table placed(int tp, const std::map<std::string, std::vector<std::pair<int, int>>>& places) {
-  shard_table table;
+detail::shard_table placed(int tp,
+                           const std::map<std::string, std::vector<std::pair<int, int>>>& places) {
+  detail::shard_table table;
   for (const auto& [key, where] : places) {
     holders ranks;
     for (const auto& [t, d] : where) ranks.push_back(t + tp * d);
@@ -101,7 +102,8 @@ std::vector<int> groups_by(int tp) {
 }
 
 /// What one process reads of the shards that another wrote.
-std::map<std::string, int> cross_reads(const shard_table& table, const std::vector<int>& groups) {
+std::map<std::string, int> cross_reads(const detail::shard_table& table,
+                                       const std::vector<int>& groups) {
   const ranks_of_keys saved = assigned(table, {groups});
   std::map<std::string, int> out;
   for (const auto& [key, readers] : assigned(table, {groups, true})) {
@@ -118,21 +120,21 @@ TEST_CASE("golden rows 23 to 28: the order and the ties of the assignment") {
   const holders three{0, 1, 2};
   const holders two{0, 1};
   {
-    shard_table table;
+    detail::shard_table table;
     for (index_t i = 0; i < 5; ++i)
       add_whole(table, std::string(1, static_cast<char>('a' + i)), 10 - i, three, 0);
     CHECK(assigned(table) ==
           ranks_of_keys{{"a", {0}}, {"b", {1}}, {"c", {2}}, {"d", {2}}, {"e", {1}}});
   }
   {
-    shard_table table;
+    detail::shard_table table;
     add_whole(table, "big", 100, three, 0);
     add_whole(table, "s0", 1, {0}, 0);
     add_whole(table, "s1", 1, {1, 2}, 1);
     CHECK(assigned(table) == ranks_of_keys{{"s0", {0}}, {"s1", {1}}, {"big", {2}}});
   }
   {
-    shard_table table;
+    detail::shard_table table;
     add_whole(table, "p", 4, {2, 3}, 2);
     add_whole(table, "q", 4, {2, 3}, 2);
     add_whole(table, "r", 8, {0, 1, 2, 3}, 0);
@@ -140,7 +142,7 @@ TEST_CASE("golden rows 23 to 28: the order and the ties of the assignment") {
     CHECK(assigned(table) == ranks_of_keys{{"p", {2}}, {"q", {3}}, {"r", {0}}, {"s", {1}}});
   }
   {
-    shard_table table;
+    detail::shard_table table;
     add_whole(table, "big", 100, {0, 1}, -1);
     add_whole(table, "m", 3, two, 0);
     add_whole(table, "s", 2, two, 0);
@@ -148,7 +150,7 @@ TEST_CASE("golden rows 23 to 28: the order and the ties of the assignment") {
     CHECK(assigned(table) == ranks_of_keys{{"m", {0}}, {"s", {1}}});
   }
   {
-    shard_table table;
+    detail::shard_table table;
     const index_t sizes[] = {64, 64, 32, 32, 16, 8, 8};
     for (std::size_t i = 0; i < 7; ++i)
       add_whole(table, "t" + std::to_string(i), sizes[i], {0, 1, 2, 3}, 0);
@@ -161,7 +163,7 @@ TEST_CASE("golden rows 23 to 28: the order and the ties of the assignment") {
                                            {"t6", {3}}});
   }
   {
-    shard_table table;
+    detail::shard_table table;
     add_whole(table, "e0", 0, two, 0);
     add_whole(table, "e1", 0, two, 0);
     add_whole(table, "n", 4, two, 0);
@@ -170,7 +172,7 @@ TEST_CASE("golden rows 23 to 28: the order and the ties of the assignment") {
 }
 
 TEST_CASE("FP-1: who saves, over all processes and within the groups of replicas") {
-  const shard_table table = eight_processes();
+  const detail::shard_table table = eight_processes();
   CHECK(assigned(table) == ranks_of_keys{{"keyB", {0, 1, 2, 3, 4, 5, 6, 7}},
                                          {"key_TP_repl1", {0, 1}},
                                          {"key_TP_repl2", {2, 3}},
@@ -189,7 +191,7 @@ TEST_CASE("FP-1: who saves, over all processes and within the groups of replicas
 }
 
 TEST_CASE("FP-2: who loads; what another group saved comes last") {
-  const shard_table table = eight_processes();
+  const detail::shard_table table = eight_processes();
   CHECK(assigned(table, {{}, true}) == assigned(table));
   CHECK(assigned(table, {by_parity, true}, 0) == assigned(table, {by_parity}, 0));
   CHECK(assigned(table, {by_parity, true}, 1) == ranks_of_keys{{"keyB", {1, 3, 5, 7}},
@@ -201,7 +203,7 @@ TEST_CASE("FP-2: who loads; what another group saved comes last") {
 }
 
 TEST_CASE("FP-6: all processes are one group: what is saved by one is read by it") {
-  const shard_table table =
+  const detail::shard_table table =
       placed(1, {{"a", {{0, 0}}},
                  {"b", {{0, 1}}},
                  {"c", {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}, {0, 7}}}});
@@ -213,14 +215,14 @@ TEST_CASE(
     "FP-7: each process is a group: what all hold is saved by the main replica, read by all") {
   std::vector<std::pair<int, int>> all;
   for (int tp = 0; tp < 8; ++tp) all.emplace_back(tp, 0);
-  const shard_table table = placed(8, {{"a", {{0, 0}}}, {"b", {{1, 0}}}, {"c", all}});
+  const detail::shard_table table = placed(8, {{"a", {{0, 0}}}, {"b", {{1, 0}}}, {"c", all}});
   CHECK(assigned(table, {groups_by(8)}) == ranks_of_keys{{"a", {0}}, {"b", {1}}, {"c", {0}}});
   CHECK(assigned(table, {groups_by(8), true}) ==
         ranks_of_keys{{"a", {0}}, {"b", {1}}, {"c", {0, 1, 2, 3, 4, 5, 6, 7}}});
 }
 
 TEST_CASE("FP-8: a tensor that only one process has is saved and read by it") {
-  const shard_table table = placed(1, {{"a", {{0, 2}}}});
+  const detail::shard_table table = placed(1, {{"a", {{0, 2}}}});
   CHECK(assigned(table, {groups_by(1)}) == ranks_of_keys{{"a", {2}}});
   CHECK(cross_reads(table, groups_by(1)).empty());
 }
@@ -231,13 +233,13 @@ TEST_CASE("FP-9: reads of another group's tensors do not disturb the assignment 
     all.emplace_back(0, dp);
     all.emplace_back(1, dp);
   }
-  const shard_table table = placed(2, {{"a", {{0, 0}}},
-                                       {"b", all},
-                                       {"c", {{0, 0}, {0, 1}, {0, 2}}},
-                                       {"d", {{1, 0}, {0, 0}, {1, 3}}},
-                                       {"e", {{1, 0}, {1, 2}}},
-                                       {"f", {{1, 0}, {0, 0}, {1, 2}}},
-                                       {"g", {{1, 3}}}});
+  const detail::shard_table table = placed(2, {{"a", {{0, 0}}},
+                                               {"b", all},
+                                               {"c", {{0, 0}, {0, 1}, {0, 2}}},
+                                               {"d", {{1, 0}, {0, 0}, {1, 3}}},
+                                               {"e", {{1, 0}, {1, 2}}},
+                                               {"f", {{1, 0}, {0, 0}, {1, 2}}},
+                                               {"g", {{1, 3}}}});
   CHECK(assigned(table, {groups_by(2)}) ==
         ranks_of_keys{
             {"a", {0}}, {"b", {4}}, {"c", {2}}, {"d", {1}}, {"e", {5}}, {"f", {1}}, {"g", {7}}});
@@ -254,8 +256,8 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
       const std::vector<shard_metadata> some = random_tensor(random, key);
       shards.insert(shards.end(), some.begin(), some.end());
     }
-    const std::vector<gathered_shard> held = spread(random, shards, ranks);
-    const shard_table table = make_shard_table(held).value();
+    const std::vector<detail::gathered_shard> held = spread(random, shards, ranks);
+    const detail::shard_table table = detail::make_shard_table(held).value();
     detail::distribution how;
     for (int rank = 0; rank < ranks; ++rank)
       how.group_of.push_back(static_cast<int>(pick(random, 0, 2)));
@@ -277,7 +279,7 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
                       s.range ? s.range->stop : -1,
                       {s.local_shape.begin(), s.local_shape.end()}};
     };
-    for (const gathered_shard& one : held) {
+    for (const detail::gathered_shard& one : held) {
       known& at = groups[how.group_of[static_cast<std::size_t>(one.rank)]][identity_of(one.shard)];
       at.ranks.insert(one.rank);
       at.has_main = at.has_main || one.shard.replica.is_main();
@@ -309,8 +311,8 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
     REQUIRE(got == expected);
     if (how.from_other_groups) continue;
     // What is chosen tiles the tensors as the main replicas do: other writers, the same cells.
-    const save_plan plan = detail::plan_save(table, chosen).value();
-    const save_plan mains = detail::plan_save(table, main_shards(table)).value();
+    const detail::save_plan plan = detail::plan_save(table, chosen).value();
+    const detail::save_plan mains = detail::plan_save(table, detail::main_shards(table)).value();
     REQUIRE(plan.cells.size() == mains.cells.size());
     for (std::size_t i = 0; i < plan.cells.size(); ++i)
       REQUIRE(plan.cells[i].index == mains.cells[i].index);
@@ -318,9 +320,9 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
 }
 
 TEST_CASE("a process without a group is refused; nothing is distributed over nobody") {
-  const shard_table table = eight_processes();
+  const detail::shard_table table = eight_processes();
   CHECK(detail::distribute(table, {{0, 0}}).failure().code == errc::invalid_argument);
-  CHECK(detail::distribute(shard_table{}).value().empty());
+  CHECK(detail::distribute(detail::shard_table{}).value().empty());
 }
 
 }  // namespace distribute_test

@@ -73,13 +73,14 @@ state sharded_list(float base) {
 
 TEST_CASE("SER-7: tensors and factories share a list, and keep their positions") {
   const state saved = sharded_list(0);
-  const memory checkpoint = save(apply_factories(saved).value().tree);
+  const memory checkpoint = save(detail::apply_factories(saved).value().tree);
   CHECK(checkpoint.size() == 6);
   CHECK(saved.find("3")->kind() == state_kind::factory);  // as it was
 
-  const expanded_state wanted = apply_factories(sharded_list(10)).value();
+  const detail::expanded_state wanted = detail::apply_factories(sharded_list(10)).value();
   CHECK(wanted.tree.find("3")->if_list()->size() == 3);
-  const state loaded = merge_factories(load(wanted.tree, checkpoint), wanted.merges).value();
+  const state loaded =
+      detail::merge_factories(load(wanted.tree, checkpoint), wanted.merges).value();
   REQUIRE(loaded.if_list()->size() == 4);
   CHECK(*loaded.find("0")->if_tensor()->get<numbers>() == range(2, 0));
   CHECK(*loaded.find("1")->if_tensor()->get<numbers>() == range(3, 0));
@@ -88,10 +89,11 @@ TEST_CASE("SER-7: tensors and factories share a list, and keep their positions")
 }
 
 TEST_CASE("SER-7: what is taken out of a list does not move the factories behind it") {
-  const memory checkpoint = save(apply_factories(sharded_list(0)).value().tree);
-  expanded_state wanted = apply_factories(sharded_list(10)).value();
+  const memory checkpoint = save(detail::apply_factories(sharded_list(0)).value().tree);
+  detail::expanded_state wanted = detail::apply_factories(sharded_list(10)).value();
   CHECK(wanted.tree.erase("1"));
-  const state loaded = merge_factories(load(wanted.tree, checkpoint), wanted.merges).value();
+  const state loaded =
+      detail::merge_factories(load(wanted.tree, checkpoint), wanted.merges).value();
   CHECK(loaded.find("1")->is_hole());
   CHECK(*loaded.find("3")->if_local()->get<numbers>() == numbers{0, 3, 6, 9, 12});
 }
@@ -105,13 +107,13 @@ TEST_CASE("factories that factories make are expanded, and merged before those")
     return state{{"first", *loaded.find("plain")}, {"sum", *loaded.find("again")}};
   };
   const state outer{{"x/y", sharded_factory("outer", range(5, 1), build, merge)}};
-  const expanded_state expanded = apply_factories(outer).value();
+  const detail::expanded_state expanded = detail::apply_factories(outer).value();
   REQUIRE(expanded.merges.size() == 2);
   CHECK(expanded.merges[0].path == "x~1y");
   CHECK(expanded.merges[1].path == "x~1y/again");
   CHECK_FALSE(expanded.merges[1].factory.has_data());
   CHECK(expanded.tree.find("x~1y/again/2")->if_tensor()->key() == "outer.again.2");
-  const state merged = merge_factories(expanded.tree, expanded.merges).value();
+  const state merged = detail::merge_factories(expanded.tree, expanded.merges).value();
   CHECK(*merged.find("x~1y/sum")->if_local()->get<numbers>() == numbers{3, 6, 9, 12, 15});
   CHECK(*merged.find("x~1y/first")->if_tensor()->get<numbers>() == range(5, 1));
 }
@@ -127,20 +129,22 @@ sharded_factory chain(int levels) {
 }
 
 TEST_CASE("factories make each other only so deep") {
-  constexpr int most = static_cast<int>(max_factory_depth);
-  const expanded_state expanded = apply_factories(chain(most)).value();
-  CHECK(merge_factories(expanded.tree, expanded.merges).value().get<int>().value() == 100 + most);
-  CHECK(apply_factories(chain(most + 1)).failure().code == errc::resource_limit);
+  constexpr int most = static_cast<int>(detail::max_factory_depth);
+  const detail::expanded_state expanded = detail::apply_factories(chain(most)).value();
+  CHECK(detail::merge_factories(expanded.tree, expanded.merges).value().get<int>().value() ==
+        100 + most);
+  CHECK(detail::apply_factories(chain(most + 1)).failure().code == errc::resource_limit);
 }
 
 TEST_CASE("what was not loaded cannot be merged") {
-  const expanded_state expanded = apply_factories(state{{"d", thirds("D", range(5, 0))}}).value();
-  const error missing = merge_factories(state::map{}, expanded.merges).failure();
+  const detail::expanded_state expanded =
+      detail::apply_factories(state{{"d", thirds("D", range(5, 0))}}).value();
+  const error missing = detail::merge_factories(state::map{}, expanded.merges).failure();
   CHECK(missing.code == errc::not_found);
   CHECK(missing.message.find("\"d\"") != std::string::npos);
-  CHECK(merge_factories(state::list{1}, expanded.merges).failure().code == errc::not_found);
-  CHECK(apply_factories(thirds("", range(5, 0))).failure().code == errc::invalid_argument);
-  CHECK(apply_factories(thirds("D", range(5, 0)).without_data()).failure().code ==
+  CHECK(detail::merge_factories(state::list{1}, expanded.merges).failure().code == errc::not_found);
+  CHECK(detail::apply_factories(thirds("", range(5, 0))).failure().code == errc::invalid_argument);
+  CHECK(detail::apply_factories(thirds("D", range(5, 0)).without_data()).failure().code ==
         errc::invalid_argument);
 }
 

@@ -109,7 +109,7 @@ struct leaf_maker {
     const auto about =
         from_rank_offsets(std::move(key), {dtype_kind::bfloat16, local}, where).value();
     tensor fused = tensor::make(about.data_spec()).value();
-    for (const auto& part : split_shard(about, {0, 2}).value()) {
+    for (const auto& part : detail::split_shard(about, {0, 2}).value()) {
       const sharded_tensor one = tensor_of(part->metadata);
       copy_elements(subview(fused.mutable_view(), selection(part->data)),
                     one.get<tensor>()->view());
@@ -206,7 +206,7 @@ std::string differences(const location& a, const location& b, const model& of) {
     host_view x = one.view();
     host_view y = other->second.view();
     if (key == "embedding/word") x.shape[0] = y.shape[0] = of.vocabulary;
-    if (!same_bits(x, y)) out += key + " ";
+    if (!detail::same_bits(x, y)) out += key + " ";
   }
   return out;
 }
@@ -225,7 +225,7 @@ std::string wrong_padding(const location& a, const location& b, shard_padding pa
                   subview(from.view(), selection(box{{rows - 1, 0}, {1, hidden}})));
   for (index_t row = rows; row < to.shape()[0]; ++row) {
     const host_view found = subview(to.view(), selection(box{{row, 0}, {1, hidden}}));
-    if (!same_bits(found, expected.view())) return "row " + std::to_string(row);
+    if (!detail::same_bits(found, expected.view())) return "row " + std::to_string(row);
   }
   return "";
 }
@@ -356,7 +356,7 @@ TEST_CASE("MOD-3: states of different seeds have the same keys and differ in eve
   for (const auto& [key, tensor] : left) {
     REQUIRE(right.contains(key));
     CHECK(tensor.shape() == right.at(key).shape());
-    CHECK_FALSE(same_bits(tensor.view(), right.at(key).view()));
+    CHECK_FALSE(detail::same_bits(tensor.view(), right.at(key).view()));
     all += key + " ";
   }
   CHECK(differences(one, two, {}) == all);

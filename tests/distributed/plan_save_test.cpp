@@ -19,9 +19,9 @@ namespace {
 using namespace zarrpoint;
 using namespace test_support;
 
-save_plan plan_of(const std::vector<gathered_shard>& shards) {
-  const shard_table table = make_shard_table(shards).value();
-  return detail::plan_save(table, main_shards(table)).value();
+detail::save_plan plan_of(const std::vector<detail::gathered_shard>& shards) {
+  const detail::shard_table table = detail::make_shard_table(shards).value();
+  return detail::plan_save(table, detail::main_shards(table)).value();
 }
 
 bool within(const box& inner, const box& outer) {
@@ -33,14 +33,14 @@ bool within(const box& inner, const box& outer) {
   return true;
 }
 
-void check_cell(const shard_table& table, const planned_tensor& tensor, const planned_cell& cell,
-                std::span<const cell_source> sources) {
+void check_cell(const detail::shard_table& table, const planned_tensor& tensor,
+                const planned_cell& cell, std::span<const detail::cell_source> sources) {
   std::map<std::pair<int, std::uint32_t>, std::size_t> held;
   for (std::size_t i = 0; i < table.size(); ++i) held[{table.rank(i), table.position(i)}] = i;
   REQUIRE(!sources.empty());
   REQUIRE(cell.writer == sources.front().rank);
   index_t covered = 0;
-  for (const cell_source& one : sources) {
+  for (const detail::cell_source& one : sources) {
     REQUIRE(held.contains({one.rank, one.shard}));
     const shard_metadata shard = table.metadata(held[{one.rank, one.shard}]);
     REQUIRE(shard.key == tensor.key);
@@ -59,7 +59,7 @@ void check_cell(const shard_table& table, const planned_tensor& tensor, const pl
 
 TEST_CASE("the cells of a regular grid are its shards, no matter which process holds them") {
   // 48 layers, 128 experts, two halves: golden row 3.
-  std::vector<gathered_shard> shards;
+  std::vector<detail::gathered_shard> shards;
   for (index_t layer = 0; layer < 48; ++layer) {
     for (index_t expert = 0; expert < 128; ++expert) {
       for (index_t half = 0; half < 2; ++half)
@@ -73,7 +73,7 @@ TEST_CASE("the cells of a regular grid are its shards, no matter which process h
                            .prepended_axes = 2}});
     }
   }
-  const save_plan plan = plan_of(shards);
+  const detail::save_plan plan = plan_of(shards);
   REQUIRE(plan.tensors.size() == 1);
   CHECK(plan.tensors[0].grid == write_grid{{48, 128, 4, 10}, {1, 1, 4, 5}});
   REQUIRE(plan.cells.size() == 48 * 128 * 2);
@@ -85,7 +85,7 @@ TEST_CASE("the cells of a regular grid are its shards, no matter which process h
 
 TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end") {
   const auto row = [](const std::vector<index_t>& extents) {
-    std::vector<gathered_shard> out;
+    std::vector<detail::gathered_shard> out;
     index_t end = 0;
     for (const index_t n : extents) end += n;
     index_t at = 0;
@@ -95,12 +95,12 @@ TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end
     }
     return out;
   };
-  const save_plan even = plan_of(row({4, 8, 0, 12}));
+  const detail::save_plan even = plan_of(row({4, 8, 0, 12}));
   CHECK(even.tensors[0].grid == write_grid{{24}, {4}});
   CHECK(even.cells.size() == 6);
   CHECK(even.cells[5].writer == 3);
   CHECK(even.cells[1].writer == 1);
-  const save_plan uneven = plan_of(row({101, 57, 0, 57, 1}));
+  const detail::save_plan uneven = plan_of(row({101, 57, 0, 57, 1}));
   CHECK(uneven.tensors[0].grid ==
         write_grid{{216}, {101}, {axis_edges({{101, 1}, {57, 2}, {1, 1}})}});
   CHECK(uneven.cells.size() == 4);
@@ -108,14 +108,14 @@ TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end
   CHECK(plan_of(row({7, 1})).tensors[0].grid == write_grid{{8}, {1}});
   CHECK(plan_of(row({8, 1})).cells.size() == 2);
   // Nobody has any of it: the array is there all the same.
-  const save_plan nothing = plan_of(row({0, 0}));
+  const detail::save_plan nothing = plan_of(row({0, 0}));
   REQUIRE(nothing.tensors.size() == 1);
   CHECK(nothing.tensors[0].grid == write_grid{{0}, {1}});
   CHECK(nothing.cells.empty());
 }
 
 TEST_CASE("a cell in flat pieces is written by the process of the first that has elements") {
-  std::vector<gathered_shard> shards;
+  std::vector<detail::gathered_shard> shards;
   const auto piece = [&](int rank, flat_range range) {
     shards.push_back({rank,
                       {.key = "m",
@@ -130,10 +130,11 @@ TEST_CASE("a cell in flat pieces is written by the process of the first that has
   piece(1, {4, 6});
   piece(2, {0, 1});
   piece(3, {1, 4});
-  const save_plan plan = plan_of(shards);
+  const detail::save_plan plan = plan_of(shards);
   REQUIRE(plan.cells.size() == 1);
   CHECK(plan.cells[0].writer == 2);
-  CHECK(plan.sources == std::vector<cell_source>{{2, 0, {0, 1}}, {3, 0, {1, 4}}, {1, 0, {4, 6}}});
+  CHECK(plan.sources ==
+        std::vector<detail::cell_source>{{2, 0, {0, 1}}, {3, 0, {1, 4}}, {1, 0, {4, 6}}});
 }
 
 TEST_CASE("no two processes write one object, and every element is in one: random layouts") {
@@ -146,8 +147,9 @@ TEST_CASE("no two processes write one object, and every element is in one: rando
       const std::vector<shard_metadata> some = random_tensor(random, key);
       shards.insert(shards.end(), some.begin(), some.end());
     }
-    const shard_table table = make_shard_table(spread(random, shards, ranks)).value();
-    const save_plan plan = detail::plan_save(table, main_shards(table)).value();
+    const detail::shard_table table =
+        detail::make_shard_table(spread(random, shards, ranks)).value();
+    const detail::save_plan plan = detail::plan_save(table, detail::main_shards(table)).value();
     REQUIRE(plan.tensors.size() == 3);
     for (const planned_tensor& tensor : plan.tensors) {
       REQUIRE(tensor.grid.check());
@@ -164,15 +166,15 @@ TEST_CASE("no two processes write one object, and every element is in one: rando
     // The parts of the processes: each cell once with its writer, each piece once with its owner.
     std::map<std::pair<std::string, index_t>, int> writers;
     std::size_t sent = 0;
-    const std::vector<save_plan> parts = split_plan(plan, ranks).value();
+    const std::vector<detail::save_plan> parts = detail::split_plan(plan, ranks).value();
     for (int rank = 0; rank < ranks; ++rank) {
-      const save_plan& part = parts[static_cast<std::size_t>(rank)];
-      REQUIRE(decode_plan(encode_plan(part)).value() == part);
+      const detail::save_plan& part = parts[static_cast<std::size_t>(rank)];
+      REQUIRE(detail::decode_plan(detail::encode_plan(part)).value() == part);
       for (const planned_tensor& tensor : part.tensors) {
         for (const planned_cell& cell : part.cells_of(tensor)) {
           if (cell.writer == rank)
             REQUIRE(writers.emplace(std::pair(tensor.key, cell.index), rank).second);
-          for (const cell_source& one : part.sources_of(cell)) {
+          for (const detail::cell_source& one : part.sources_of(cell)) {
             if (one.rank == rank) ++sent;
             if (cell.writer != rank) REQUIRE(one.rank == rank);
           }
@@ -200,8 +202,8 @@ TEST_CASE("no two processes write one object, however wrong the shards are") {
       n += pick(random, 0, 20) == 0 ? (pick(random, 0, 1) == 0 ? INT64_MAX / 2 : -INT64_MAX / 2)
                                     : pick(random, -4, 4);
     }
-    const shard_table table = make_shard_table(spread(random, shards, 5)).value();
-    const auto plan = detail::plan_save(table, main_shards(table), {.max_cells = 10000});
+    const detail::shard_table table = detail::make_shard_table(spread(random, shards, 5)).value();
+    const auto plan = detail::plan_save(table, detail::main_shards(table), {.max_cells = 10000});
     if (!plan) {
       ++refused;
       CHECK(!plan.failure().message.empty());
@@ -226,25 +228,25 @@ TEST_CASE("flat pieces that leave a hole, overlap or leave the shard are not ass
                                                 {{0, 7}},
                                                 {{-1, 6}},
                                                 {{INT64_MIN, INT64_MAX}}}) {
-    std::vector<gathered_shard> shards;
+    std::vector<detail::gathered_shard> shards;
     for (const flat_range& range : ranges) {
       shards.push_back({static_cast<int>(shards.size()), irregular("m", {6}, {{0}, {6}})});
       shards.back().shard.range = range;
     }
-    const shard_table table = make_shard_table(shards).value();
-    const auto plan = detail::plan_save(table, main_shards(table));
+    const detail::shard_table table = detail::make_shard_table(shards).value();
+    const auto plan = detail::plan_save(table, detail::main_shards(table));
     REQUIRE_FALSE(plan);
     CHECK(plan.failure().message.find("shard [0:6]") != std::string::npos);
   }
 }
 
 TEST_CASE("uneven shards that make too many cells are refused before any is made") {
-  std::vector<gathered_shard> shards;
+  std::vector<detail::gathered_shard> shards;
   for (index_t i = 0; i < 2000; ++i)  // a diagonal: boundaries cross in 2000 x 2000 places
     shards.push_back(
         {0, irregular("w", {4000003, 4000003}, {{i * 2000 + i % 3, i * 1999}, {1, 1}})});
-  const shard_table table = make_shard_table(shards).value();
-  const auto plan = detail::plan_save(table, main_shards(table), {.max_cells = 1000000});
+  const detail::shard_table table = detail::make_shard_table(shards).value();
+  const auto plan = detail::plan_save(table, detail::main_shards(table), {.max_cells = 1000000});
   REQUIRE_FALSE(plan);
   CHECK(plan.failure().code == errc::resource_limit);
   CHECK(plan.failure().message.find("\"w\"") != std::string::npos);

@@ -209,7 +209,7 @@ TEST_CASE("what most processes want and is large reaches all of them in one piec
                 const state* const one = report.loaded.find(name);
                 if (one == nullptr) continue;
                 const tensor& read = *one->if_tensor()->get<tensor>();
-                if (!same_bits(read.view(), expected.view()))
+                if (!detail::same_bits(read.view(), expected.view()))
                   wrong += std::string(name) + " differs; ";
               }
               return wrong;

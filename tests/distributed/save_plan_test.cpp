@@ -16,8 +16,8 @@ using namespace zarrpoint;
 axis_edges edges(std::vector<chunk_run> runs) { return axis_edges(std::move(runs)); }
 
 /// Two tensors: one regular, of four processes; one uneven and in flat pieces.
-save_plan example() {
-  save_plan out;
+detail::save_plan example() {
+  detail::save_plan out;
   out.tensors = {{.key = "a",
                   .type = dtype_kind::float32,
                   .grid = {{4, 6}, {2, 3}},
@@ -67,38 +67,38 @@ TEST_CASE("grids that are none are refused") {
 }
 
 TEST_CASE("each process gets the cells that it writes and those it sends pieces for") {
-  const save_plan plan = example();
-  const std::vector<save_plan> parts = split_plan(plan, 5).value();
+  const detail::save_plan plan = example();
+  const std::vector<detail::save_plan> parts = detail::split_plan(plan, 5).value();
   REQUIRE(parts.size() == 5);
-  CHECK(parts[4] == save_plan{});
+  CHECK(parts[4] == detail::save_plan{});
   CHECK(parts[0].tensors.size() == 2);
   CHECK(parts[0].cells == std::vector<planned_cell>{{3, 0, 0, 1}, {1, 0, 1, 3}});
   CHECK(parts[0].sources ==
-        std::vector<cell_source>{{0, 0}, {0, 1, {0, 1}}, {1, 7, {1, 2}}, {3, 1, {2, 3}}});
+        std::vector<detail::cell_source>{{0, 0}, {0, 1, {0, 1}}, {1, 7, {1, 2}}, {3, 1, {2, 3}}});
   CHECK(parts[1].cells == std::vector<planned_cell>{{2, 1, 0, 1}, {1, 0, 1, 1}});
-  CHECK(parts[1].sources == std::vector<cell_source>{{1, 0}, {1, 7, {1, 2}}});
+  CHECK(parts[1].sources == std::vector<detail::cell_source>{{1, 0}, {1, 7, {1, 2}}});
   CHECK(parts[1].tensors[1].first_cell == 1);
   CHECK(parts[1].tensors[1].cells == 1);
   CHECK(parts[2].cells_of(parts[2].tensors[1])[0].index == 5);
-  const error few = split_plan(plan, 3).failure();
+  const error few = detail::split_plan(plan, 3).failure();
   CHECK(few.code == errc::invalid_argument);
   CHECK(few.message == "the plan names process 3; there are 3 processes");
-  CHECK(split_plan(save_plan{}, 0).value().empty());
+  CHECK(detail::split_plan(detail::save_plan{}, 0).value().empty());
 }
 
 TEST_CASE("a plan comes back from its message; a damaged one does no harm") {
-  const save_plan plan = example();
-  const std::vector<std::byte> message = encode_plan(plan);
+  const detail::save_plan plan = example();
+  const std::vector<std::byte> message = detail::encode_plan(plan);
   CHECK(message.size() < 110);
-  CHECK(decode_plan(message).value() == plan);
-  CHECK(decode_plan(encode_plan({})).value() == save_plan{});
-  for (const save_plan& part : split_plan(plan, 4).value())
-    CHECK(decode_plan(encode_plan(part)).value() == part);
+  CHECK(detail::decode_plan(message).value() == plan);
+  CHECK(detail::decode_plan(detail::encode_plan({})).value() == detail::save_plan{});
+  for (const detail::save_plan& part : detail::split_plan(plan, 4).value())
+    CHECK(detail::decode_plan(detail::encode_plan(part)).value() == part);
   for (std::size_t size = 0; size < message.size(); ++size)
-    REQUIRE_FALSE(decode_plan(bytes_view(message).first(size)));
+    REQUIRE_FALSE(detail::decode_plan(bytes_view(message).first(size)));
   std::vector<std::byte> bad = message;
   bad[0] = std::byte{7};
-  CHECK(decode_plan(bad).failure().code == errc::unsupported);
+  CHECK(detail::decode_plan(bad).failure().code == errc::unsupported);
 
   std::mt19937_64 random(8);
   std::size_t refused = 0;
@@ -106,7 +106,7 @@ TEST_CASE("a plan comes back from its message; a damaged one does no harm") {
     bad = message;
     for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
       bad[random() % bad.size()] ^= static_cast<std::byte>(1U << (random() % 8));
-    const auto read = decode_plan(bad);
+    const auto read = detail::decode_plan(bad);
     if (!read) {
       ++refused;
       continue;

@@ -123,25 +123,26 @@ TEST_CASE("golden rows 12 and 13: the coordinates of a flat range") {
 }
 
 TEST_CASE("a flat range is few boxes") {
-  CHECK(flat_boxes({4, 7}, {4, 9}) == std::vector<box>{{{0, 4}, {1, 3}}, {{1, 0}, {1, 2}}});
-  CHECK(flat_boxes({4, 7}, {4, 23}) ==
+  CHECK(detail::flat_boxes({4, 7}, {4, 9}) == std::vector<box>{{{0, 4}, {1, 3}}, {{1, 0}, {1, 2}}});
+  CHECK(detail::flat_boxes({4, 7}, {4, 23}) ==
         std::vector<box>{{{0, 4}, {1, 3}}, {{1, 0}, {2, 7}}, {{3, 0}, {1, 2}}});
-  CHECK(flat_boxes({4, 7}, {7, 21}) == std::vector<box>{{{1, 0}, {2, 7}}});
-  CHECK(flat_boxes({4, 7}, {0, 28}) == std::vector<box>{box::whole({4, 7})});
-  CHECK(flat_boxes({}, {0, 1}) == std::vector<box>{box{}});
-  CHECK(flat_boxes({4, 7}, {5, 5}).empty());
-  CHECK(flat_boxes({0, 7}, {0, 5}).empty());
+  CHECK(detail::flat_boxes({4, 7}, {7, 21}) == std::vector<box>{{{1, 0}, {2, 7}}});
+  CHECK(detail::flat_boxes({4, 7}, {0, 28}) == std::vector<box>{box::whole({4, 7})});
+  CHECK(detail::flat_boxes({}, {0, 1}) == std::vector<box>{box{}});
+  CHECK(detail::flat_boxes({4, 7}, {5, 5}).empty());
+  CHECK(detail::flat_boxes({0, 7}, {0, 5}).empty());
   // Not an array, or not in it.
-  CHECK(flat_boxes({4}, {-9, 2}) == std::vector<box>{{{0}, {2}}});
-  CHECK(flat_boxes({4}, {2, INT64_MAX}) == std::vector<box>{{{2}, {2}}});
-  CHECK(flat_boxes({4}, {3, 1}).empty());
-  CHECK(flat_boxes({-4}, {0, 1}).empty());
-  CHECK(flat_boxes({INT64_MAX, 2}, {0, 1}).empty());
-  CHECK(flat_boxes({INT64_MAX}, {1, INT64_MAX}) == std::vector<box>{{{1}, {INT64_MAX - 1}}});
+  CHECK(detail::flat_boxes({4}, {-9, 2}) == std::vector<box>{{{0}, {2}}});
+  CHECK(detail::flat_boxes({4}, {2, INT64_MAX}) == std::vector<box>{{{2}, {2}}});
+  CHECK(detail::flat_boxes({4}, {3, 1}).empty());
+  CHECK(detail::flat_boxes({-4}, {0, 1}).empty());
+  CHECK(detail::flat_boxes({INT64_MAX, 2}, {0, 1}).empty());
+  CHECK(detail::flat_boxes({INT64_MAX}, {1, INT64_MAX}) ==
+        std::vector<box>{{{1}, {INT64_MAX - 1}}});
 
-  const std::vector<box> global = global_boxes(flat_layer());
+  const std::vector<box> global = detail::global_boxes(flat_layer());
   CHECK(global == std::vector<box>{{{3, 2, 5}, {1, 1, 1}}, {{3, 3, 0}, {1, 1, 3}}});
-  CHECK(global_boxes(layer()) == std::vector<box>{{{2, 4, 0}, {1, 4, 5}}});
+  CHECK(detail::global_boxes(layer()) == std::vector<box>{{{2, 4, 0}, {1, 4, 5}}});
 }
 
 TEST_CASE("the boxes of a flat range are its elements, in order, and 2 * rank - 1 at most") {
@@ -154,7 +155,7 @@ TEST_CASE("the boxes of a flat range are its elements, in order, and 2 * rank - 
     const index_t count = element_count(shape).value();
     const auto start = static_cast<index_t>(random() % static_cast<unsigned>(count));
     const auto length = static_cast<index_t>(random() % static_cast<unsigned>(count - start + 1));
-    const std::vector<box> boxes = flat_boxes(shape, {start, start + length});
+    const std::vector<box> boxes = detail::flat_boxes(shape, {start, start + length});
     CAPTURE(to_string(shape));
     CAPTURE(start);
     CAPTURE(length);
@@ -170,16 +171,16 @@ TEST_CASE("the boxes of a flat range are its elements, in order, and 2 * rank - 
 TEST_CASE("shards are ordered by key, offset and range, the same everywhere") {
   shard_metadata a = flat_layer();
   shard_metadata b = a;
-  CHECK(id_of(a) == id_of(b));
-  CHECK(std::is_eq(compare_shards(a, b)));
+  CHECK(detail::id_of(a) == detail::id_of(b));
+  CHECK(std::is_eq(detail::compare_shards(a, b)));
   const auto expect_less = [](const shard_metadata& x, const shard_metadata& y) {
-    CHECK(std::is_lt(compare_shards(x, y)));
-    CHECK(std::is_gt(compare_shards(y, x)));
-    CHECK(id_of(x) < id_of(y));
-    CHECK(id_of(y) > id_of(x));
+    CHECK(std::is_lt(detail::compare_shards(x, y)));
+    CHECK(std::is_gt(detail::compare_shards(y, x)));
+    CHECK(detail::id_of(x) < detail::id_of(y));
+    CHECK(detail::id_of(y) > detail::id_of(x));
   };
   b.replica = 3;
-  CHECK(id_of(a) == id_of(b));  // a replica of the same
+  CHECK(detail::id_of(a) == detail::id_of(b));  // a replica of the same
   b.range = flat_range{5, 10};
   expect_less(a, b);
   b.range = flat_range{6, 7};

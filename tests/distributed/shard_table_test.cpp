@@ -34,7 +34,7 @@ TEST_CASE("a shard comes out of the table as it went in") {
                               .global_shape = {},
                               .global_offset = {},
                               .fragmentation = dims{}};
-  shard_table table;
+  detail::shard_table table;
   for (const int rank : {0, 3}) {
     for (const shard_metadata* one : {&regular, &flat_irregular, &scalar})
       REQUIRE(table.add(rank, *one));
@@ -55,7 +55,7 @@ TEST_CASE("a shard comes out of the table as it went in") {
   CHECK_FALSE(table.is_main(0));
   CHECK(table.is_main(1));
   CHECK_FALSE(table.is_empty(2));
-  CHECK(main_shards(table) == std::vector<std::uint32_t>{1, 2, 4, 5});
+  CHECK(detail::main_shards(table) == std::vector<std::uint32_t>{1, 2, 4, 5});
 }
 
 TEST_CASE("what is empty is not a main shard to be stored") {
@@ -64,14 +64,15 @@ TEST_CASE("what is empty is not a main shard to be stored") {
   shard_metadata no_extent = flat_irregular;
   no_extent.local_shape = {0};
   no_extent.range.reset();
-  const shard_table table = make_shard_table({{{0, no_range}, {1, no_extent}}}).value();
+  const detail::shard_table table =
+      detail::make_shard_table({{{0, no_range}, {1, no_extent}}}).value();
   CHECK(table.is_empty(0));
   CHECK(table.is_empty(1));
-  CHECK(main_shards(table).empty());
+  CHECK(detail::main_shards(table).empty());
 }
 
 TEST_CASE("shapes that differ in rank, numbers of another form and no process are refused") {
-  shard_table table;
+  detail::shard_table table;
   for (dims shard_metadata::*const member :
        {&shard_metadata::local_shape, &shard_metadata::global_offset,
         &shard_metadata::global_shape}) {

@@ -138,7 +138,7 @@ TEST_CASE("narrow: what is narrowed again is a part of the part, of the same typ
   CHECK(in_order(twice->value().elements().value()) ==
         elements_in(values, {1, 3, 7, 9}, {{0, 1, 3, 0}, {1, 2, 2, 9}}));
   const auto erased = narrow(sharded_tensor(*once), {2, 3, 2}).value();
-  using view = part_view<host_space, false>;
+  using view = detail::part_view<host_space, false>;
   REQUIRE(erased->get<view>() != nullptr);
   CHECK(erased->get<view>()->part() == box{{0, 0, 3, 0}, {1, 2, 2, 9}});
 }

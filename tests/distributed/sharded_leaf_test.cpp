@@ -18,12 +18,12 @@ struct without_replica {
   without_replica without_data() const;
 };
 
-static_assert(sharded_leaf<sharded_tensor>);
-static_assert(sharded_leaf<sharded<std::vector<float>>>);
-static_assert(!sharded_leaf<shard_metadata>);
-static_assert(!sharded_leaf<without_replica>);
+static_assert(detail::sharded_leaf<sharded_tensor>);
+static_assert(detail::sharded_leaf<sharded<std::vector<float>>>);
+static_assert(!detail::sharded_leaf<shard_metadata>);
+static_assert(!detail::sharded_leaf<without_replica>);
 
-template <sharded_leaf Leaf>
+template <detail::sharded_leaf Leaf>
 std::string described(const Leaf& leaf) {
   return leaf.key() + " " + to_string(leaf.replica()) + (leaf.validate() ? " valid" : " invalid");
 }

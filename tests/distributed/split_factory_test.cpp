@@ -102,7 +102,7 @@ memory saved_by(index_t count) {
         sharded<numbers>::make(rows_of(process, count), fused_rows(all_rows / count, process))
             .value();
     const state tree{{"wv", split_factory(whole).value()}};
-    save(apply_factories(tree).value().tree, checkpoint);
+    save(detail::apply_factories(tree).value().tree, checkpoint);
   }
   return checkpoint;
 }
@@ -119,17 +119,19 @@ TEST_CASE("MOD-5: fused weights saved by some processes are loaded by another nu
         // Into memory of the caller's, in place.
         numbers into(expected.size(), -1);
         const auto target = sharded<numbers>::borrow(rows_of(process, readers), into).value();
-        const expanded_state here =
-            apply_factories(state{{"wv", split_factory(target).value()}}).value();
-        const state in_place = merge_factories(load(here.tree, checkpoint), here.merges).value();
+        const detail::expanded_state here =
+            detail::apply_factories(state{{"wv", split_factory(target).value()}}).value();
+        const state in_place =
+            detail::merge_factories(load(here.tree, checkpoint), here.merges).value();
         CHECK(in_place.find("wv")->if_tensor()->get<numbers>() == &into);
         CHECK(into == expected);
         // Into memory that the load makes.
         const state request{
             {"wv",
              split_factory(sharded<numbers>::request(rows_of(process, readers)).value()).value()}};
-        const expanded_state there = apply_factories(request).value();
-        const state made = merge_factories(load(there.tree, checkpoint), there.merges).value();
+        const detail::expanded_state there = detail::apply_factories(request).value();
+        const state made =
+            detail::merge_factories(load(there.tree, checkpoint), there.merges).value();
         CHECK(made.find("wv")->if_tensor()->metadata() == rows_of(process, readers));
         const tensor* const value = made.find("wv")->if_tensor()->get<tensor>();
         REQUIRE(value != nullptr);
@@ -148,14 +150,17 @@ TEST_CASE("MOD-5: flat ranges of fused weights, those within one part and empty 
     flat.range = range;
     numbers into(expected.size(), -1);
     const auto target = sharded<numbers>::borrow(flat, into).value();
-    const expanded_state here = apply_factories(split_factory(target).value()).value();
-    const state in_place = merge_factories(load(here.tree, checkpoint), here.merges).value();
+    const detail::expanded_state here =
+        detail::apply_factories(split_factory(target).value()).value();
+    const state in_place =
+        detail::merge_factories(load(here.tree, checkpoint), here.merges).value();
     CHECK(in_place.if_tensor()->get<numbers>() == &into);
     CHECK(into == expected);
 
     const auto asked = sharded<numbers>::request(flat).value();
-    const expanded_state there = apply_factories(split_factory(asked).value()).value();
-    const state made = merge_factories(load(there.tree, checkpoint), there.merges).value();
+    const detail::expanded_state there =
+        detail::apply_factories(split_factory(asked).value()).value();
+    const state made = detail::merge_factories(load(there.tree, checkpoint), there.merges).value();
     REQUIRE(made.if_tensor()->get<tensor>() != nullptr);
     const auto values = made.if_tensor()->get<tensor>()->data<float>();
     CHECK(numbers(values.begin(), values.end()) == expected);
@@ -166,7 +171,7 @@ TEST_CASE("LOC-2: tensors are taken out, two of each factory, and put back where
   const state all{{"plain", state::list{shard("a", numbers{1}).value(), 7}},
                   {"fused", state::list{split_factory(shard("b", numbers{2, 3}).value()).value(),
                                         split_factory(shard("c", numbers{4, 5}).value()).value()}}};
-  const expanded_state expanded = apply_factories(all).value();
+  const detail::expanded_state expanded = detail::apply_factories(all).value();
   const extracted part = extract(expanded.tree, of_kind(state_kind::tensor)).value();
   std::size_t tensors = 0;
   CHECK(for_each_leaf(part.matching, [&](const state&) { ++tensors; }));
@@ -174,7 +179,7 @@ TEST_CASE("LOC-2: tensors are taken out, two of each factory, and put back where
   CHECK(for_each_leaf(part.rest, [](const state& leaf) { CHECK(leaf.if_tensor() == nullptr); }));
   const state restored = merge(part.rest, part.matching).value();
   CHECK(diff(restored, expanded.tree).value().empty());
-  const state merged = merge_factories(restored, expanded.merges).value();
+  const state merged = detail::merge_factories(restored, expanded.merges).value();
   CHECK(*merged.find("fused/1")->if_tensor()->get<numbers>() == numbers{4, 5});
   CHECK(merged.get<int>("plain/1").value() == 7);
 }

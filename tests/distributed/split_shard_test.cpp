@@ -13,7 +13,7 @@
 namespace split_shard_test {
 
 using namespace zarrpoint;
-using parts = std::vector<std::optional<shard_part>>;
+using parts = std::vector<std::optional<detail::shard_part>>;
 
 shard_metadata fused(const dims& local, const sharding& where,
                      std::optional<flat_range> range = {}) {
@@ -24,9 +24,9 @@ shard_metadata fused(const dims& local, const sharding& where,
 
 TEST_CASE("golden 20: the parts of all processes come first in the global tensor, one by one") {
   const shard_metadata whole = fused({4, 3}, {.offsets = {{0, 1, 2}}, .replica = {0, 1}});
-  const parts split = split_shard(whole, {}).value();
+  const parts split = detail::split_shard(whole, {}).value();
   REQUIRE(split.size() == 2);
-  for (const std::optional<shard_part>& part : split) {
+  for (const std::optional<detail::shard_part>& part : split) {
     CHECK(part->metadata.check());
     CHECK(part->metadata.key == "mlp.fc1");
     CHECK(part->metadata.local_shape == dims{2, 3});
@@ -43,8 +43,8 @@ TEST_CASE("golden 20: the parts of all processes come first in the global tensor
 TEST_CASE("golden 21, 22: a flat range is divided where the parts meet") {
   const auto ranges = [](const dims& local, const sharding& where, flat_range range) {
     std::string text;
-    for (const std::optional<shard_part>& part :
-         split_shard(fused(local, where, range), {}).value())
+    for (const std::optional<detail::shard_part>& part :
+         detail::split_shard(fused(local, where, range), {}).value())
       text +=
           part ? to_string(*part->metadata.range) + "@" + std::to_string(part->data.offset[0]) + " "
                : "- ";
@@ -60,10 +60,10 @@ TEST_CASE("golden 21, 22: a flat range is divided where the parts meet") {
 
 TEST_CASE("prepended axes, other axes, more parts and irregular shards split too") {
   const sharding layers{.offsets = {{0, 2, 6}, {2, 1, 3}}, .prepended_axes = 1};
-  const parts split = split_shard(fused({4, 6}, layers), {.axis = 1, .parts = 3}).value();
+  const parts split = detail::split_shard(fused({4, 6}, layers), {.axis = 1, .parts = 3}).value();
   REQUIRE(split.size() == 3);
   for (index_t i = 0; i < 3; ++i) {
-    const shard_part& part = *split[static_cast<std::size_t>(i)];
+    const detail::shard_part& part = *split[static_cast<std::size_t>(i)];
     CHECK(part.metadata.check());
     CHECK(part.metadata.global_shape == dims{6, 4, 18});
     CHECK(part.metadata.global_offset == dims{2, 0, 2 + 6 * i});
@@ -75,19 +75,19 @@ TEST_CASE("prepended axes, other axes, more parts and irregular shards split too
   irregular.fragmentation.reset();
   irregular.global_shape = {10};
   irregular.global_offset = {4};
-  const parts uneven = split_shard(irregular, {}).value();
+  const parts uneven = detail::split_shard(irregular, {}).value();
   CHECK(uneven[0]->metadata.global_offset == dims{2});
   CHECK(uneven[1]->metadata.global_offset == dims{7});
   CHECK(uneven[1]->metadata.check());
 
-  const parts empty = split_shard(fused({0, 3}, {}), {}).value();
+  const parts empty = detail::split_shard(fused({0, 3}, {}), {}).value();
   CHECK(empty[1]->metadata.check());
   CHECK(empty[1]->metadata.local_shape == dims{0, 3});
 }
 
 TEST_CASE("what cannot be split is refused") {
-  const auto code = [](const shard_metadata& whole, const split_axis& how) {
-    return split_shard(whole, how).failure().code;
+  const auto code = [](const shard_metadata& whole, const detail::split_axis& how) {
+    return detail::split_shard(whole, how).failure().code;
   };
   CHECK(code(fused({3}, {}), {}) == errc::invalid_argument);
   CHECK(code(fused({4}, {}), {.axis = 1}) == errc::invalid_argument);
@@ -95,7 +95,7 @@ TEST_CASE("what cannot be split is refused") {
   CHECK(code(fused({4}, {}), {.parts = 0}) == errc::invalid_argument);
   CHECK(code(fused({4}, {}), {.parts = 4000000000}) == errc::invalid_argument);
   CHECK(code(fused({4, 2}, {}, flat_range{0, 3}), {.axis = 1}) == errc::unsupported);
-  CHECK(split_shard(fused({1, 2}, {}, flat_range{0, 2}), {.axis = 1}));
+  CHECK(detail::split_shard(fused({1, 2}, {}, flat_range{0, 2}), {.axis = 1}));
   CHECK(code(fused({4, 2}, {}, flat_range{0, 9}), {}) == errc::out_of_range);
   shard_metadata many = fused({0}, {});
   (*many.fragmentation)[0] = std::numeric_limits<index_t>::max();

@@ -122,7 +122,8 @@ TEST_CASE("factories differ in what they build") {
 
 TEST_CASE("states nested too deep are refused") {
   state deep = 1;
-  for (std::size_t i = 0; i < max_state_depth + 1; ++i) deep = state(state::list{std::move(deep)});
+  for (std::size_t i = 0; i < detail::max_state_depth + 1; ++i)
+    deep = state(state::list{std::move(deep)});
   CHECK(diff(deep, deep).failure().code == errc::resource_limit);
   CHECK(diff(*deep.find("0"), *deep.find("0")).value().empty());
 }

@@ -23,7 +23,7 @@ std::string text_of(const state& of) { return dump_json(to_node(of).value()); }
 
 result<state> state_of(const std::string& text) {
   ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
-  return state_from_node(document);
+  return detail::state_from_node(document);
 }
 
 state round_trip(const state& of) { return state_of(text_of(of)).value(); }
@@ -132,18 +132,18 @@ TEST_CASE("documents that mean nothing are corrupt") {
   }
   CHECK(state_of(R"({"a":[{"$":null}]})").failure().message.find("\"a/0\"") != std::string::npos);
   const node twice = node::object{{"a", 1}, {"a", 2}};
-  CHECK(state_from_node(twice).failure().code == errc::corrupt);
+  CHECK(detail::state_from_node(twice).failure().code == errc::corrupt);
 }
 
 TEST_CASE("a document nested too deep is refused, one just not so passes the reader of JSON") {
   state deep;
-  for (std::size_t i = 0; i < max_state_depth; ++i)
+  for (std::size_t i = 0; i < detail::max_state_depth; ++i)
     deep = i % 2 == 0 ? state(state::list{std::move(deep)}) : state{{"k", std::move(deep)}};
   CHECK(diff(round_trip(deep), deep).value().empty());
   deep = state(state::list{std::move(deep)});
   CHECK(to_node(deep).failure().code == errc::resource_limit);
-  const std::string text(max_state_depth + 2, '[');
-  CHECK(state_of(text + std::string(max_state_depth + 2, ']')).failure().code ==
+  const std::string text(detail::max_state_depth + 2, '[');
+  CHECK(state_of(text + std::string(detail::max_state_depth + 2, ']')).failure().code ==
         errc::resource_limit);
 }
 

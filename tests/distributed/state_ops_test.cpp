@@ -147,11 +147,11 @@ TEST_CASE("a state that is nested too deep is refused") {
   const auto all = [](const state&) { return true; };
   const auto same = [](const state& leaf) { return leaf; };
   const auto nothing = [](const state&) {};
-  const state deepest = nested(max_state_depth);
+  const state deepest = nested(detail::max_state_depth);
   CHECK(for_each_leaf(deepest, nothing));
   CHECK(transform_leaves(deepest, same));
   CHECK(extract(deepest, all));
-  const state deeper = nested(max_state_depth + 1);
+  const state deeper = nested(detail::max_state_depth + 1);
   CHECK(for_each_leaf(deeper, nothing).failure().code == errc::resource_limit);
   CHECK(transform_leaves(deeper, same).failure().code == errc::resource_limit);
   CHECK(extract(deeper, all).failure().code == errc::resource_limit);

@@ -50,8 +50,8 @@ TEST_CASE("a walk knows where it is, and goes only so deep") {
     return place.failure(errc::corrupt, "no");
   });
   CHECK(hostile.failure().message == "state \"" + std::string(200, '?') + "...\": no");
-  CHECK(dive(place, max_state_depth));
-  CHECK(dive(place, max_state_depth + 1).failure().code == errc::resource_limit);
+  CHECK(dive(place, detail::max_state_depth));
+  CHECK(dive(place, detail::max_state_depth + 1).failure().code == errc::resource_limit);
 }
 
 }  // namespace state_path_test

@@ -55,7 +55,7 @@ TEST_CASE("numbers, text, shapes, boxes and types come back") {
       make_record({{"x", dtype_kind::int8},
                    {"inner", make_record({{"y", dtype::raw_bytes(3), {2, 2}}}).value()}})
           .value()};
-  wire_writer to;
+  detail::wire_writer to;
   to.indexes(indexes);
   to.number(UINT64_MAX);
   to.flag(true);
@@ -67,7 +67,7 @@ TEST_CASE("numbers, text, shapes, boxes and types come back") {
   const std::size_t size = to.size();
   const std::vector<std::byte> message = std::move(to).take();
   CHECK(message.size() == size);
-  wire_reader from(message);
+  detail::wire_reader from(message);
   for (const index_t one : indexes) CHECK(from.index() == one);
   CHECK(from.number() == UINT64_MAX);
   CHECK(from.flag());
@@ -90,7 +90,7 @@ TEST_CASE("a reader that failed answers with nothing and says so at the end") {
   for (const auto& bytes : {read({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02}),
                             read({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}),
                             read({0x80}), read({})}) {
-    wire_reader from(bytes);
+    detail::wire_reader from(bytes);
     CHECK(from.number() == 0);
     CHECK(from.failed());
     CHECK(from.text().empty());
@@ -99,11 +99,11 @@ TEST_CASE("a reader that failed answers with nothing and says so at the end") {
   }
   // More than follows: a text, a count, a rank, a flag.
   const auto lie = read({5, 1, 2});
-  CHECK(wire_reader(lie).bytes().empty());
-  CHECK(wire_reader(lie).count(2) == 0);
-  CHECK(wire_reader(read({33})).shape().empty());
-  CHECK_FALSE(wire_reader(read({2})).flag());
-  wire_reader left(lie);
+  CHECK(detail::wire_reader(lie).bytes().empty());
+  CHECK(detail::wire_reader(lie).count(2) == 0);
+  CHECK(detail::wire_reader(read({33})).shape().empty());
+  CHECK_FALSE(detail::wire_reader(read({2})).flag());
+  detail::wire_reader left(lie);
   CHECK(left.number() == 5);
   CHECK(left.finish().failure().message.find("2 bytes too many") != std::string::npos);
   // Records in records without end.
@@ -113,18 +113,18 @@ TEST_CASE("a reader that failed answers with nothing and says so at the end") {
          {static_cast<unsigned char>(dtype_kind::record), static_cast<unsigned char>(1),
           static_cast<unsigned char>(1), static_cast<unsigned char>('a')})
       deep.push_back(static_cast<std::byte>(one));
-  wire_reader records(deep);
+  detail::wire_reader records(deep);
   CHECK_FALSE(records.type().valid());
   CHECK(records.failed());
 }
 
 TEST_CASE("shards of all kinds come back, and what they share is sent once") {
   const std::vector<shard_metadata> shards = several_shards();
-  const std::vector<std::byte> message = encode_shards(shards).value();
+  const std::vector<std::byte> message = detail::encode_shards(shards).value();
   CHECK(message.size() < 120);
-  shard_table table;
-  REQUIRE(decode_shards(message, 2, table));
-  REQUIRE(decode_shards(message, 5, table));
+  detail::shard_table table;
+  REQUIRE(detail::decode_shards(message, 2, table));
+  REQUIRE(detail::decode_shards(message, 5, table));
   REQUIRE(table.size() == 2 * shards.size());
   CHECK(table.forms().size() == 3);
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -133,39 +133,39 @@ TEST_CASE("shards of all kinds come back, and what they share is sent once") {
     CHECK(table.position(i) == i % shards.size());
   }
   const std::vector<shard_metadata> none;
-  shard_table empty;
-  REQUIRE(decode_shards(encode_shards(none).value(), 0, empty));
+  detail::shard_table empty;
+  REQUIRE(detail::decode_shards(detail::encode_shards(none).value(), 0, empty));
   CHECK(empty.empty());
 }
 
 TEST_CASE("what makes no sense is not sent") {
   std::vector<shard_metadata> shards = several_shards();
   shards[0].global_offset[1] = 9;
-  CHECK(encode_shards(shards).failure().code == errc::out_of_range);
+  CHECK(detail::encode_shards(shards).failure().code == errc::out_of_range);
   shards = several_shards();
   shards[0].replica = replica_id(std::vector<index_t>(65, 0));
-  CHECK(encode_shards(shards).failure().code == errc::invalid_argument);
+  CHECK(detail::encode_shards(shards).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("messages that are cut, damaged or lie are refused or read as something else, no more") {
-  const std::vector<std::byte> message = encode_shards(several_shards()).value();
+  const std::vector<std::byte> message = detail::encode_shards(several_shards()).value();
   for (std::size_t size = 0; size < message.size(); ++size) {
-    shard_table table;
-    const auto status = decode_shards(bytes_view(message).first(size), 7, table);
+    detail::shard_table table;
+    const auto status = detail::decode_shards(bytes_view(message).first(size), 7, table);
     REQUIRE_FALSE(status);
     CHECK(status.failure().code == errc::corrupt);
     CHECK(status.failure().message.find("process 7") != std::string::npos);
   }
   std::vector<std::byte> other_version = message;
   other_version[0] = std::byte{9};
-  shard_table unread;
-  CHECK(decode_shards(other_version, 0, unread).failure().code == errc::unsupported);
+  detail::shard_table unread;
+  CHECK(detail::decode_shards(other_version, 0, unread).failure().code == errc::unsupported);
 
-  shard_table idle;
+  detail::shard_table idle;
   const std::uint32_t form = idle.intern({.key = "w", .type = dtype_kind::int8});
-  CHECK_FALSE(decode_shards(encode_shards(idle).value(), 0, unread));
+  CHECK_FALSE(detail::decode_shards(detail::encode_shards(idle).value(), 0, unread));
   REQUIRE(idle.append(0, form, std::vector<index_t>{0}));
-  CHECK(decode_shards(encode_shards(idle).value(), 0, unread));
+  CHECK(detail::decode_shards(detail::encode_shards(idle).value(), 0, unread));
 
   std::mt19937_64 random(6);
   std::size_t refused = 0;
@@ -173,8 +173,8 @@ TEST_CASE("messages that are cut, damaged or lie are refused or read as somethin
     std::vector<std::byte> bad = message;
     for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
       bad[random() % bad.size()] ^= static_cast<std::byte>(1U << (random() % 8));
-    shard_table table;
-    if (!decode_shards(bad, 0, table)) ++refused;
+    detail::shard_table table;
+    if (!detail::decode_shards(bad, 0, table)) ++refused;
     REQUIRE(table.size() <= bad.size());
     for (std::size_t i = 0; i < table.size(); ++i) {
       if (const auto status = table.metadata(i).check(); !status)

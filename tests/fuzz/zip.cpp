@@ -64,9 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const zp::memory_store store;
   store.put(key("in"), {reinterpret_cast<const std::byte*>(data), size}).value();
   const auto file = store.open(key("in")).value();
-  if (const auto members = zp::read_zip_directory(*file)) {
+  if (const auto members = zp::detail::read_zip_directory(*file)) {
     std::uint64_t stored = 0;
-    for (const zp::zip_member& member : *members) stored += member.stored_size;
+    for (const zp::detail::zip_member& member : *members) stored += member.stored_size;
     require(stored <= size, "no byte of the file is in two members");
   }
   const auto archive = zp::zip_store::open(store, key("in"), {.inflate = zp::zip_inflate});

@@ -24,7 +24,7 @@ TEST_CASE("the shape of nested arrays is in their type") {
   matrix values{};
   CHECK(handler_of<matrix>::spec(values) == tensor_spec{dtype_kind::float32, {3, 4}});
   CHECK(handler_of<matrix>::view(values).strides == dims{16, 4});
-  CHECK(handler_rank<handler_of<matrix>>() == 2);
+  CHECK(detail::handler_rank<handler_of<matrix>>() == 2);
   const std::int8_t plain[2][3][5] = {};
   CHECK(handler_of<decltype(plain)>::spec(plain) == tensor_spec{dtype_kind::int8, {2, 3, 5}});
   const std::array<std::int16_t[2], 3> mixed{};
@@ -46,9 +46,9 @@ TEST_CASE("an array is made from its very shape only") {
 
 TEST_CASE("an array as a target takes any shape of as many elements") {
   matrix values{};
-  CHECK(target_view(values, {dtype_kind::float32, {12}}).value().shape == dims{12});
-  CHECK(target_view(values, {dtype_kind::float32, {3, 4}}).value().shape == dims{3, 4});
-  CHECK(!target_view(values, {dtype_kind::float32, {13}}));
+  CHECK(detail::target_view(values, {dtype_kind::float32, {12}}).value().shape == dims{12});
+  CHECK(detail::target_view(values, {dtype_kind::float32, {3, 4}}).value().shape == dims{3, 4});
+  CHECK(!detail::target_view(values, {dtype_kind::float32, {13}}));
 }
 
 }  // namespace array_test

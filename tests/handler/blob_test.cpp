@@ -9,8 +9,9 @@ namespace blob_test {
 
 using namespace zarrpoint;
 
-static_assert(blob_leaf<json_text> && !savable<json_text> && !loadable<json_text>);
-static_assert(blob_leaf<byte_string> && !blob_leaf<std::string> && !blob_leaf<float>);
+static_assert(detail::blob_leaf<json_text> && !savable<json_text> && !loadable<json_text>);
+static_assert(detail::blob_leaf<byte_string> && !detail::blob_leaf<std::string> &&
+              !detail::blob_leaf<float>);
 
 TEST_CASE("JSON text goes to bytes and back as it is") {
   const json_text value{"{\"a\": [1, 2]}\n\xc3\xa9"};

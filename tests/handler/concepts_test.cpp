@@ -63,14 +63,17 @@ static_assert(!saving_handler<no_typestr, matrix> && !saving_handler<wrong_view,
 static_assert(!saving_handler<loader, int> && !loading_handler<makes_another, matrix>);
 static_assert(!saving_handler<int, matrix> && !saving_handler<void, matrix>);
 
-static_assert(handler_rank<saver>() == any_rank && handler_rank<loader>() == 2);
-static_assert(!handler_dtype<saver>().valid());
-static_assert(handler_dtype<loader>() == dtype_kind::float32);
-static_assert(handler_dtype<blob>() == dtype_kind::uint8);
-static_assert(!handler_is_view<saver>() && handler_is_view<loader>());
-static_assert(!handler_is_flat<saver>() && handler_is_flat<loader>());
-static_assert(handler_restores<saver>("matrix") && !handler_restores<saver>("np.matrix"));
-static_assert(handler_restores<loader>("matrix") && handler_restores<loader>("old"));
+static_assert(detail::handler_rank<saver>() == detail::any_rank &&
+              detail::handler_rank<loader>() == 2);
+static_assert(!detail::handler_dtype<saver>().valid());
+static_assert(detail::handler_dtype<loader>() == dtype_kind::float32);
+static_assert(detail::handler_dtype<blob>() == dtype_kind::uint8);
+static_assert(!detail::handler_is_view<saver>() && detail::handler_is_view<loader>());
+static_assert(!detail::handler_is_flat<saver>() && detail::handler_is_flat<loader>());
+static_assert(detail::handler_restores<saver>("matrix") &&
+              !detail::handler_restores<saver>("np.matrix"));
+static_assert(detail::handler_restores<loader>("matrix") &&
+              detail::handler_restores<loader>("old"));
 
 }  // namespace
 

@@ -53,14 +53,14 @@ TEST_CASE("an mdspan keeps its extents and strides") {
   const host_view view = handler::view(columns);
   CHECK(view.data == reinterpret_cast<const std::byte*>(&values[1]));
   CHECK(view.strides == dims{8, 32});
-  CHECK(handler_is_view<handler>());
-  CHECK(target_view(columns, {dtype_kind::float64, {2, 3}}).value().strides == dims{8, 32});
-  CHECK(!target_view(columns, {dtype_kind::float64, {6}}));
+  CHECK(detail::handler_is_view<handler>());
+  CHECK(detail::target_view(columns, {dtype_kind::float64, {2, 3}}).value().strides == dims{8, 32});
+  CHECK(!detail::target_view(columns, {dtype_kind::float64, {6}}));
   // Elements of none share an address: strides of 0 are as good as others.
   const small_mdspan<double> none{nullptr, {3, 0}, {0, 1}};
-  CHECK(target_view(none, {dtype_kind::float64, {3, 0}}).value().shape == dims{3, 0});
+  CHECK(detail::target_view(none, {dtype_kind::float64, {3, 0}}).value().shape == dims{3, 0});
   const small_mdspan<double> shared{values.data(), {3, 1}, {0, 1}};
-  CHECK(!target_view(shared, {dtype_kind::float64, {3, 1}}));
+  CHECK(!detail::target_view(shared, {dtype_kind::float64, {3, 1}}));
 }
 
 TEST_CASE("an mdspan that is not strided is refused, as a source and as a target") {
@@ -68,7 +68,7 @@ TEST_CASE("an mdspan that is not strided is refused, as a source and as a target
   const small_mdspan<float> tiled{values.data(), {2, 2}, {0, 0}, false};
   using handler = handler_of<small_mdspan<float>>;
   CHECK(handler::spec(tiled).failure().code == errc::invalid_argument);
-  CHECK(target_view(tiled, {dtype_kind::float32, {2, 2}}).failure().message ==
+  CHECK(detail::target_view(tiled, {dtype_kind::float32, {2, 2}}).failure().message ==
         "an mdspan whose layout is not strided");
 }
 

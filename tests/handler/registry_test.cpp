@@ -229,7 +229,7 @@ TEST_CASE("a value of several leaves is bound by its type, and is restored from 
   using types = registry<bind<halves, halves_handler>, bind<float>>;
   static_assert(types::contains<halves>);
   static_assert(std::same_as<types::value, std::variant<std::monostate, float>>);
-  static_assert(std::same_as<handler_in<halves, types>, halves_handler>);
+  static_assert(std::same_as<detail::handler_in<halves, types>, halves_handler>);
   CHECK(restores_as<types, float>("scalar", {f32, {}}));
   CHECK(restored<types>("", {f64, {}}) == 0);
   // Another entry for the type takes its place; one for another type does not.
@@ -241,12 +241,13 @@ TEST_CASE("a value of several leaves is bound by its type, and is restored from 
 
 TEST_CASE("the handler in a registry is its own, or the type's, for what it does not know") {
   using types = registry<bind<std::vector<float>, my_vector_handler>>;
-  static_assert(std::same_as<handler_in<const std::vector<float>&, types>, my_vector_handler>);
-  static_assert(std::same_as<handler_in<std::string, types>, handler_of<std::string>>);
-  static_assert(std::same_as<handler_in<int*, types>, handler_of<int*>>);
+  static_assert(
+      std::same_as<detail::handler_in<const std::vector<float>&, types>, my_vector_handler>);
+  static_assert(std::same_as<detail::handler_in<std::string, types>, handler_of<std::string>>);
+  static_assert(std::same_as<detail::handler_in<int*, types>, handler_of<int*>>);
   // A predicate may hold of more than its handler fits.
   using all = registry<bind_if<std::is_floating_point, fits_nothing>>;
-  static_assert(std::same_as<handler_in<float, all>, handler_of<float>>);
+  static_assert(std::same_as<detail::handler_in<float, all>, handler_of<float>>);
 }
 
 TEST_CASE("a whole tree goes into a map of variants") {

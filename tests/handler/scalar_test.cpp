@@ -34,8 +34,10 @@ enum class color { red };
 }  // namespace
 
 static_assert(loadable<bool> && loadable<std::byte> && loadable<long> && loadable<long long>);
-static_assert(loadable<my_half> && handler_dtype<handler_of<my_half>>() == dtype_kind::float16);
-static_assert(handler_dtype<handler_of<long>>() == handler_dtype<handler_of<long long>>());
+static_assert(loadable<my_half> &&
+              detail::handler_dtype<handler_of<my_half>>() == dtype_kind::float16);
+static_assert(detail::handler_dtype<handler_of<long>>() ==
+              detail::handler_dtype<handler_of<long long>>());
 static_assert(fillable<float&> && !fillable<const float&>);
 static_assert(!savable<char> && !savable<wchar_t> && !savable<color> && !savable<long double>);
 

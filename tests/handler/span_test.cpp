@@ -23,25 +23,26 @@ TEST_CASE("a span is a dense array of rank 1") {
   using handler = handler_of<std::span<const double>>;
   CHECK(handler::spec(part) == tensor_spec{dtype_kind::float64, {2}});
   CHECK(handler::view(part).data == reinterpret_cast<const std::byte*>(&values[1]));
-  CHECK(handler_is_view<handler>());
+  CHECK(detail::handler_is_view<handler>());
 }
 
 TEST_CASE("a span as a target takes any shape of as many elements") {
   std::vector<std::int16_t> values(12);
   const std::span<std::int16_t> all(values);
-  const auto cube = target_view(all, {dtype_kind::int16, {2, 2, 3}}).value();
+  const auto cube = detail::target_view(all, {dtype_kind::int16, {2, 2, 3}}).value();
   CHECK(cube.strides == dims{12, 6, 2});
-  CHECK(target_view(all.first(1), {dtype_kind::int16, {}}).value().rank() == 0);
-  CHECK(target_view(all.first(0), {dtype_kind::int16, {4, 0}}).value().shape == dims{4, 0});
-  CHECK(target_view(all, {dtype_kind::int16, {13}}).failure().code == errc::shape_mismatch);
+  CHECK(detail::target_view(all.first(1), {dtype_kind::int16, {}}).value().rank() == 0);
+  CHECK(detail::target_view(all.first(0), {dtype_kind::int16, {4, 0}}).value().shape == dims{4, 0});
+  CHECK(detail::target_view(all, {dtype_kind::int16, {13}}).failure().code == errc::shape_mismatch);
   // A stored shape that overflows has no count, and no target fits.
   const index_t huge = index_t{1} << 40;
-  CHECK(target_view(all, {dtype_kind::int16, {huge, huge}}).failure().code == errc::shape_mismatch);
+  CHECK(detail::target_view(all, {dtype_kind::int16, {huge, huge}}).failure().code ==
+        errc::shape_mismatch);
 }
 
 TEST_CASE("the dtype of a target is left to the caller, who may cast") {
   std::vector<float> values(2);
-  const auto view = target_view(std::span(values), {dtype_kind::float64, {2}}).value();
+  const auto view = detail::target_view(std::span(values), {dtype_kind::float64, {2}}).value();
   CHECK(view.type == dtype_kind::float32);
 }
 

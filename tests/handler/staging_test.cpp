@@ -71,7 +71,7 @@ struct device_block {
     space.follow(ready).value();
     const auto to = std::as_writable_bytes(std::span(out));
     space.copy_to_host(to.data(), data, {.width = to.size()}).value();
-    wait_for_stream(space).value();
+    detail::wait_for_stream(space).value();
     return out;
   }
 };
@@ -118,7 +118,7 @@ TEST_CASE("what the host can reach is not copied") {
   const auto values = counted(6);
   const host_view view =
       dense_view(reinterpret_cast<const std::byte*>(values.data()), {dtype_kind::uint32, {2, 3}});
-  const staged out = stage_to_host(view, default_resource()).value();
+  const staged out = detail::stage_to_host(view, default_resource()).value();
   CHECK(out.view.data == view.data);
   CHECK(out.owned.empty());
 }
@@ -133,7 +133,7 @@ TEST_CASE("every layout on a device arrives whole, and waits for its producer") 
       const device_block block(device, 120);
       const mutable_device_view view = block.part(l.offset, l.shape, l.strides);
       limited_resource budget(1 << 20);
-      const staged out = stage_to_host(as_const(view), budget).value();
+      const staged out = detail::stage_to_host(as_const(view), budget).value();
       if (element_count(l.shape).value() != 0) CHECK(device.due_operations() == 0);
       CHECK(out.view.spec() == view.spec());
       CHECK(elements(out.view) == elements(block.on_host(view)));
@@ -157,7 +157,7 @@ TEST_CASE("every layout on a device is filled, and nothing beside it") {
       for (auto& value : source) value += 1000;
       const host_view from =
           dense_view(reinterpret_cast<const std::byte*>(source.data()), view.spec());
-      REQUIRE(place_from_host(view, from));
+      REQUIRE(detail::place_from_host(view, from));
       std::vector<std::uint32_t> wanted = block.values;
       const std::ptrdiff_t offset = view.data - block.data;
       copy_elements({reinterpret_cast<std::byte*>(wanted.data()) + offset,
@@ -181,7 +181,7 @@ TEST_CASE("a target that is dense in another order takes one copy") {
   const auto copies_of = [&](index_t offset, dims shape, dims strides) {
     const mutable_device_view view = block.part(offset, shape, strides);
     const std::uint64_t before = device.copies();
-    place_from_host(view, dense_view(data, view.spec())).value();
+    detail::place_from_host(view, dense_view(data, view.spec())).value();
     return device.copies() - before;
   };
   CHECK(copies_of(0, {4, 5, 6}, {30, 6, 1}) == 1);
@@ -190,11 +190,11 @@ TEST_CASE("a target that is dense in another order takes one copy") {
   CHECK(copies_of(119, {12, 10}, {-10, -1}) == 1);
   CHECK(copies_of(0, {4, 5}, {30, 6}) == 1);  // gaps: rows of one element
   const mutable_device_view shared = block.part(0, {2, 2}, {0, 1});
-  CHECK(place_from_host(shared, dense_view(data, shared.spec())).failure().code ==
+  CHECK(detail::place_from_host(shared, dense_view(data, shared.spec())).failure().code ==
         errc::invalid_argument);
   limited_resource budget(100);
   const mutable_device_view columns = block.part(0, {4, 30}, {1, 4});
-  CHECK(place_from_host(columns, dense_view(data, columns.spec()), budget).failure().code ==
+  CHECK(detail::place_from_host(columns, dense_view(data, columns.spec()), budget).failure().code ==
         errc::resource_limit);
 }
 
@@ -209,12 +209,12 @@ TEST_CASE("rows are copied at once, narrow ones and other orders moved by a kern
   const auto cost_of = [&](bool kernels, const mutable_device_view& view) {
     device.set_kernels(kernels);
     const auto before = device.count();
-    const staged out = stage_to_host(as_const(view), default_resource()).value();
+    const staged out = detail::stage_to_host(as_const(view), default_resource()).value();
     CHECK(elements(out.view) == elements(block.on_host(view)));
-    place_from_host(
+    detail::place_from_host(
         view, dense_view(reinterpret_cast<const std::byte*>(block.values.data()), view.spec()))
         .value();
-    place_from_host(
+    detail::place_from_host(
         view, dense_view(reinterpret_cast<const std::byte*>(elements(block.on_host(view)).data()),
                          view.spec()))
         .value();
@@ -237,10 +237,10 @@ TEST_CASE("a device without the memory to rearrange in is copied from as if it h
   fake_device device(9, 20000);  // of which the block takes all
   const device_block block(device, 5000);
   const mutable_device_view view = block.part(0, {1000}, {5});
-  const staged out = stage_to_host(as_const(view), default_resource()).value();
+  const staged out = detail::stage_to_host(as_const(view), default_resource()).value();
   CHECK(elements(out.view) == elements(block.on_host(view)));
-  place_from_host(view,
-                  dense_view(reinterpret_cast<const std::byte*>(block.values.data()), view.spec()))
+  detail::place_from_host(
+      view, dense_view(reinterpret_cast<const std::byte*>(block.values.data()), view.spec()))
       .value();
   CHECK(block.download()[5] == 2);
   CHECK(device.count().kernels.move == 0);
@@ -266,11 +266,11 @@ TEST_CASE("each fault at each call is a named error, and nothing is left behind"
           device.arm(fault, n);
           result<void> done;
           if (stages) {
-            const auto out = stage_to_host(as_const(view), budget);
+            const auto out = detail::stage_to_host(as_const(view), budget);
             if (!out) done = out.failure();
             if (out) CHECK(elements(out->view) == elements(block.on_host(view)));
           } else {
-            done = place_from_host(
+            done = detail::place_from_host(
                 view, block.on_host(block.part(0, l.shape, row_major_strides(l.shape, 1))), budget);
           }
           fired = device.fired();
@@ -293,9 +293,9 @@ TEST_CASE("memory of another device, or beyond its end, is refused by name") {
   fake_device other(4, 1 << 20, 1);
   const device_block block(device, 120);
   const auto refused = [&](const mutable_device_view& view) {
-    const auto out = stage_to_host(as_const(view), default_resource());
+    const auto out = detail::stage_to_host(as_const(view), default_resource());
     const std::vector<std::uint32_t> source(200);
-    const auto placed = place_from_host(
+    const auto placed = detail::place_from_host(
         view, dense_view(reinterpret_cast<const std::byte*>(source.data()), view.spec()));
     return out.failure().code == errc::invalid_argument &&
            placed.failure().code == errc::invalid_argument;
@@ -313,7 +313,7 @@ TEST_CASE("staging obeys the budget of its memory") {
   fake_device device(4);
   const device_block block(device, 120);
   limited_resource budget(100);
-  const auto out = stage_to_host(as_const(block.part(0, {120}, {1})), budget);
+  const auto out = detail::stage_to_host(as_const(block.part(0, {120}, {1})), budget);
   CHECK(out.failure().code == errc::resource_limit);
   CHECK(budget.in_use() == 0);
   CHECK(device.copies() == 1);  // the upload of the block
@@ -325,13 +325,14 @@ TEST_CASE("a placement of other elements, or of scattered ones, is refused") {
   const mutable_device_view view = block.part(0, {12}, {1});
   const auto source = counted(24);
   const auto* data = reinterpret_cast<const std::byte*>(source.data());
-  CHECK(place_from_host(view, dense_view(data, {dtype_kind::uint32, {3, 4}})).failure().code ==
-        errc::invalid_argument);
-  CHECK(place_from_host(view, dense_view(data, {dtype_kind::int32, {12}})).failure().code ==
+  CHECK(detail::place_from_host(view, dense_view(data, {dtype_kind::uint32, {3, 4}}))
+            .failure()
+            .code == errc::invalid_argument);
+  CHECK(detail::place_from_host(view, dense_view(data, {dtype_kind::int32, {12}})).failure().code ==
         errc::invalid_argument);
   host_view scattered = dense_view(data, view.spec());
   scattered.strides[0] = 8;
-  CHECK(place_from_host(view, scattered).failure().code == errc::invalid_argument);
+  CHECK(detail::place_from_host(view, scattered).failure().code == errc::invalid_argument);
 }
 
 }  // namespace staging_test

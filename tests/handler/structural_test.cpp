@@ -78,7 +78,7 @@ void check_filled(E&& target) {
                            dims::from_range(target.shape().begin(), target.shape().end())};
   std::vector<value_type> values(static_cast<std::size_t>(element_count(stored.shape).value()));
   std::iota(values.begin(), values.end(), value_type{100});
-  const auto view = target_view(std::forward<E>(target), stored);
+  const auto view = detail::target_view(std::forward<E>(target), stored);
   REQUIRE(view);
   copy_elements(*view, dense_view(reinterpret_cast<const std::byte*>(values.data()), stored));
   CHECK(expected(target) == values);
@@ -191,7 +191,7 @@ TEST_CASE("arrays are targets of their own shape, views of others included") {
   check_filled(xt::transpose(array));
   column_major columns = array;
   check_filled(columns);
-  const auto refused = target_view(array, {dtype_kind::float32, {120}});
+  const auto refused = detail::target_view(array, {dtype_kind::float32, {120}});
   CHECK(refused.failure().code == errc::shape_mismatch);
   CHECK(refused.failure().message == "stored shape is [120], wanted the target's [4, 5, 6]");
 }
@@ -201,7 +201,7 @@ TEST_CASE("a target whose elements share an address is refused") {
   auto repeated = xt::strided_view(xt::adapt(memory, std::vector<std::size_t>{3}),
                                    std::vector<std::size_t>{2, 3},
                                    std::vector<std::ptrdiff_t>{0, 1}, 0, xt::layout_type::dynamic);
-  const auto refused = target_view(repeated, {dtype_kind::float32, {2, 3}});
+  const auto refused = detail::target_view(repeated, {dtype_kind::float32, {2, 3}});
   CHECK(refused.failure().code == errc::invalid_argument);
   CHECK(refused.failure().message == "the target's elements overlap in dimension 0 (stride 0)");
 }
@@ -224,7 +224,7 @@ TEST_CASE("arrays are made of the stored shape") {
 TEST_CASE("a rank or a shape that the type fixes is checked") {
   using matrix = xt::xtensor<float, 2>;
   CHECK(handler_of<matrix>::make({dtype_kind::float32, {4, 5}}, {}).value().shape()[1] == 5);
-  CHECK(handler_rank<handler_of<matrix>>() == 2);
+  CHECK(detail::handler_rank<handler_of<matrix>>() == 2);
   const auto ranked = handler_of<matrix>::make({dtype_kind::float32, {4, 5, 6}}, {});
   CHECK(ranked.failure().code == errc::shape_mismatch);
   CHECK(ranked.failure().message == "stored shape is [4, 5, 6], wanted an array of rank 2");

@@ -35,8 +35,9 @@ TEST_CASE("an empty tensor describes nothing") {
 
 TEST_CASE("a tensor as a target has a shape of its own") {
   tensor target = tensor::make({dtype_kind::float32, {2, 3}}).value();
-  CHECK(target_view(target, {dtype_kind::float32, {2, 3}}));
-  CHECK(target_view(target, {dtype_kind::float32, {6}}).failure().code == errc::shape_mismatch);
+  CHECK(detail::target_view(target, {dtype_kind::float32, {2, 3}}));
+  CHECK(detail::target_view(target, {dtype_kind::float32, {6}}).failure().code ==
+        errc::shape_mismatch);
 }
 
 }  // namespace tensor_test

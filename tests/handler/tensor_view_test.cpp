@@ -32,8 +32,9 @@ TEST_CASE("a view is a target of its own shape only") {
   std::array<float, 6> values{};
   const mutable_host_view view = dense_view(reinterpret_cast<std::byte*>(values.data()),
                                             tensor_spec{dtype_kind::float32, {2, 3}});
-  CHECK(target_view(view, {dtype_kind::float32, {2, 3}}).value().data == view.data);
-  CHECK(target_view(view, {dtype_kind::float32, {3, 2}}).failure().code == errc::shape_mismatch);
+  CHECK(detail::target_view(view, {dtype_kind::float32, {2, 3}}).value().data == view.data);
+  CHECK(detail::target_view(view, {dtype_kind::float32, {3, 2}}).failure().code ==
+        errc::shape_mismatch);
 }
 
 TEST_CASE("a view that describes nothing that can be stored is refused") {

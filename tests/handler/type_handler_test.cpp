@@ -112,7 +112,7 @@ static_assert(std::same_as<handler_of<const own&>, handler_of<own>>);
 struct incomplete;
 static_assert(!savable<int*> && !savable<void*> && !savable<void (*)()> && !savable<void>);
 static_assert(!savable<std::nullptr_t> && !loadable<int&(int)>);
-static_assert(!savable<incomplete*> && !blob_leaf<int*>);
+static_assert(!savable<incomplete*> && !detail::blob_leaf<int*>);
 
 TEST_CASE("a type of the user goes there and back by its handler") {
   const own value{{1, 2, 3}};
@@ -120,7 +120,7 @@ TEST_CASE("a type of the user goes there and back by its handler") {
   auto made = handler::make(handler::spec(value), {});
   REQUIRE(made);
   const host_view from = handler::view(value);
-  const auto to = target_view(*made, handler::spec(value)).value();
+  const auto to = detail::target_view(*made, handler::spec(value)).value();
   std::copy_n(from.data, 12, to.data);
   CHECK(made->values == value.values);
 }

@@ -65,12 +65,12 @@ TEST_CASE("a vector is made from rank 1 only, and the message names both shapes"
 
 TEST_CASE("a vector as a target takes any shape of as many elements") {
   std::vector<float> values(6);
-  const auto view = target_view(values, {dtype_kind::float32, {2, 3}}).value();
+  const auto view = detail::target_view(values, {dtype_kind::float32, {2, 3}}).value();
   CHECK(view.shape == dims{2, 3});
   CHECK(view.strides == dims{12, 4});
   CHECK(view.data == reinterpret_cast<std::byte*>(values.data()));
-  CHECK(target_view(values, {dtype_kind::float32, {6}}).value().shape == dims{6});
-  const auto refused = target_view(values, {dtype_kind::float32, {2, 4}});
+  CHECK(detail::target_view(values, {dtype_kind::float32, {6}}).value().shape == dims{6});
+  const auto refused = detail::target_view(values, {dtype_kind::float32, {2, 4}});
   CHECK(refused.failure().code == errc::shape_mismatch);
   CHECK(refused.failure().message == "stored shape is [2, 4], wanted the target's [6]");
 }
@@ -80,7 +80,7 @@ TEST_CASE("strings are elements of their own size in memory") {
   const host_view view = handler_of<std::vector<std::string>>::view(texts);
   CHECK(view.type == dtype_kind::string);
   CHECK(view.strides == dims{static_cast<index_t>(sizeof(std::string))});
-  const auto flat = target_view(texts, {dtype_kind::string, {1, 2}}).value();
+  const auto flat = detail::target_view(texts, {dtype_kind::string, {1, 2}}).value();
   CHECK(flat.strides[1] == static_cast<index_t>(sizeof(std::string)));
 }
 

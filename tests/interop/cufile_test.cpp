@@ -53,7 +53,7 @@ struct fixture {
     fake.write = [](void* self, void* to, const std::byte* from, std::size_t bytes) {
       const fake_space& by = static_cast<fixture*>(self)->dma;
       const bool asked{by.copy_from_host(static_cast<std::byte*>(to), from, {.width = bytes})};
-      return wait_for_stream(by).has_value() && asked;
+      return detail::wait_for_stream(by).has_value() && asked;
     };
   }
   ~fixture() {

@@ -115,17 +115,19 @@ TEST_CASE("megatron_directory: what we write is the same, file for file") {
     const auto theirs = megatron::directory::open(one.path).value();
     const memory_store ours;
     for_each_tensor(one, [&](const std::string& name, const tensor_spec& spec, std::string_view) {
-      const megatron::tensor_layout layout{spec,
-                                           theirs.tensor(name).value().metadata().chunk_shape};
-      megatron::put_array_document(ours, name, layout).value();
+      const megatron::detail::tensor_layout layout{
+          spec, theirs.tensor(name).value().metadata().chunk_shape};
+      megatron::detail::put_array_document(ours, name, layout).value();
       const array to =
-          array::from_metadata(ours, key(name), megatron::to_metadata(layout).value()).value();
+          array::from_metadata(ours, key(name), megatron::detail::to_metadata(layout).value())
+              .value();
       const tensor whole = theirs.read(name).value();
       to.write(box::whole(spec.shape), whole.view(), {.elide_fill = false}).value();
     });
-    megatron::put_object(ours, "optimizer.step/shard_0_1", node(node::object{{"step", 3}})).value();
-    megatron::write_common(ours, node(node::object{{"iteration", 7}})).value();
-    megatron::write_metadata(ours).value();
+    megatron::detail::put_object(ours, "optimizer.step/shard_0_1", node(node::object{{"step", 3}}))
+        .value();
+    megatron::detail::write_common(ours, node(node::object{{"iteration", 7}})).value();
+    megatron::detail::write_metadata(ours).value();
 
     std::set<std::string> expected = files_of(theirs.store());
     std::erase_if(expected,
@@ -213,16 +215,16 @@ TEST_CASE("megatron_directory: a chunk that is lost or short is an error, never 
 
 TEST_CASE("megatron_directory: keys with slashes, no axes, old names and locks") {
   const memory_store store;
-  megatron::write_metadata(store).value();
+  megatron::detail::write_metadata(store).value();
   const tensor one = [] {
     tensor out = tensor::make({dtype_kind::int64, {}}).value();
     out.data<std::int64_t>()[0] = 42;
     return out;
   }();
   for (const char* name : {"a", "a/b", "x.sync"}) {
-    const megatron::tensor_layout layout{one.spec(), {}};
-    megatron::put_array_document(store, name, layout).value();
-    array::from_metadata(store, key(name), megatron::to_metadata(layout).value())
+    const megatron::detail::tensor_layout layout{one.spec(), {}};
+    megatron::detail::put_array_document(store, name, layout).value();
+    array::from_metadata(store, key(name), megatron::detail::to_metadata(layout).value())
         .value()
         .write(box::whole({}), one.view(), {.elide_fill = false})
         .value();
@@ -232,9 +234,9 @@ TEST_CASE("megatron_directory: keys with slashes, no axes, old names and locks")
   store.put(key("a.sync/0"), {}).value();
   store.put(key("a/notes.pt"), {}).value();
   store.put(key("shard_0_1.pt"), {}).value();
-  megatron::put_object(store, "o/p/shard_0.0_1.3", node("first")).value();
+  megatron::detail::put_object(store, "o/p/shard_0.0_1.3", node("first")).value();
   torch::save(store, key("o/p/shard_0.2_1.pt"), node("old")).value();
-  megatron::put_object(store, "scalar/shard__", node("s")).value();
+  megatron::detail::put_object(store, "scalar/shard__", node("s")).value();
 
   const auto directory = megatron::directory::open(store).value();
   const megatron::contents there = directory.list().value();
@@ -251,18 +253,18 @@ TEST_CASE("megatron_directory: keys with slashes, no axes, old names and locks")
 
 TEST_CASE("megatron_directory: other backends and broken documents are named") {
   const memory_store store;
-  megatron::write_metadata(store, {"torch_dist", 1, "torch", 1}).value();
+  megatron::detail::write_metadata(store, {"torch_dist", 1, "torch", 1}).value();
   const error other = megatron::directory::open(store).failure();
   CHECK(other.code == errc::unsupported);
   CHECK(other.message.find("(torch_dist, 1)") != std::string::npos);
-  megatron::write_metadata(store, {"zarr", 2, "torch", 1}).value();
+  megatron::detail::write_metadata(store, {"zarr", 2, "torch", 1}).value();
   CHECK(megatron::directory::open(store).failure().code == errc::unsupported);
-  megatron::write_metadata(store, {"zarr", 1, "mine", 1}).value();
+  megatron::detail::write_metadata(store, {"zarr", 1, "mine", 1}).value();
   CHECK(megatron::directory::open(store).value().common().failure().code == errc::unsupported);
   store.put(key("metadata.json"), as_bytes("{")).value();
   CHECK(megatron::directory::open(store).failure().code == errc::corrupt);
 
-  megatron::write_metadata(store).value();
+  megatron::detail::write_metadata(store).value();
   torch::save(store, key("common.pt"), torch::value::bytes{std::byte{1}}).value();
   store.put(key("t/.zarray"), as_bytes("")).value();
   const auto directory = megatron::directory::open(store).value();

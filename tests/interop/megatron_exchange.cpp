@@ -129,7 +129,7 @@ node common_values() {
 }
 
 result<state> state_to_save(index_t rank, index_t ranks) {
-  ZARRPOINT_TRY(out, zp::state_from_node(common_values()));
+  ZARRPOINT_TRY(out, zp::detail::state_from_node(common_values()));
   ZARRPOINT_TRY(shards, shards_of(rank, ranks));
   for (std::size_t i = 0; i < shards.size(); ++i) {
     ZARRPOINT_TRY(values, values_of(shards[i]));
@@ -215,7 +215,7 @@ result<void> read(const std::string& folder, const zp::process_group& group,
       }
     }
   }
-  ZARRPOINT_TRY(common, zp::state_from_node(common_values()));
+  ZARRPOINT_TRY(common, zp::detail::state_from_node(common_values()));
   for (const auto& [name, value] : *common.if_map()) {
     const state* found = report.loaded.find(name);
     ZARRPOINT_TRY(wanted, zp::to_node(value));

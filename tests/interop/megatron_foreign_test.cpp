@@ -25,7 +25,7 @@ using namespace zarrpoint_test;
 
 const std::string torch_dist = R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
                                R"("common_backend": "torch", "common_backend_version": 1})";
-const std::string readable = megatron::to_json({});
+const std::string readable = megatron::detail::to_json({});
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
@@ -115,9 +115,9 @@ std::string holds(const place& from, int seed) {
 TEST_CASE("megatron_foreign: a layout that we cannot read is never replaced, wherever it is") {
   const std::string foreign[] = {
       torch_dist,
-      megatron::to_json({"zarr", 2, "torch", 1}),
-      megatron::to_json({"zarr", 1, "other", 1}),
-      megatron::to_json({"zarr", 1, "torch", 2}),
+      megatron::detail::to_json({"zarr", 2, "torch", 1}),
+      megatron::detail::to_json({"zarr", 1, "other", 1}),
+      megatron::detail::to_json({"zarr", 1, "torch", 2}),
       R"({"sharded_backend": "zarr", "sharded_backend_version": 1, "common_backend": 3})",
       torch_dist.substr(0, 30),  // half of it
   };

@@ -16,16 +16,16 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/megatron/zarr-
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 TEST_CASE("megatron_layout: metadata.json, byte for byte") {
-  const std::string text = megatron::to_json({});
+  const std::string text = megatron::detail::to_json({});
   CHECK(text.size() == 113);
   CHECK(text == test::read_file(golden + "metadata.json"));
   const memory_store store;
-  CHECK(megatron::read_metadata(store).failure().code == errc::not_found);
-  megatron::write_metadata(store).value();
-  CHECK(megatron::read_metadata(store).value() == megatron::backends{});
+  CHECK(megatron::detail::read_metadata(store).failure().code == errc::not_found);
+  megatron::detail::write_metadata(store).value();
+  CHECK(megatron::detail::read_metadata(store).value() == megatron::backends{});
   const auto read = [&](std::string_view json) {
     store.put(key("metadata.json"), as_bytes(json)).value();
-    return megatron::read_metadata(store);
+    return megatron::detail::read_metadata(store);
   };
   CHECK(read(R"({"sharded_backend": "torch_dist", "sharded_backend_version": 2})").value() ==
         megatron::backends{"torch_dist", 2, "torch", 1});
@@ -38,9 +38,9 @@ TEST_CASE("megatron_layout: metadata.json, byte for byte") {
 }
 
 TEST_CASE("megatron_layout: .zarray, byte for byte") {
-  using megatron::tensor_layout;
+  using megatron::detail::tensor_layout;
   const auto document = [](const dtype& type, const dims& shape, const dims& chunks) {
-    return megatron::array_document({{type, shape}, chunks}).value();
+    return megatron::detail::array_document({{type, shape}, chunks}).value();
   };
   CHECK(document(dtype_kind::bfloat16, {12}, {12}) ==
         test::read_file(golden + "decoder.bias_bf16/.zarray"));
@@ -55,14 +55,14 @@ TEST_CASE("megatron_layout: .zarray, byte for byte") {
   for (const auto& [type, name] : names) {
     CHECK(document(type, {4}, {2}).find(std::string("\"dtype\": \"") + name + '"') !=
           std::string::npos);
-    const auto metadata = megatron::to_metadata({{type, {4}}, {2}}).value();
+    const auto metadata = megatron::detail::to_metadata({{type, {4}}, {2}}).value();
     CHECK(metadata.type == dtype(type));
     CHECK(metadata.chunk_shape == dims{2});
     CHECK(metadata.fill.is_null());
-    CHECK(metadata.keys.key({1}) == megatron::chunk_name({1}));
+    CHECK(metadata.keys.key({1}) == megatron::detail::chunk_name({1}));
   }
   const auto refused = [](const tensor_layout& of) {
-    return megatron::array_document(of).failure().code;
+    return megatron::detail::array_document(of).failure().code;
   };
   CHECK(refused({{dtype_kind::uint16, {4}}, {2}}) == errc::unsupported);
   CHECK(refused({{dtype_kind::float8_e5m2, {4}}, {2}}) == errc::unsupported);
@@ -72,19 +72,19 @@ TEST_CASE("megatron_layout: .zarray, byte for byte") {
 
   const memory_store store;
   const tensor_layout layout{{dtype_kind::float32, {4}}, {2}};
-  megatron::put_array_document(store, "a/b", layout).value();
+  megatron::detail::put_array_document(store, "a/b", layout).value();
   CHECK(store.open(key("a/b/.zarray")).value() != nullptr);
-  const error again = megatron::put_array_document(store, "a/b", layout).failure();
+  const error again = megatron::detail::put_array_document(store, "a/b", layout).failure();
   CHECK(again.code == errc::already_exists);
   CHECK(again.message.find("already exists") != std::string::npos);
   for (const char* bad : {"", "a/../b", "metadata.json", "common.pt", "/a", "a\n"})
-    CHECK(megatron::put_array_document(store, bad, layout).failure().code ==
+    CHECK(megatron::detail::put_array_document(store, bad, layout).failure().code ==
           errc::invalid_argument);
 }
 
 TEST_CASE("megatron_layout: names of chunks and objects") {
-  CHECK(megatron::chunk_name({}) == "0");
-  CHECK(megatron::chunk_name({1, 0, 12}) == "1.0.12");
+  CHECK(megatron::detail::chunk_name({}) == "0");
+  CHECK(megatron::detail::chunk_name({1, 0, 12}) == "1.0.12");
   using megatron::object_id;
   for (const object_id& id :
        {object_id{"ObjB", {0, 3}, {1, 8}}, object_id{"k", {}, {}}, object_id{"a/b_c", {7}, {9}}})
@@ -101,13 +101,13 @@ TEST_CASE("megatron_layout: names of chunks and objects") {
 TEST_CASE("megatron_layout: objects and common state; nothing is written under a wrong name") {
   const memory_store store;
   const node step = node::object{{"step", 3}};
-  megatron::put_object(store, "optimizer.step/shard_0_1", step).value();
-  megatron::write_common(store, node(node::object{{"iteration", 7}})).value();
+  megatron::detail::put_object(store, "optimizer.step/shard_0_1", step).value();
+  megatron::detail::write_common(store, node(node::object{{"iteration", 7}})).value();
   CHECK(store.open(key("optimizer.step/shard_0_1.pt")).value() != nullptr);
   CHECK(store.open(key("common.pt")).value() != nullptr);
   for (const char* bad :
        {"step", "k/shard_0.3_1", "k/shard_00_1", "../shard_0_1", "common.pt/shard_0_1"})
-    CHECK(megatron::put_object(store, bad, step).failure().code == errc::invalid_argument);
+    CHECK(megatron::detail::put_object(store, bad, step).failure().code == errc::invalid_argument);
   CHECK(store.list(store_key::root()).value().size() == 2);
 }
 

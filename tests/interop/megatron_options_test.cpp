@@ -195,12 +195,12 @@ TEST_CASE("megatron_options: a common.pt that cannot be read stops nothing that 
       {"damaged", put("common.pt", "PK\x03\x04 and no more"), "corrupt"},
       {"missing", [](const memory_store& store) { store.erase(key("common.pt")).value(); },
        "not_found"},
-      {"of another backend", put("metadata.json", megatron::to_json({"zarr", 1, "other", 3})),
-       "(other, 3)"},
+      {"of another backend",
+       put("metadata.json", megatron::detail::to_json({"zarr", 1, "other", 3})), "(other, 3)"},
       {"larger than a limit",
        [](const memory_store& store) {
          const node large = node::object{{"text", std::string(100'000, 'x')}};
-         megatron::write_common(store, torch::value(large)).value();
+         megatron::detail::write_common(store, torch::value(large)).value();
        },
        "resource_limit"},
   };

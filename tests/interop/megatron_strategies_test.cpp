@@ -541,7 +541,7 @@ TEST_CASE("megatron_strategies: what training has in common never stops the tens
   CHECK(as_text(torch::to_bytes(extra.root()).value()) == "hello");
   const auto random = torch::to_document(from.object({"rng_state", {0, 0}, {1, 1}}).value());
   REQUIRE(random);
-  CHECK(state_from_node(*random));
+  CHECK(detail::state_from_node(*random));
   CHECK(loaded(
             1, common + "obj",
             [](int) {
@@ -598,7 +598,8 @@ TEST_CASE("megatron_strategies: what others put beside a checkpoint is kept") {
   // A layout that we cannot read is never replaced.
   const test::temp_directory folder;
   fs::create_directories(folder / "c");
-  megatron::write_metadata(file_store::open(folder / "c").value(), {"torch_dist", 1, "torch", 1})
+  megatron::detail::write_metadata(file_store::open(folder / "c").value(),
+                                   {"torch_dist", 1, "torch", 1})
       .value();
   CHECK(has(saved(2, folder / "c", state_of("w"), in_their_layout(true)), "nothing was changed"));
   CHECK(file_of(folder / "c", "metadata.json").find("torch_dist") != std::string::npos);

@@ -31,7 +31,7 @@ std::string entry(std::string_view name, std::string_view dtype, std::string_vie
 }
 
 zp::error refusal(std::string_view text, std::uint64_t data_bytes) {
-  const auto parsed = st::parse_header(zp::as_bytes(text), data_bytes);
+  const auto parsed = st::detail::parse_header(zp::as_bytes(text), data_bytes);
   REQUIRE_MESSAGE(!parsed, std::string(text));
   return parsed.failure();
 }
@@ -48,7 +48,7 @@ random_header make_random(std::mt19937& random) {
     zp::tensor_spec spec{zp::dtype(zp::all_dtype_kinds[random() % 16]), {}};
     for (std::size_t d = random() % 5; d > 0; --d)
       spec.shape.push_back(static_cast<zp::index_t>(random() % 4));
-    if (!st::dtype_name(spec.type)) spec.type = zp::dtype_kind::float32;
+    if (!st::detail::dtype_name(spec.type)) spec.type = zp::dtype_kind::float32;
     const std::uint64_t bytes = zp::byte_count(spec).value();
     std::string name = "t\"\\\n\xc3\xa9/" + std::to_string(random()) + "." + std::to_string(i);
     out.value.tensors.push_back({std::move(name), spec, out.bytes, bytes});
@@ -64,17 +64,17 @@ random_header make_random(std::mt19937& random) {
 TEST_CASE("safetensors header: the names of dtypes, both ways") {
   int named = 0;
   for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
-    const auto name = st::dtype_name(kind);
+    const auto name = st::detail::dtype_name(kind);
     if (!name) continue;
     ++named;
-    CHECK(st::dtype_named(*name) == zp::dtype(kind));
+    CHECK(st::detail::dtype_named(*name) == zp::dtype(kind));
   }
   CHECK(named == 16);
-  CHECK(!st::dtype_name(zp::dtype_kind::string));
-  CHECK(!st::dtype_name(zp::dtype_kind::complex128));
-  CHECK(!st::dtype_name(zp::dtype()));
+  CHECK(!st::detail::dtype_name(zp::dtype_kind::string));
+  CHECK(!st::detail::dtype_name(zp::dtype_kind::complex128));
+  CHECK(!st::detail::dtype_name(zp::dtype()));
   for (const char* name : {"", "f32", "F4", "F8_E8M0", "F6_E2M3", "float32", "C128"})
-    CHECK(!st::dtype_named(name));
+    CHECK(!st::detail::dtype_named(name));
 }
 
 TEST_CASE("safetensors header: a small one") {
@@ -82,7 +82,7 @@ TEST_CASE("safetensors header: a small one") {
       "{" + entry("b", "F32", "[2,3]", "[4,28]") + ",\"__metadata__\":{\"format\":\"pt\"}," +
       entry("a", "BF16", "[2]", "[0,4]") + "," + entry("none", "I64", "[0,7]", "[28,28]") + "," +
       entry("scalar", "U8", "[]", "[28,29]") + "}   ";
-  const auto parsed = st::parse_header(zp::as_bytes(text), 29).value();
+  const auto parsed = st::detail::parse_header(zp::as_bytes(text), 29).value();
   REQUIRE(parsed.tensors.size() == 4);
   CHECK(parsed.tensors[0] == st::tensor_info{"a", {zp::dtype_kind::bfloat16, {2}}, 0, 4});
   CHECK(parsed.tensors[1] == st::tensor_info{"b", {zp::dtype_kind::float32, {2, 3}}, 4, 24});
@@ -90,30 +90,32 @@ TEST_CASE("safetensors header: a small one") {
   CHECK(parsed.tensors[3] == st::tensor_info{"scalar", {zp::dtype_kind::uint8, {}}, 28, 1});
   CHECK(parsed.metadata == st::metadata_map{{"format", "pt"}});
 
-  const auto empty = st::parse_header(zp::as_bytes("{}"), 0).value();
+  const auto empty = st::detail::parse_header(zp::as_bytes("{}"), 0).value();
   CHECK(empty.tensors.empty());
   CHECK(empty.metadata.empty());
-  CHECK(st::parse_header(zp::as_bytes(R"({"__metadata__":null})"), 0).value().metadata.empty());
+  CHECK(st::detail::parse_header(zp::as_bytes(R"({"__metadata__":null})"), 0)
+            .value()
+            .metadata.empty());
 }
 
 TEST_CASE("safetensors header: what we write reads back, and begins the data aligned") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
     const random_header made = make_random(random);
-    const std::string text = st::dump_header(made.value).value();
-    CHECK(text.size() % st::data_alignment == 0);
+    const std::string text = st::detail::dump_header(made.value).value();
+    CHECK(text.size() % st::detail::data_alignment == 0);
     const auto bytes = zp::as_bytes(text);
     CHECK(zp::load_le<std::uint64_t>(bytes.data()) == text.size() - 8);
-    CHECK(st::parse_header(bytes.subspan(8), made.bytes).value() == made.value);
-    CHECK(st::dump_header(made.value).value() == text);
+    CHECK(st::detail::parse_header(bytes.subspan(8), made.bytes).value() == made.value);
+    CHECK(st::detail::dump_header(made.value).value() == text);
   }
-  CHECK(st::dump_header({}).value().substr(8) == "{}" + std::string(54, ' '));
+  CHECK(st::detail::dump_header({}).value().substr(8) == "{}" + std::string(54, ' '));
 }
 
 TEST_CASE("safetensors header: tensors tile the data, or are refused") {
   const auto at = [](std::string_view offsets) { return entry("b", "U8", "[4]", offsets); };
   const std::string a = "{" + entry("a", "U8", "[4]", "[0,4]") + ",";
-  CHECK(st::parse_header(zp::as_bytes(a + at("[4,8]") + "}"), 8));
+  CHECK(st::detail::parse_header(zp::as_bytes(a + at("[4,8]") + "}"), 8));
   CHECK(zp::to_string(refusal(a + at("[5,9]") + "}", 9)) ==
         "corrupt: tensor \"b\": begins at 5 beyond the data before it, which ends at 4");
   CHECK(zp::to_string(refusal(a + at("[3,7]") + "}", 7)) ==
@@ -188,8 +190,8 @@ TEST_CASE("safetensors header: texts that are not a header") {
   CHECK(refusal(R"({"__metadata__":{"a":"1","a":"2"}})", 0).code == zp::errc::corrupt);
   CHECK(refusal(R"({"x":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})", 0).code ==
         zp::errc::corrupt);
-  CHECK(!st::parse_header(zp::as_bytes(std::string(100, '[')), 0));
-  CHECK(!st::parse_header(zp::as_bytes("{\"a\":" + std::string(100000, '[')), 0));
+  CHECK(!st::detail::parse_header(zp::as_bytes(std::string(100, '[')), 0));
+  CHECK(!st::detail::parse_header(zp::as_bytes("{\"a\":" + std::string(100000, '[')), 0));
 }
 
 TEST_CASE(
@@ -197,14 +199,14 @@ TEST_CASE(
   std::mt19937 random(7);
   random_header made = make_random(random);
   while (made.value.tensors.size() < 3) made = make_random(random);
-  const std::string good = st::dump_header(made.value).value().substr(8);
+  const std::string good = st::detail::dump_header(made.value).value().substr(8);
   const std::size_t json = good.find_last_not_of(' ') + 1;
   for (std::size_t n = 0; n < json; ++n)
-    CHECK(!st::parse_header(zp::as_bytes(good.substr(0, n)), made.bytes));
+    CHECK(!st::detail::parse_header(zp::as_bytes(good.substr(0, n)), made.bytes));
   for (std::size_t bit = 0; bit < json * 8; ++bit) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
-    const auto parsed = st::parse_header(zp::as_bytes(bad), made.bytes);
+    const auto parsed = st::detail::parse_header(zp::as_bytes(bad), made.bytes);
     if (!parsed) continue;  // a flipped letter of a name is another name
     std::uint64_t end = 0;
     for (const st::tensor_info& each : parsed->tensors) {
@@ -218,7 +220,7 @@ TEST_CASE(
 
 TEST_CASE("safetensors header: what cannot be said is not written") {
   const auto refused = [](st::header from) {
-    const auto text = st::dump_header(from);
+    const auto text = st::detail::dump_header(from);
     REQUIRE(!text);
     return text.failure().code;
   };

@@ -163,7 +163,7 @@ TEST_CASE("safetensors: what is saved is read back, of every dtype, shape and la
     std::mt19937 random(seed);
     std::vector<random_tensor> owned;
     for (const zp::dtype_kind kind : zp::all_dtype_kinds) {
-      if (!st::dtype_name(kind)) continue;
+      if (!st::detail::dtype_name(kind)) continue;
       zp::tensor_spec spec{kind, {}};
       for (std::size_t d = random() % 4; d > 0; --d)
         spec.shape.push_back(static_cast<zp::index_t>(random() % 6 + (random() % 8 == 0 ? 0 : 1)));

@@ -29,7 +29,7 @@ std::string as_text(const std::string& pickle, const torch::pickle_node_limits& 
 
 std::string document(const std::string& pickle, const torch::pickle_node_limits& limits = {}) {
   const auto made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), limits);
-  if (made) REQUIRE(state_from_node(*made));
+  if (made) REQUIRE(detail::state_from_node(*made));
   return as_text(pickle, limits);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("torch_document: every kind of object that Python wrote, by protocols 
     CHECK(begins("sparse", R"({"__class__":"torch._utils._rebuild_sparse_tensor")"));
     CHECK(begins("quantised", R"({"__class__":"torch._utils._rebuild_qtensor")"));
     // All of it is a state, in which tensors are leaves.
-    const state made = state_from_node(all).value();
+    const state made = detail::state_from_node(all).value();
     CHECK(made.get<int>("args/num_layers").value() == 24);
     CHECK(made.get<std::string>("bytes").value() == "\xff\0"s);
     REQUIRE(made.find("scale")->if_tensor() != nullptr);
@@ -186,7 +186,7 @@ TEST_CASE("torch_document: what our own saver escaped comes back as it was") {
     torch::save(store, key("f"), parse_json(as_bytes(std::string_view(text))).value()).value();
     const auto made = torch::to_document(torch::open(store, key("f")).value());
     REQUIRE(made);
-    CHECK(state_from_node(*made));
+    CHECK(detail::state_from_node(*made));
   }
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("torch_document: damaged pickles give a document that is a state, or a
       const auto out = torch::detail::pickle_to_document(*root, {.max_depth = 48});
       if (!out) return;
       ++made;
-      CHECK(state_from_node(*out));
+      CHECK(detail::state_from_node(*out));
     });
   CHECK(made > 0);
 }

@@ -24,10 +24,10 @@ TEST_CASE("byteswap: every scalar size and length, in place and copied, against 
            it += static_cast<std::ptrdiff_t>(size))
         std::reverse(it, it + static_cast<std::ptrdiff_t>(size));
       std::vector<std::byte> copied(from.size());
-      zp::byteswap_copy(copied, from, size);
+      zp::detail::byteswap_copy(copied, from, size);
       CHECK(copied == expected);
       std::vector<std::byte> in_place = from;
-      zp::byteswap_elements(in_place, size);
+      zp::detail::byteswap_elements(in_place, size);
       CHECK(in_place == expected);
     }
   }

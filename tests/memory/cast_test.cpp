@@ -108,7 +108,7 @@ TEST_CASE("cast_elements: every pair of dtypes on random boxes against one by on
         zp::mutable_host_view to = reference;
         to.data = actual.data() + target.first;
         naive_cast(reference, view);
-        zp::cast_elements(to, view).value();
+        zp::detail::cast_elements(to, view).value();
         unify_nans(reference);
         unify_nans(to);
         REQUIRE(expected == actual);
@@ -143,7 +143,7 @@ TEST_CASE("cast_elements: 64-bit integers are rounded once to small floats") {
       const zp::host_view view =
           zp::dense_view(reinterpret_cast<const std::byte*>(from.data()), {source, shape});
       naive_cast(zp::dense_view(expected.data(), {type, shape}), view);
-      zp::cast_elements(zp::dense_view(actual.data(), {type, shape}), view).value();
+      zp::detail::cast_elements(zp::dense_view(actual.data(), {type, shape}), view).value();
       CAPTURE(std::string(zp::to_string(type)));
       CHECK(expected == actual);
     }
@@ -154,7 +154,7 @@ TEST_CASE("cast_elements: a stored bool of another byte than 0 and 1 is true") {
   const std::vector<unsigned char> from = {0, 1, 2, 255};
   std::vector<float> to(4);
   const zp::dims shape{4};
-  zp::cast_elements(
+  zp::detail::cast_elements(
       zp::dense_view(reinterpret_cast<std::byte*>(to.data()), {zp::dtype_kind::float32, shape}),
       zp::dense_view(reinterpret_cast<const std::byte*>(from.data()),
                      {zp::dtype_kind::bool_, shape}))
@@ -167,31 +167,32 @@ TEST_CASE("cast_elements: strings are copied to strings and to nothing else") {
   std::vector<std::string> to(2);
   const zp::host_view source = zp::dense_view(reinterpret_cast<const std::byte*>(from.data()),
                                               {zp::dtype_kind::string, {2}});
-  zp::cast_elements(zp::dense_view(reinterpret_cast<std::byte*>(to.data()), source.spec()), source)
+  zp::detail::cast_elements(zp::dense_view(reinterpret_cast<std::byte*>(to.data()), source.spec()),
+                            source)
       .value();
   CHECK(to == from);
 
   std::vector<float> numbers(2);
-  const auto refused = zp::cast_elements(
+  const auto refused = zp::detail::cast_elements(
       zp::dense_view(reinterpret_cast<std::byte*>(numbers.data()), {zp::dtype_kind::float32, {2}}),
       source);
   REQUIRE(!refused);
   CHECK(refused.failure().code == zp::errc::unsupported);
   CHECK(refused.failure().message == "no cast from string to float32");
-  CHECK(zp::cast_elements(zp::dense_view(reinterpret_cast<std::byte*>(numbers.data()),
-                                         {zp::dtype_kind::datetime64, {1}}),
-                          zp::dense_view(reinterpret_cast<const std::byte*>(numbers.data()),
-                                         {zp::dtype_kind::int64, {1}}))
+  CHECK(zp::detail::cast_elements(zp::dense_view(reinterpret_cast<std::byte*>(numbers.data()),
+                                                 {zp::dtype_kind::datetime64, {1}}),
+                                  zp::dense_view(reinterpret_cast<const std::byte*>(numbers.data()),
+                                                 {zp::dtype_kind::int64, {1}}))
             .failure()
             .code == zp::errc::unsupported);
-  CHECK(zp::cast_elements(zp::mutable_host_view{}, zp::host_view{}).failure().code ==
+  CHECK(zp::detail::cast_elements(zp::mutable_host_view{}, zp::host_view{}).failure().code ==
         zp::errc::unsupported);
 }
 
 TEST_CASE("cast_elements: shapes must agree") {
   std::vector<float> to(6);
   const std::vector<double> from(6);
-  const auto refused = zp::cast_elements(
+  const auto refused = zp::detail::cast_elements(
       zp::dense_view(reinterpret_cast<std::byte*>(to.data()), {zp::dtype_kind::float32, {2, 3}}),
       zp::dense_view(reinterpret_cast<const std::byte*>(from.data()),
                      {zp::dtype_kind::float64, {3, 2}}));

@@ -50,8 +50,8 @@ TEST_CASE("device_buffer: what lasts is not of the reserve") {
   fake_device device(3);
   int scratch = 0;
   const reserving space{{&device}, &scratch};
-  CHECK(reserve_of(space) != nullptr);
-  CHECK(reserve_of(fake_space{&device}) == nullptr);
+  CHECK(detail::reserve_of(space) != nullptr);
+  CHECK(detail::reserve_of(fake_space{&device}) == nullptr);
   {
     const auto lasting = device_buffer<reserving>::lasting(space, 8).value();
     CHECK(scratch == 0);

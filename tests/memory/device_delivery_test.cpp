@@ -19,7 +19,7 @@ namespace device_delivery_test {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
-using ring = staging_ring<fake_space>;
+using ring = detail::staging_ring<fake_space>;
 
 namespace {
 
@@ -45,7 +45,7 @@ struct transposed {
   std::vector<std::int32_t> download() const {
     std::vector<std::int32_t> there(512);
     space.copy_to_host(reinterpret_cast<std::byte*>(there.data()), memory, {.width = 2048}).value();
-    wait_for_stream(space).value();
+    detail::wait_for_stream(space).value();
     std::vector<std::int32_t> out(512);
     for (std::size_t i = 0; i < 32; ++i)
       for (std::size_t j = 0; j < 16; ++j) out[i * 16 + j] = there[j * 32 + i];
@@ -94,7 +94,7 @@ TEST_CASE("a kernel rearranges; the host does where there is none, or no memory 
     transposed matrix(way == 2 ? 2500 : std::size_t{1} << 20);
     matrix.device.set_kernels(way != 1);
     const detail::device_delivery<fake_space> delivery(
-        matrix.view, std::make_shared<ring>(matrix.space, ring_options{2, 4096}));
+        matrix.view, std::make_shared<ring>(matrix.space, detail::ring_options{2, 4096}));
     deliver_values(delivery).value();
     CHECK(matrix.download() == transposed::values());
     CHECK(matrix.device.count().kernels.move == (way == 0 ? 1 : 0));
@@ -107,7 +107,7 @@ TEST_CASE("the one who fills is told in which form elements are wanted") {
     transposed matrix(way == 2 ? 2500 : std::size_t{1} << 20);
     matrix.device.set_kernels(way != 1);
     const detail::device_delivery<fake_space> delivery(
-        matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+        matrix.view, std::make_shared<ring>(matrix.space, detail::ring_options{1, 4096}));
     const auto fill = [&](const mutable_host_view& to, const detail::device_form& form) {
       CHECK(form.is_reversed == (way == 0));
       CHECK(form.type == (way == 0 ? dtype_kind::int16 : dtype_kind::int32));
@@ -139,7 +139,7 @@ TEST_CASE("planes become elements of the target, as many of each chunk as are wa
   for (const bool casts : {false, true}) {
     transposed matrix;
     const detail::device_delivery<fake_space> delivery(
-        matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+        matrix.view, std::make_shared<ring>(matrix.space, detail::ring_options{1, 4096}));
     // Two chunks of 20 x 16, the second of which ends beyond the 32 rows of the matrix.
     const dtype type = casts ? dtype_kind::int16 : dtype_kind::int32;
     const detail::chunk_planes planes{{20, 16}, {type, true}, type.size(), 2};
@@ -170,7 +170,7 @@ TEST_CASE("planes become elements of the target, as many of each chunk as are wa
   }
   transposed matrix(2500);  // all but full
   const detail::device_delivery<fake_space> delivery(
-      matrix.view, std::make_shared<ring>(matrix.space, ring_options{1, 4096}));
+      matrix.view, std::make_shared<ring>(matrix.space, detail::ring_options{1, 4096}));
   const auto never = [](mutable_bytes) { return result<void>(error{errc::corrupt, "asked for"}); };
   const auto at = [](std::size_t) { return std::pair<box, box>(); };
   CHECK_FALSE(delivery.deliver_planes({{32, 16}, {dtype_kind::int32}, 4, 1}, never, at).value());
@@ -182,7 +182,8 @@ TEST_CASE("a slot is free once it has been copied, whatever kernels do then") {
   const noting_space space{{&matrix.device, 0}, &calls};
   const mutable_tensor_view<noting_space> view{
       matrix.memory, dtype_kind::int32, {32, 16}, {4, 128}, space, {}};
-  const auto slots = std::make_shared<staging_ring<noting_space>>(space, ring_options{1, 4096});
+  const auto slots =
+      std::make_shared<detail::staging_ring<noting_space>>(space, detail::ring_options{1, 4096});
   const detail::device_delivery<noting_space> delivery(view, slots);
   const auto fill = [](const mutable_host_view& to) -> result<void> {
     std::memset(to.data, 0, 2048);
@@ -204,7 +205,7 @@ TEST_CASE("a slot is free once it has been copied, whatever kernels do then") {
 
 TEST_CASE("an error of the one who fills is handed on, and the slot comes back") {
   transposed matrix;
-  const auto slots = std::make_shared<ring>(matrix.space, ring_options{1, 4096});
+  const auto slots = std::make_shared<ring>(matrix.space, detail::ring_options{1, 4096});
   const detail::device_delivery<fake_space> delivery(matrix.view, slots);
   const result<void> refused =
       delivery.deliver(box::whole({32, 16}), [](const mutable_host_view&) -> result<void> {
@@ -220,7 +221,7 @@ TEST_CASE("an error of the one who fills is handed on, and the slot comes back")
 
 TEST_CASE("memory of others, and elements in one place, are refused") {
   transposed matrix;
-  const auto slots = std::make_shared<ring>(matrix.space, ring_options{1, 4096});
+  const auto slots = std::make_shared<ring>(matrix.space, detail::ring_options{1, 4096});
   const auto check = [&](const mutable_tensor_view<fake_space>& view) {
     return detail::device_delivery<fake_space>(view, slots).check();
   };

@@ -17,11 +17,11 @@ using namespace zarrpoint_test;
 
 namespace {
 
-using ring = staging_ring<fake_space>;
+using ring = detail::staging_ring<fake_space>;
 
 std::shared_ptr<ring> ring_on(fake_device& device, std::size_t slots, std::size_t slot_bytes) {
   return std::make_shared<ring>(fake_space{&device},
-                                ring_options{.slots = slots, .slot_bytes = slot_bytes});
+                                detail::ring_options{.slots = slots, .slot_bytes = slot_bytes});
 }
 
 box random_box(random_source& random, const dims& shape) {
@@ -65,14 +65,14 @@ TEST_CASE("device_source: boxes of any layout arrive, in slots and in memory of 
                                 random_layout(random, shape, type.size(), true), random);
     {
       const auto staging = ring_on(device, 1 + pick(random, 3), 32 + pick(random, 4000));
-      make_function* const make =
-          seed % 3 == 0 ? &device_source<fake_space>::make_copy : &device_source<fake_space>::make;
+      make_function* const make = seed % 3 == 0 ? &detail::device_source<fake_space>::make_copy
+                                                : &detail::device_source<fake_space>::make;
       auto made = make(tensor.view(device.new_stream()), staging);
       if (!made) {
         // A copy on the device that would take much more than the elements is refused.
         CHECK(seed % 3 == 0);
         CHECK(made.failure().code == errc::resource_limit);
-        made = device_source<fake_space>::make(tensor.view(), staging);
+        made = detail::device_source<fake_space>::make(tensor.view(), staging);
       }
       REQUIRE(made);
       element_source& source = **made;
@@ -107,7 +107,7 @@ TEST_CASE("device_source: parts hold slots until they end; without one it is sai
   const strided_device tensor({&device}, dtype_kind::float32, shape, dense_layout(shape, 4),
                               random);
   const auto staging = ring_on(device, 2, 1024);
-  const auto source = device_source<fake_space>::make(tensor.view(), staging).value();
+  const auto source = detail::device_source<fake_space>::make(tensor.view(), staging).value();
   auto first = source->begin(box{{0, 0}, {16, 16}}, false).value();
   auto second = source->begin(box{{16, 0}, {16, 16}}, false).value();
   REQUIRE(second != nullptr);
@@ -137,7 +137,7 @@ TEST_CASE("device_source: several sources of one stream share a part") {
     tensors.push_back(std::make_unique<strided_device>(fake_space{&device}, dtype_kind::int16,
                                                        shape, places, random));
     sources.push_back(
-        device_source<fake_space>::make(tensors.back()->view(stream), staging).value());
+        detail::device_source<fake_space>::make(tensors.back()->view(stream), staging).value());
   };
   add({10, 10}, dense_layout({10, 10}, 2));
   add({4, 6}, {dims{2, -8}, 40, 48});  // columns, the last one first
@@ -152,7 +152,7 @@ TEST_CASE("device_source: several sources of one stream share a part") {
   for (const std::size_t i : {1U, 2U, 5U}) CHECK(sources[i]->joins(*sources[0]));
   CHECK_FALSE(sources[4]->joins(*sources[0]));
   const auto elsewhere =
-      device_source<fake_space>::make(tensors[0]->view(), ring_on(device, 1, 1024)).value();
+      detail::device_source<fake_space>::make(tensors[0]->view(), ring_on(device, 1, 1024)).value();
   CHECK_FALSE(elsewhere->joins(*sources[0]));
 
   element_source* const three[] = {sources[0].get(), sources[1].get(), sources[2].get()};
@@ -177,8 +177,8 @@ TEST_CASE("device_source: of sources that share a part the one that failed is to
     const auto staging = ring_on(device, 1, 1024);
     const strided_device small({&device}, dtype_kind::int16, {40}, dense_layout({40}, 2), random);
     const strided_device large({&device}, dtype_kind::int16, {480}, dense_layout({480}, 2), random);
-    const auto one = device_source<fake_space>::make(small.view(), staging).value();
-    const auto two = device_source<fake_space>::make(large.view(), staging).value();
+    const auto one = detail::device_source<fake_space>::make(small.view(), staging).value();
+    const auto two = detail::device_source<fake_space>::make(large.view(), staging).value();
     element_source* const both[] = {one.get(), two.get()};
     host_view views[2];
     joint_read all{both, views};
@@ -207,7 +207,7 @@ TEST_CASE("device_source: large parts go through pinned memory, one block after 
   tensor.wait();
   const std::uint64_t pageable = device.count().pageable_bytes;
   const auto staging = ring_on(device, 2, 1000);
-  const auto source = device_source<fake_space>::make(tensor.view(), staging).value();
+  const auto source = detail::device_source<fake_space>::make(tensor.view(), staging).value();
   const owned_elements all = source->read(box::whole(shape), default_resource()).value();
   CHECK(dense_bytes_of(all.view) == dense_bytes_of(tensor.on_host()));
   CHECK(device.count().pageable_bytes == pageable);
@@ -222,7 +222,7 @@ TEST_CASE("device_source: what is scattered is gathered by a kernel, or copied w
   const strided_device tensor({&device}, dtype_kind::float32, shape,
                               {dims{512, 8}, 0, 31 * 512 + 31 * 8 + 4}, random);
   const auto staging = ring_on(device, 2, 1 << 16);
-  const auto source = device_source<fake_space>::make(tensor.view(), staging).value();
+  const auto source = detail::device_source<fake_space>::make(tensor.view(), staging).value();
   const auto copies_of = [&](const box& part) {
     const std::uint64_t before = device.copies();
     const auto begun = source->begin(part, true).value();
@@ -250,9 +250,9 @@ TEST_CASE("device_source: what stride 0 repeats is moved once") {
   const tensor_view<fake_space> plain = tensor.view();
   const tensor_view<counting_space> view{plain.data,    plain.type, plain.shape,
                                          plain.strides, space,      plain.ready};
-  using source = device_source<counting_space>;
-  const auto staging = std::make_shared<staging_ring<counting_space>>(
-      space, ring_options{.slots = 1, .slot_bytes = 4096});
+  using source = detail::device_source<counting_space>;
+  const auto staging = std::make_shared<detail::staging_ring<counting_space>>(
+      space, detail::ring_options{.slots = 1, .slot_bytes = 4096});
   const std::vector<std::byte> wanted = dense_bytes_of(tensor.on_host());
   const auto straight = source::make(view, staging).value();
   CHECK(dense_bytes_of(straight->begin(box::whole(shape), true).value()->wait().value()) == wanted);
@@ -274,7 +274,8 @@ TEST_CASE("device_source: a copy on the device lets the caller go on") {
                                                    places, random);
     const std::vector<std::byte> wanted = dense_bytes_of(tensor->on_host());
     const auto source =
-        device_source<fake_space>::make_copy(tensor->view(device.new_stream()), staging).value();
+        detail::device_source<fake_space>::make_copy(tensor->view(device.new_stream()), staging)
+            .value();
     REQUIRE(source->settle());
     tensor.reset();  // freed, and full of poison
     const owned_elements all = source->read(box::whole(shape), default_resource()).value();
@@ -294,16 +295,19 @@ TEST_CASE("device_source: bad views are refused, and each fault is an error that
     const auto staging = ring_on(other, 1, 512);
     tensor_view<fake_space> foreign = tensor.view();
     foreign.space = {&other};
-    CHECK(device_source<fake_space>::make(foreign, staging).failure().code ==
+    CHECK(detail::device_source<fake_space>::make(foreign, staging).failure().code ==
           errc::invalid_argument);
     tensor_view<fake_space> text = tensor.view();
     text.type = dtype_kind::string;
-    CHECK(device_source<fake_space>::make(text, staging).failure().code == errc::unsupported);
+    CHECK(detail::device_source<fake_space>::make(text, staging).failure().code ==
+          errc::unsupported);
     tensor_view<fake_space> vast = tensor.view();
     vast.shape = {index_t{1} << 40, index_t{1} << 40};
-    CHECK(device_source<fake_space>::make(vast, staging).failure().code == errc::out_of_range);
+    CHECK(detail::device_source<fake_space>::make(vast, staging).failure().code ==
+          errc::out_of_range);
     vast.shape = {25, 16};
-    CHECK(device_source<fake_space>::make(vast, staging).failure().code == errc::invalid_argument);
+    CHECK(detail::device_source<fake_space>::make(vast, staging).failure().code ==
+          errc::invalid_argument);
   }
   for (const device_fault fault : device_faults) {
     for (std::uint64_t at = 0; at < 24; ++at) {
@@ -317,10 +321,10 @@ TEST_CASE("device_source: bad views are refused, and each fault is an error that
         const auto staging = ring_on(device, 2, 512);
         const std::size_t stream = device.new_stream();
         const auto run = [&]() -> result<void> {
-          ZARRPOINT_TRY(source,
-                        at % 3 == 0
-                            ? device_source<fake_space>::make_copy(tensor.view(stream), staging)
-                            : device_source<fake_space>::make(tensor.view(stream), staging));
+          ZARRPOINT_TRY(source, at % 3 == 0 ? detail::device_source<fake_space>::make_copy(
+                                                  tensor.view(stream), staging)
+                                            : detail::device_source<fake_space>::make(
+                                                  tensor.view(stream), staging));
           for (index_t row = 0; row < 24; row += 8) {
             ZARRPOINT_TRY(part, source->begin(box{{row, 0}, {8, 16}}, true));
             ZARRPOINT_TRY(view, part->wait());

@@ -13,7 +13,7 @@ namespace kept_objects_test {
 using namespace zarrpoint;
 
 TEST_CASE("kept_objects: one object for each type and number, made once") {
-  kept_objects kept;
+  detail::kept_objects kept;
   int made = 0;
   const auto make = [&] { return ++made, std::make_shared<int>(made); };
   const std::shared_ptr<int> first = kept.get<int>(0, make);
@@ -28,7 +28,7 @@ TEST_CASE("kept_objects: one object for each type and number, made once") {
 TEST_CASE("kept_objects: nothing is not kept, and what is kept ends with it") {
   std::weak_ptr<int> watched;
   {
-    kept_objects kept;
+    detail::kept_objects kept;
     CHECK(kept.get<int>(3, [] { return std::shared_ptr<int>(); }) == nullptr);
     watched = kept.get<int>(3, [] { return std::make_shared<int>(1); });
     CHECK_FALSE(watched.expired());
@@ -37,7 +37,7 @@ TEST_CASE("kept_objects: nothing is not kept, and what is kept ends with it") {
 }
 
 TEST_CASE("kept_objects: many threads get the same object") {
-  kept_objects kept;
+  detail::kept_objects kept;
   std::atomic<int> made{0};
   std::vector<std::shared_ptr<int>> got(8);
   std::vector<std::thread> threads;

@@ -13,12 +13,12 @@ namespace packed_rows_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::packed_rows;
+using zp::detail::packed_rows;
 
 namespace {
 
 /// What the copies make of the bytes at `first`.
-std::vector<std::byte> pack(const packed_rows& rows, const std::byte* first) {
+std::vector<std::byte> pack(const zp::detail::packed_rows& rows, const std::byte* first) {
   std::vector<std::byte> out(rows.bytes);
   std::size_t copied = 0;
   const auto copy = [&](zp::index_t device, zp::index_t host) -> zp::result<void> {
@@ -48,7 +48,7 @@ TEST_CASE("packed_rows: every element of any layout arrives, and nothing beside 
     CAPTURE(to_string(shape));
     CAPTURE(to_string(from.strides));
     const std::vector<std::byte> memory = random_bytes(random, from.size);
-    const packed_rows rows = packed_rows::of(shape, from.strides, element);
+    const zp::detail::packed_rows rows = zp::detail::packed_rows::of(shape, from.strides, element);
     const std::vector<std::byte> packed = pack(rows, memory.data() + from.first);
     CHECK(rows.bytes <= rows.cover);
     CHECK((rows.rows.count == 1 || rows.rows.device_pitch >= rows.rows.width));
@@ -67,22 +67,22 @@ TEST_CASE("packed_rows: every element of any layout arrives, and nothing beside 
 
 TEST_CASE("packed_rows: as few copies as the memory allows") {
   const auto of = [](zp::dims shape, zp::dims strides) {
-    return packed_rows::of(shape, strides, 4);
+    return zp::detail::packed_rows::of(shape, strides, 4);
   };
   CHECK(of({4, 5, 6}, {120, 24, 4}).is_run());
-  CHECK(of({4, 5, 6}, {4, 16, 80}).is_run());     // column-major
-  CHECK(of({4, 5, 6}, {-120, 24, -4}).is_run());  // reversed
-  CHECK(of({4, 7, 6}, {24, 0, 4}).is_run());      // repeated
-  CHECK(of({1, 5, 1}, {999, 4, -3}).is_run());    // strides of extents of 1 mean nothing
-  CHECK(of({}, {}).is_run());                     // one element
-  CHECK(of({3, 0, 2}, {8, 8, 4}).copies() == 0);  // none
-  const packed_rows rows = of({8, 6}, {40, 4});   // rows with gaps
+  CHECK(of({4, 5, 6}, {4, 16, 80}).is_run());                // column-major
+  CHECK(of({4, 5, 6}, {-120, 24, -4}).is_run());             // reversed
+  CHECK(of({4, 7, 6}, {24, 0, 4}).is_run());                 // repeated
+  CHECK(of({1, 5, 1}, {999, 4, -3}).is_run());               // strides of extents of 1 mean nothing
+  CHECK(of({}, {}).is_run());                                // one element
+  CHECK(of({3, 0, 2}, {8, 8, 4}).copies() == 0);             // none
+  const zp::detail::packed_rows rows = of({8, 6}, {40, 4});  // rows with gaps
   CHECK(rows.copies() == 1);
   CHECK(rows.rows.width == 24);
   CHECK(rows.rows.count == 8);
   CHECK(rows.rows.device_pitch == 40);
   CHECK(of({4, 2, 6}, {80, 40, 4}).copies() == 1);  // two axes of rows, one after the other
-  const packed_rows blocks = of({3, 50, 6}, {4000, 40, 4});
+  const zp::detail::packed_rows blocks = of({3, 50, 6}, {4000, 40, 4});
   CHECK(blocks.copies() == 3);
   CHECK(blocks.rows.count == 50);
   CHECK(of({50, 3, 6}, {4000, 40, 4}).copies() == 3);  // the longer axis is that of the rows

@@ -21,12 +21,12 @@ using namespace zarrpoint_test;
 
 namespace {
 
-using ring = staging_ring<fake_space>;
+using ring = detail::staging_ring<fake_space>;
 constexpr std::size_t kib = 1024;
 
 /// `bytes` to the device in pieces of a slot, each by way of the ring; the first error.
 result<void> send(ring& by, const fake_space& space, std::byte* to, bytes_view bytes) {
-  stream_guard<fake_space> guard(space);
+  detail::stream_guard<fake_space> guard(space);
   for (std::size_t at = 0; at < bytes.size(); at += by.slot_bytes()) {
     const bytes_view piece = bytes.subspan(at, std::min(by.slot_bytes(), bytes.size() - at));
     ZARRPOINT_TRY(slot, by.acquire());
@@ -48,7 +48,7 @@ std::vector<std::byte> numbered(std::size_t count, int first) {
 std::vector<std::byte> download(const fake_space& space, const std::byte* from, std::size_t size) {
   std::vector<std::byte> out(size);
   space.copy_to_host(out.data(), from, {.width = size}).value();
-  wait_for_stream(space).value();
+  detail::wait_for_stream(space).value();
   return out;
 }
 
@@ -263,18 +263,18 @@ TEST_CASE("staging_ring: a stream that is destroyed under copies is waited for, 
 }
 
 TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
-  kept_objects kept;
+  detail::kept_objects kept;
   fake_device first(1);
   fake_device second(2, 1 << 20, 1);
   memory_resource& memory = default_resource();
-  const auto one = ring_of(kept, fake_space{&first}, memory, SIZE_MAX);
+  const auto one = detail::ring_of(kept, fake_space{&first}, memory, SIZE_MAX);
   CHECK(one->slot_bytes() == std::size_t{16} << 20);
   CHECK(one->slots() == 4);
-  CHECK(ring_of(kept, fake_space{&first, first.new_stream()}, memory, 1) == one);
-  CHECK(ring_of(kept, fake_space{&second}, memory, SIZE_MAX) != one);
+  CHECK(detail::ring_of(kept, fake_space{&first, first.new_stream()}, memory, 1) == one);
+  CHECK(detail::ring_of(kept, fake_space{&second}, memory, SIZE_MAX) != one);
 
   const auto sizes = [&](std::size_t budget) {
-    const ring_options out = ring_within(budget / 8, memory);
+    const detail::ring_options out = detail::ring_within(budget / 8, memory);
     return std::vector<std::size_t>{out.slots, out.slot_bytes / kib};
   };
   CHECK(sizes(std::size_t{64} << 20) == std::vector<std::size_t>{4, 2048});
@@ -289,12 +289,12 @@ TEST_CASE("ring_of: the rings of all devices together take an eighth of the budg
     limited_resource memory(SIZE_MAX);
     std::deque<fake_device> devices;
     {
-      kept_objects kept;
+      detail::kept_objects kept;
       std::vector<std::shared_ptr<ring>> rings;
       std::vector<ring::slot> all;
       for (int i = 0; i < 8; ++i) {
         devices.emplace_back(1, kib, i);
-        rings.push_back(ring_of(kept, fake_space{&devices.back()}, memory, budget));
+        rings.push_back(detail::ring_of(kept, fake_space{&devices.back()}, memory, budget));
         CHECK(rings.back()->slot_bytes() >= 64 * kib);
         if (i == 3) {  // the first ones have taken all there is when the others come
           for (const auto& one : rings) {
@@ -312,11 +312,11 @@ TEST_CASE("ring_of: the rings of all devices together take an eighth of the budg
 }
 
 TEST_CASE("ring_of: what a ring has not taken, another may; and gets it back") {
-  const auto all = std::make_shared<ring_budget>(std::size_t{512} * kib);
+  const auto all = std::make_shared<detail::ring_budget>(std::size_t{512} * kib);
   fake_device device(1);
   const fake_space space{&device};
   const auto made = [&] {
-    ring_options sizes = all->add_ring(default_resource());
+    detail::ring_options sizes = all->add_ring(default_resource());
     sizes.budget = all;
     return std::make_unique<ring>(space, sizes);
   };

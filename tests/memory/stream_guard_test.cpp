@@ -19,13 +19,13 @@ TEST_CASE("stream_guard: copies are done when it ends, or when it is told to fin
   std::byte* const memory = device.allocate(4);
   std::array<std::byte, 4> host{};
   {
-    const stream_guard<fake_space> guard(space);
+    const detail::stream_guard<fake_space> guard(space);
     space.copy_from_host(memory, host.data(), {.width = 4}).value();
     CHECK(device.due_operations() == 1);
   }
   CHECK(device.due_operations() == 0);
   {
-    stream_guard<fake_space> guard(space);
+    detail::stream_guard<fake_space> guard(space);
     space.copy_to_host(host.data(), memory, {.width = 4}).value();
     CHECK(guard.finish());
     CHECK(device.due_operations() == 0);
@@ -45,7 +45,7 @@ TEST_CASE("stream_guard: what fails is told by finish, and nothing is under way"
     const fake_space space{&device};
     std::byte* const memory = device.allocate(4);
     std::array<std::byte, 4> host{};
-    stream_guard<fake_space> guard(space);
+    detail::stream_guard<fake_space> guard(space);
     const bool later = fault == device_fault::lost || fault == device_fault::stream_gone;
     device.arm(fault, later ? 1 : 0);
     space.copy_to_host(host.data(), memory, {.width = 4}).value();

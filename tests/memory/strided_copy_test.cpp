@@ -164,14 +164,14 @@ TEST_CASE("all_equal: true after a fill, false when any one element differs in a
     const zp::mutable_host_view view{
         data.data() + target.first, type, shape, target.strides, {}, {}};
     zp::fill_elements(view, element);
-    REQUIRE(zp::all_equal(zp::as_const(view), element));
+    REQUIRE(zp::detail::all_equal(zp::as_const(view), element));
     if (zp::element_count(shape).value() == 0) continue;
     zp::index_t offset = 0;
     for (std::size_t i = 0; i < shape.rank(); ++i)
       offset += view.strides[i] *
                 static_cast<zp::index_t>(pick(random, static_cast<std::size_t>(shape[i])));
     view.data[offset + static_cast<zp::index_t>(pick(random, type.size()))] ^= std::byte{0x10};
-    REQUIRE_FALSE(zp::all_equal(zp::as_const(view), element));
+    REQUIRE_FALSE(zp::detail::all_equal(zp::as_const(view), element));
   }
 }
 
@@ -179,10 +179,10 @@ TEST_CASE("all_equal: is about bits, so that -0 is not 0 and a NaN is itself") {
   const std::vector<double> zeros = {0.0, -0.0};
   const zp::tensor_spec spec{zp::dtype_kind::float64, {2}};
   const auto* const data = reinterpret_cast<const std::byte*>(zeros.data());
-  CHECK_FALSE(zp::all_equal(zp::dense_view(data, spec), {data, 8}));
+  CHECK_FALSE(zp::detail::all_equal(zp::dense_view(data, spec), {data, 8}));
   const std::vector<double> nans(2, __builtin_nan("5"));
   const auto* const nan_data = reinterpret_cast<const std::byte*>(nans.data());
-  CHECK(zp::all_equal(zp::dense_view(nan_data, spec), {nan_data, 8}));
+  CHECK(zp::detail::all_equal(zp::dense_view(nan_data, spec), {nan_data, 8}));
 }
 
 TEST_CASE("fill_elements and all_equal: strings take the text") {
@@ -191,9 +191,9 @@ TEST_CASE("fill_elements and all_equal: strings take the text") {
       zp::dense_view(reinterpret_cast<std::byte*>(texts.data()), {zp::dtype_kind::string, {2, 3}});
   zp::fill_elements(zp::subview(view, zp::box{{0, 1}, {2, 2}}), zp::as_bytes("fill"));
   CHECK(texts == std::vector<std::string>{"x", "fill", "fill", "x", "fill", "fill"});
-  CHECK_FALSE(zp::all_equal(zp::as_const(view), zp::as_bytes("fill")));
-  CHECK(zp::all_equal(zp::as_const(zp::subview(view, zp::box{{0, 1}, {2, 2}})),
-                      zp::as_bytes("fill")));
+  CHECK_FALSE(zp::detail::all_equal(zp::as_const(view), zp::as_bytes("fill")));
+  CHECK(zp::detail::all_equal(zp::as_const(zp::subview(view, zp::box{{0, 1}, {2, 2}})),
+                              zp::as_bytes("fill")));
 }
 
 }  // namespace strided_copy_test

@@ -34,9 +34,9 @@ TEST_CASE("place: a zip file, through a link too; the directory in it that holds
   const test::temp_directory directory;
   const auto opened = [&](const std::vector<test::zip_part>& parts) {
     test::write_file(directory / "x.zip", test::zip_of(parts));
-    return zip_place(directory / "x.zip", {}).value().key.str() == ""
+    return detail::zip_place(directory / "x.zip", {}).value().key.str() == ""
                ? std::string()
-               : std::string(zip_place(directory / "x.zip", {}).value().key.str());
+               : std::string(detail::zip_place(directory / "x.zip", {}).value().key.str());
   };
   CHECK(opened({{"zarr.json", "{}"}, {"a/zarr.json", "{}"}}).empty());
   CHECK(opened({{"a/zarr.json", "{}"}, {"a/b/zarr.json", "{}"}}) == "a");
@@ -45,10 +45,10 @@ TEST_CASE("place: a zip file, through a link too; the directory in it that holds
   CHECK(opened({{"a/.zgroup", "{}"}, {"readme", "x"}}).empty());
   CHECK(opened({{"a/b/.zgroup", "{}"}}).empty());
   std::filesystem::create_symlink("x.zip", directory / "link.zip");
-  const auto linked = zip_place(directory / "link.zip", {}).value();
+  const auto linked = detail::zip_place(directory / "link.zip", {}).value();
   CHECK(test::has_object(linked.store, "a/b/.zgroup"));
-  CHECK(zip_place(directory / "none.zip", {}).failure().code == errc::not_found);
-  CHECK(zip_place(directory.path().string(), {}).failure().code == errc::io);
+  CHECK(detail::zip_place(directory / "none.zip", {}).failure().code == errc::not_found);
+  CHECK(detail::zip_place(directory.path().string(), {}).failure().code == errc::io);
 }
 
 TEST_CASE("place: what follows a zip file in a path is a key in it") {
@@ -57,19 +57,19 @@ TEST_CASE("place: what follows a zip file in a path is a key in it") {
   test::write_file(path, test::zip_of({{"a/zarr.json", "{}"}, {"b/c/zarr.json", "{}"}}));
   std::filesystem::create_symlink("x.zip", directory / "link");
   for (const std::string& file : {path, directory / "link"}) {
-    CHECK(zip_place(file + "/a", {}).value().key.str() == "a");
-    CHECK(zip_place(file + "//b/c/", {}).value().key.str() == "b/c");
-    CHECK(zip_place(file + "/", {}).value().key.is_root());
-    const auto there = zip_place(file + "/b", {}).value();
+    CHECK(detail::zip_place(file + "/a", {}).value().key.str() == "a");
+    CHECK(detail::zip_place(file + "//b/c/", {}).value().key.str() == "b/c");
+    CHECK(detail::zip_place(file + "/", {}).value().key.is_root());
+    const auto there = detail::zip_place(file + "/b", {}).value();
     CHECK(test::has_object(there.store, "b/c/zarr.json"));
     for (const char* wrong : {"/..", "/a/../b", "/../x.zip", "/a//b", "/./a"})
-      CHECK(zip_place(file + wrong, {}).failure().code == errc::invalid_argument);
-    const auto into = zip_place(file + "/a", {.write = true});
+      CHECK(detail::zip_place(file + wrong, {}).failure().code == errc::invalid_argument);
+    const auto into = detail::zip_place(file + "/a", {.write = true});
     REQUIRE_FALSE(into);
     CHECK(into.failure().code == errc::invalid_argument);
     CHECK(into.failure().message.find("\"a\" cannot be put into it") != std::string::npos);
   }
-  CHECK(zip_place(directory / "none.zip/a", {}).failure().code == errc::not_found);
+  CHECK(detail::zip_place(directory / "none.zip/a", {}).failure().code == errc::not_found);
 }
 
 TEST_CASE("place: a path is cut at the first part that is a file") {
@@ -95,13 +95,15 @@ TEST_CASE("place: a path is cut at the first part that is a file") {
 TEST_CASE("place: a zip file to write is a store whose root is published") {
   const test::temp_directory directory;
   for (const bool sync : {true, false}) {
-    const auto target = zip_place(directory / "new.zip", {.write = true, .sync = sync}).value();
+    const auto target =
+        detail::zip_place(directory / "new.zip", {.write = true, .sync = sync}).value();
     CHECK(target.key.is_root());
     CHECK_FALSE(target.store.can_write());
     const auto staged = target.store.stage(target.key, {.overwrite = true}).value();
     staged->store().put(test::key("zarr.json"), as_bytes("{}")).value();
     staged->commit().value();
-    CHECK(test::has_object(zip_place(directory / "new.zip", {}).value().store, "zarr.json"));
+    CHECK(
+        test::has_object(detail::zip_place(directory / "new.zip", {}).value().store, "zarr.json"));
   }
 }
 

@@ -145,17 +145,17 @@ TEST_CASE("file_id: one file under many names; links are files of their own") {
   REQUIRE(::symlink("a", (dir / "link").c_str()) == 0);
   const unique_fd fd(::open((dir / "a").c_str(), O_RDONLY));
   const auto is_a = [&](const char* name) {
-    return same_file(id_of(fd.get()), id_of(parent.get(), name));
+    return same_file(detail::id_of(fd.get()), detail::id_of(parent.get(), name));
   };
   CHECK(is_a("a"));
   CHECK(is_a("same"));
   CHECK_FALSE(is_a("b"));
   CHECK_FALSE(is_a("link"));
   CHECK_FALSE(is_a("nothing"));
-  CHECK_FALSE(same_file(id_of(-1), id_of(-1)));
+  CHECK_FALSE(same_file(detail::id_of(-1), detail::id_of(-1)));
   CHECK(rename_outcome(0, std::nullopt, parent.get(), "nothing") == 0);
-  CHECK(rename_outcome(EIO, id_of(fd.get()), parent.get(), "same") == 0);
-  CHECK(rename_outcome(EIO, id_of(fd.get()), parent.get(), "b") == EIO);
+  CHECK(rename_outcome(EIO, detail::id_of(fd.get()), parent.get(), "same") == 0);
+  CHECK(rename_outcome(EIO, detail::id_of(fd.get()), parent.get(), "b") == EIO);
   CHECK(rename_outcome(EIO, std::nullopt, parent.get(), "nothing") == EIO);
 }
 

@@ -15,8 +15,8 @@ using namespace zarrpoint;
 
 namespace {
 
-result<std::vector<zip_member>> parse(const std::string& bytes) {
-  return read_zip_directory(*test::blob_of(bytes));
+result<std::vector<detail::zip_member>> parse(const std::string& bytes) {
+  return detail::read_zip_directory(*test::blob_of(bytes));
 }
 
 void refuses(const std::string& bytes, errc code, std::string_view why) {
@@ -46,7 +46,7 @@ TEST_CASE("zip directory: members, where they are, and what stands behind them")
   CHECK(members[1].header_offset == members[0].end_limit);
   CHECK(members[1].end_limit == directory_of(bytes));
   const auto archive = test::blob_of(bytes);
-  CHECK(bytes.substr(zip_data_offset(*archive, members[0]).value(), 5) == "hello");
+  CHECK(bytes.substr(detail::zip_data_offset(*archive, members[0]).value(), 5) == "hello");
   CHECK(parse(test::zip_of({})).value().empty());
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("zip directory: what an archive must not be") {
   refuses(with(directory + 49 + 42, std::uint32_t{0}), errc::corrupt, "overlaps");
   refuses(test::zip_of({{"a", "xx", 8, 1'000'000, 0}}), errc::corrupt,
           "states a size that deflate cannot reach");
-  const auto limited = read_zip_directory(*test::blob_of(good), 10);
+  const auto limited = detail::read_zip_directory(*test::blob_of(good), 10);
   REQUIRE_FALSE(limited);
   CHECK(limited.failure().code == errc::resource_limit);
 }
@@ -118,7 +118,7 @@ TEST_CASE("zip directory: local headers must say the same") {
   const auto opens = [&](std::size_t at, auto value) {
     std::string bytes = good;
     test::overwrite(bytes, at, value);
-    return zip_data_offset(*test::blob_of(bytes), members[0]);
+    return detail::zip_data_offset(*test::blob_of(bytes), members[0]);
   };
   CHECK(opens(0, std::uint32_t{0x04034b50}));
   for (const auto& [at, value] : {std::pair<std::size_t, std::uint16_t>{0, 0},
@@ -139,7 +139,8 @@ TEST_CASE("zip directory: local headers must say the same") {
   std::string streamed = test::zip_of({{"a", "hello", 0, UINT64_MAX, 0, 8}});
   for (const std::size_t at : {14U, 18U, 22U}) test::overwrite(streamed, at, std::uint32_t{0});
   const auto archive = test::blob_of(streamed);
-  const auto offset = zip_data_offset(*archive, read_zip_directory(*archive).value()[0]).value();
+  const auto offset =
+      detail::zip_data_offset(*archive, detail::read_zip_directory(*archive).value()[0]).value();
   CHECK(streamed.substr(offset, 5) == "hello");
 }
 
@@ -147,7 +148,7 @@ TEST_CASE("zip directory: zip64") {
   // Sizes of 64 bits, all records in their zip64 form though nothing needs it.
   const std::string data = "hello";
   std::string bytes, directory;
-  zip_member member = test::member_of({"a", data});
+  detail::zip_member member = test::member_of({"a", data});
   detail::append_le<std::uint32_t>(bytes, 0x04034b50);
   detail::append_le<std::uint16_t>(bytes, 45);
   detail::append_zip_common(bytes, member);
@@ -173,10 +174,10 @@ TEST_CASE("zip directory: zip64") {
   for (const std::size_t at : {24U, 32U}) test::overwrite(end, at, std::uint64_t{1});
   bytes += end;
   const auto archive = test::blob_of(bytes);
-  const auto members = read_zip_directory(*archive).value();
+  const auto members = detail::read_zip_directory(*archive).value();
   REQUIRE(members.size() == 1);
   CHECK(members[0].size == 5);
-  CHECK(bytes.substr(zip_data_offset(*archive, members[0]).value(), 5) == "hello");
+  CHECK(bytes.substr(detail::zip_data_offset(*archive, members[0]).value(), 5) == "hello");
 
   const std::size_t end64 = bytes.size() - 98;
   const auto with = [&](std::size_t at, auto value) {
@@ -208,10 +209,10 @@ TEST_CASE("zip directory: flipped bits never lead outside the file") {
     for (int flips = 0; flips < 3; ++flips)
       bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
     const auto archive = test::blob_of(bytes);
-    const auto members = read_zip_directory(*archive);
+    const auto members = detail::read_zip_directory(*archive);
     if (!members) continue;
-    for (const zip_member& member : *members) {
-      const auto begin = zip_data_offset(*archive, member);
+    for (const detail::zip_member& member : *members) {
+      const auto begin = detail::zip_data_offset(*archive, member);
       if (!begin) continue;
       REQUIRE(*begin <= archive->size());
       REQUIRE(member.stored_size <= archive->size() - *begin);

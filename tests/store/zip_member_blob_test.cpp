@@ -44,8 +44,8 @@ result<std::unique_ptr<zip_decoder>> tenfold_decoder() {
 std::unique_ptr<blob> open_one(const test::zip_part& part) {
   const auto archive = std::make_shared<const detail::zip_archive>(
       test::blob_of(test::zip_of({part})), tenfold_decoder);
-  const auto member = read_zip_directory(archive->file()).value().at(0);
-  return open_zip_member(archive, member).value();
+  const auto member = detail::read_zip_directory(archive->file()).value().at(0);
+  return detail::open_zip_member(archive, member).value();
 }
 
 std::string inflated(std::size_t count) {

@@ -23,7 +23,7 @@ TEST_CASE("zip_cursor: zeros past the end, and it says so") {
 }
 
 TEST_CASE("zip_local_header: as long as it is told, the rest being padding") {
-  zip_member member{.name = "a/b", .stored_size = 5, .size = 5};
+  detail::zip_member member{.name = "a/b", .stored_size = 5, .size = 5};
   for (const std::size_t total : {59U, 60U, 64U, 4096U}) {
     const std::string header = detail::zip_local_header(member, total);
     CHECK(header.size() == total);
@@ -43,7 +43,7 @@ TEST_CASE("zip_local_header: as long as it is told, the rest being padding") {
 }
 
 TEST_CASE("zip64: the fields appear where 32 bits do not do, and nowhere else") {
-  zip_member member{.name = "a", .stored_size = 5, .size = 5};
+  detail::zip_member member{.name = "a", .stored_size = 5, .size = 5};
   std::string entry;
   detail::append_zip_entry(entry, member);
   CHECK(entry.size() == 47);

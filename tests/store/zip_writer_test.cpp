@@ -44,7 +44,7 @@ TEST_CASE("zip_writer: what was written is what zip_store reads; the same gives 
     CHECK_FALSE(writer.finish());
   }
   CHECK(test::read_object(store, "1.zip") == test::read_object(store, "2.zip"));
-  const auto members = read_zip_directory(*store.open(test::key("1.zip")).value()).value();
+  const auto members = detail::read_zip_directory(*store.open(test::key("1.zip")).value()).value();
   CHECK(members.size() == 4);  // each once
   const auto archive = zip_store::open(store, test::key("1.zip")).value();
   CHECK(test::read_object(archive, "a/c/0") == large);
@@ -79,7 +79,7 @@ TEST_CASE("zip_writer: beyond 4 GiB, where the file system has holes") {
   writer.finish().value();
   const auto archive = zip_store::open(files, test::key("x.zip")).value();
   CHECK(as_text(test::read_object(archive, "small")) == "hello");
-  const auto members = read_zip_directory(*files.open(test::key("x.zip")).value()).value();
+  const auto members = detail::read_zip_directory(*files.open(test::key("x.zip")).value()).value();
   REQUIRE(members.size() == 1);
   CHECK(members[0].header_offset > 0xffffffff);
   CHECK(archive.open(test::key("small")).value()->map().value().bytes().size() == 5);

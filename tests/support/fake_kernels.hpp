@@ -66,8 +66,8 @@ inline void run_move(const zp::strided_move& m) {
 
 inline zp::result<void> run_cast(const zp::device_cast& c) {
   const zp::dims shape = {static_cast<zp::index_t>(c.count)};
-  return zp::cast_elements(zp::dense_view(c.to, {c.to_type, shape}),
-                           zp::dense_view(c.from, {c.from_type, shape}));
+  return zp::detail::cast_elements(zp::dense_view(c.to, {c.to_type, shape}),
+                                   zp::dense_view(c.from, {c.from_type, shape}));
 }
 
 inline void run_swap_bytes(std::byte* data, std::size_t size, std::size_t count) {

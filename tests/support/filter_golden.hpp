@@ -34,7 +34,8 @@ inline zp::node json(std::string_view text) {
 
 /// Little-endian bytes as the elements of a type, in the order of this machine.
 inline byte_string to_native(byte_string bytes, const zp::dtype& type) {
-  if (zp::native_endian == zp::endian::big) zp::byteswap_elements(bytes, type.scalar_size());
+  if (zp::native_endian == zp::endian::big)
+    zp::detail::byteswap_elements(bytes, type.scalar_size());
   return bytes;
 }
 

@@ -98,9 +98,10 @@ inline std::vector<shard_metadata> random_tensor(random_source& random, const st
 }
 
 /// Gives shards and some replicas to random processes.
-inline std::vector<gathered_shard> spread(random_source& random,
-                                          const std::vector<shard_metadata>& shards, int ranks) {
-  std::vector<gathered_shard> out;
+inline std::vector<detail::gathered_shard> spread(random_source& random,
+                                                  const std::vector<shard_metadata>& shards,
+                                                  int ranks) {
+  std::vector<detail::gathered_shard> out;
   for (shard_metadata one : shards) {
     out.push_back({static_cast<int>(pick(random, 0, ranks - 1)), one});
     for (index_t copy = pick(random, 0, 2); copy > 0; --copy) {

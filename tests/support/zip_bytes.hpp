@@ -27,8 +27,8 @@ struct zip_part {
   std::uint16_t flags = 0;
 };
 
-inline zarrpoint::zip_member member_of(const zip_part& part) {
-  zarrpoint::zip_member out;
+inline zarrpoint::detail::zip_member member_of(const zip_part& part) {
+  zarrpoint::detail::zip_member out;
   out.name = part.name;
   out.flags = part.flags;
   out.method = part.method;
@@ -44,7 +44,7 @@ inline zarrpoint::zip_member member_of(const zip_part& part) {
 inline std::string zip_of(const std::vector<zip_part>& parts, std::string_view comment = {}) {
   std::string out, directory;
   for (const zip_part& part : parts) {
-    zarrpoint::zip_member member = member_of(part);
+    zarrpoint::detail::zip_member member = member_of(part);
     member.header_offset = out.size();
     const std::size_t header =
         zarrpoint::detail::zip_local_size + part.name.size() + zarrpoint::detail::zip_least_extra;

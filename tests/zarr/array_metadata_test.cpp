@@ -25,13 +25,13 @@ array_metadata valid() {
 }  // namespace
 
 TEST_CASE("parts that fit") {
-  CHECK(check_array_metadata(valid()));
+  CHECK(detail::check_array_metadata(valid()));
   CHECK(valid().spec() == tensor_spec{dtype_kind::float32, {7, 10}});
   CHECK(valid().chunk_spec() == tensor_spec{dtype_kind::float32, {2, 3}});
   array_metadata scalar = valid();
   scalar.shape = {};
   scalar.chunk_shape = {};
-  CHECK(check_array_metadata(scalar));
+  CHECK(detail::check_array_metadata(scalar));
 }
 
 TEST_CASE("parts that do not") {
@@ -39,7 +39,7 @@ TEST_CASE("parts that do not") {
   const auto code_after = [](auto change) {
     array_metadata array = valid();
     change(array);
-    const auto status = check_array_metadata(array);
+    const auto status = detail::check_array_metadata(array);
     REQUIRE_FALSE(status);
     return status.failure().code;
   };
@@ -56,7 +56,7 @@ TEST_CASE("parts that do not") {
 TEST_CASE("an array may have 2^63 elements and more, its chunks not") {
   array_metadata array = valid();
   array.shape = {std::numeric_limits<index_t>::max(), std::numeric_limits<index_t>::max()};
-  CHECK(check_array_metadata(array));
+  CHECK(detail::check_array_metadata(array));
 }
 
 }  // namespace array_metadata_test

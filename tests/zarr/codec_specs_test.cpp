@@ -15,12 +15,13 @@ using namespace zarrpoint;
 using json_input::node_of;
 
 TEST_CASE("long form, bare name, must_understand") {
-  CHECK(parse_codec_spec(node_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
-        codec_spec{"zstd", node_of(R"({"level":3})")});
-  CHECK(parse_codec_spec(node_of(R"("crc32c")")).value() == codec_spec{"crc32c", {}});
-  CHECK(parse_codec_spec(node_of(R"({"name":"x","must_understand":false})")).value() ==
+  CHECK(
+      detail::parse_codec_spec(node_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
+      codec_spec{"zstd", node_of(R"({"level":3})")});
+  CHECK(detail::parse_codec_spec(node_of(R"("crc32c")")).value() == codec_spec{"crc32c", {}});
+  CHECK(detail::parse_codec_spec(node_of(R"({"name":"x","must_understand":false})")).value() ==
         codec_spec{"x", {}, false});
-  CHECK(parse_codec_spec(node_of(R"({"name":"x","must_understand":true})")).value() ==
+  CHECK(detail::parse_codec_spec(node_of(R"({"name":"x","must_understand":true})")).value() ==
         codec_spec{"x", {}});
 }
 
@@ -38,25 +39,25 @@ TEST_CASE("what is refused") {
   };
   for (const auto& [text, code] : table) {
     CAPTURE(text);
-    const auto spec = parse_codec_spec(node_of(text));
+    const auto spec = detail::parse_codec_spec(node_of(text));
     REQUIRE_FALSE(spec);
     CHECK(spec.failure().code == code);
   }
-  CHECK_FALSE(parse_codec_specs(node_of("[]")));
-  CHECK_FALSE(parse_codec_specs(node_of("{}")));
-  CHECK_FALSE(parse_codec_specs(node_of(R"(["bytes",3])")));
+  CHECK_FALSE(detail::parse_codec_specs(node_of("[]")));
+  CHECK_FALSE(detail::parse_codec_specs(node_of("{}")));
+  CHECK_FALSE(detail::parse_codec_specs(node_of(R"(["bytes",3])")));
 }
 
 TEST_CASE("the long form is written, and only what all readers understand") {
-  const auto specs =
-      parse_codec_specs(node_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
+  const auto specs = detail::parse_codec_specs(
+      node_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
                   {"name":"vlen-utf8","configuration":{}}])"));
-  CHECK(json_input::text_of(codec_specs_to_node(*specs)) ==
+  CHECK(json_input::text_of(detail::codec_specs_to_node(*specs)) ==
         R"([{"name":"crc32c"},{"name":"bytes","configuration":{"endian":"big"}},)"
         R"({"name":"vlen-utf8","configuration":{}}])");
   const codec_spec optional{"x", {}, false};
-  CHECK(codec_specs_to_node({&optional, 1}).failure().code == errc::invalid_argument);
-  CHECK(codec_specs_to_node({}).failure().code == errc::invalid_argument);
+  CHECK(detail::codec_specs_to_node({&optional, 1}).failure().code == errc::invalid_argument);
+  CHECK(detail::codec_specs_to_node({}).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("the codecs of zarr-python's own tests") {
@@ -66,7 +67,7 @@ TEST_CASE("the codecs of zarr-python's own tests") {
         json_input::golden("zarr-python/v3/codec/" + std::string(name) + "/cases.json");
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
-      const auto spec = parse_codec_spec(value);
+      const auto spec = detail::parse_codec_spec(value);
       REQUIRE(spec);
       CHECK(spec->name == name);
     }
@@ -74,7 +75,7 @@ TEST_CASE("the codecs of zarr-python's own tests") {
 }
 
 std::string level_fault(const char* text) {
-  const auto checked = detail::check_levels(parse_codec_specs(node_of(text)).value());
+  const auto checked = detail::check_levels(detail::parse_codec_specs(node_of(text)).value());
   return checked ? "" : checked.failure().message;
 }
 
@@ -110,13 +111,13 @@ TEST_CASE("levels that a codec does not have are refused for what is new") {
 }
 
 TEST_CASE("a level that readers take for another one becomes that one") {
-  auto specs = parse_codec_specs(node_of(R"(["bytes",
+  auto specs = detail::parse_codec_specs(node_of(R"(["bytes",
       {"name":"gzip","configuration":{"level":-1}}, {"name":"zstd","configuration":{"level":99}},
       {"name":"numcodecs.zlib","configuration":{"level":-1}},
       {"name":"zstd","configuration":{"level":5,"checksum":true}}])"))
                    .value();
   detail::mend_levels(specs);
-  CHECK(json_input::text_of(codec_specs_to_node(specs)) ==
+  CHECK(json_input::text_of(detail::codec_specs_to_node(specs)) ==
         R"([{"name":"bytes"},{"name":"gzip","configuration":{"level":6}},)"
         R"({"name":"zstd","configuration":{"level":22}},)"
         R"({"name":"numcodecs.zlib","configuration":{"level":-1}},)"

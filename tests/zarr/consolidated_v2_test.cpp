@@ -16,37 +16,39 @@ using json_input::golden;
 using json_input::node_of;
 
 TEST_CASE("what zarr-python wrote") {
-  const auto nodes = parse_zmetadata(golden("peers/zarr-python/v2-tree/.zmetadata")).value();
+  const auto nodes =
+      detail::parse_zmetadata(golden("peers/zarr-python/v2-tree/.zmetadata")).value();
   std::string seen;
-  for (const v2_node& one : nodes)
+  for (const detail::v2_node& one : nodes)
     seen += one.path + (one.kind == node_kind::array ? "=array" : "=group") +
             dump_json(one.attributes) + " ";
   CHECK(seen ==
         R"(=group{"model":"demo","n":3} layer=group{"depth":1} layer/b=array{} w=array{} )");
   CHECK(*nodes[2].document.find("dtype") == node("<i2"));
-  CHECK(parse_zmetadata(golden("zarr-python/v2/consolidated/minimal.json")).value().empty());
+  CHECK(
+      detail::parse_zmetadata(golden("zarr-python/v2/consolidated/minimal.json")).value().empty());
   const auto other =
-      parse_zmetadata(golden("zarr-python/v2/consolidated/with_array_and_group.json"));
+      detail::parse_zmetadata(golden("zarr-python/v2/consolidated/with_array_and_group.json"));
   CHECK(other.value().size() == 2);
 }
 
 TEST_CASE("written sorted by key, and read back") {
   const node group = node_of(R"({"zarr_format":2})");
   const node array = node_of(R"({"zarr_format":2,"shape":[]})");
-  const std::vector<v2_node> nodes = {{"w", node_kind::array, array, node_of(R"({"a":1})")},
-                                      {"", node_kind::group, group, node()},
-                                      {"a/b", node_kind::group, group, node()}};
-  const std::string text = json_input::text_of(to_zmetadata(nodes));
+  const std::vector<detail::v2_node> nodes = {{"w", node_kind::array, array, node_of(R"({"a":1})")},
+                                              {"", node_kind::group, group, node()},
+                                              {"a/b", node_kind::group, group, node()}};
+  const std::string text = json_input::text_of(detail::to_zmetadata(nodes));
   CHECK(
       text ==
       R"({"metadata":{".zgroup":{"zarr_format":2},"a/b/.zgroup":{"zarr_format":2},)"
       R"("w/.zarray":{"zarr_format":2,"shape":[]},"w/.zattrs":{"a":1}},"zarr_consolidated_format":1})");
-  const auto back = parse_zmetadata(node_of(text)).value();
-  CHECK(back == std::vector<v2_node>{nodes[1], nodes[2], nodes[0]});
+  const auto back = detail::parse_zmetadata(node_of(text)).value();
+  CHECK(back == std::vector<detail::v2_node>{nodes[1], nodes[2], nodes[0]});
 }
 
 TEST_CASE("other documents and attributes of no node are passed over") {
-  const auto nodes = parse_zmetadata(node_of(
+  const auto nodes = detail::parse_zmetadata(node_of(
       R"({"zarr_consolidated_format":1,"metadata":{"a/.zattrs":{},".zother":3,"b/.zgroup":{}}})"));
   REQUIRE(nodes);
   REQUIRE(nodes->size() == 1);
@@ -66,19 +68,20 @@ TEST_CASE("what is refused") {
         R"({"zarr_consolidated_format":1,"metadata":{"/a/.zattrs":{}}})",
         R"({"zarr_consolidated_format":1,"metadata":{"a/.zgroup":{},"a/.zarray":{}}})"}) {
     CAPTURE(text);
-    CHECK_FALSE(parse_zmetadata(node_of(text)));
+    CHECK_FALSE(detail::parse_zmetadata(node_of(text)));
   }
-  const v2_node outside{"../a", node_kind::group, node::object{}, node()};
-  CHECK(to_zmetadata({&outside, 1}).failure().code == errc::invalid_argument);
-  const std::vector<v2_node> twice(2, {"a", node_kind::group, node::object{}, node()});
-  CHECK(to_zmetadata(twice).failure().code == errc::invalid_argument);
+  const detail::v2_node outside{"../a", node_kind::group, node::object{}, node()};
+  CHECK(detail::to_zmetadata({&outside, 1}).failure().code == errc::invalid_argument);
+  const std::vector<detail::v2_node> twice(2, {"a", node_kind::group, node::object{}, node()});
+  CHECK(detail::to_zmetadata(twice).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("any value in any place: an error, or nodes that read back") {
   json_input::for_each_damage(
       golden("peers/zarr-python/v2-tree/.zmetadata"), [](const node& damaged) {
-        const auto nodes = parse_zmetadata(damaged);
-        if (nodes && parse_zmetadata(to_zmetadata(*nodes).value()).value() != *nodes)
+        const auto nodes = detail::parse_zmetadata(damaged);
+        if (nodes &&
+            detail::parse_zmetadata(detail::to_zmetadata(*nodes).value()).value() != *nodes)
           FAIL_CHECK(dump_json(damaged));
       });
 }

@@ -14,13 +14,13 @@ using namespace zarrpoint;
 TEST_CASE("units of time by their names") {
   for (int i = 0; i <= static_cast<int>(time_unit::as); ++i) {
     const auto unit = static_cast<time_unit>(i);
-    CHECK(parse_time_unit(to_string(unit)) == unit);
+    CHECK(detail::parse_time_unit(to_string(unit)) == unit);
   }
-  CHECK(parse_time_unit("\u03bcs") == time_unit::us);
-  CHECK(parse_time_unit("M") == time_unit::M);
-  CHECK(parse_time_unit("m") == time_unit::m);
-  CHECK_FALSE(parse_time_unit(""));
-  CHECK_FALSE(parse_time_unit("seconds"));
+  CHECK(detail::parse_time_unit("\u03bcs") == time_unit::us);
+  CHECK(detail::parse_time_unit("M") == time_unit::M);
+  CHECK(detail::parse_time_unit("m") == time_unit::m);
+  CHECK_FALSE(detail::parse_time_unit(""));
+  CHECK_FALSE(detail::parse_time_unit("seconds"));
 }
 
 }  // namespace data_type_test

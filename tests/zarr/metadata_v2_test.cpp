@@ -38,7 +38,7 @@ node without(const std::string& key) {
 }
 
 std::string codecs_of(const array_metadata& array) {
-  return json_input::text_of(codec_specs_to_node(array.codecs));
+  return json_input::text_of(detail::codec_specs_to_node(array.codecs));
 }
 
 }  // namespace

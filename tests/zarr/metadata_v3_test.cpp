@@ -67,7 +67,7 @@ TEST_CASE("a document with everything in it is stable") {
   array.type = dtype_kind::bfloat16;
   array.chunk_shape = {4, 6};
   array.keys = {chunk_key_encoding::style::v2, '.'};
-  array.fill = parse_fill_value(node("NaN"), array.type, 3).value();
+  array.fill = detail::parse_fill_value(node("NaN"), array.type, 3).value();
   array.codecs = {{"sharding_indexed", node_of(R"({"chunk_shape":[2,6],"codecs":[{"name":"bytes",
       "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_codecs":[{"name":"bytes",
       "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"})")}};
@@ -118,21 +118,21 @@ TEST_CASE("data types with parameters, as each writer spells them") {
   };
   for (const auto& [text, type] : table) {
     CAPTURE(text);
-    CHECK(parse_data_type_v3(node_of(text)).value() == type);
-    CHECK(data_type_to_node(type).value() == node_of(text));
+    CHECK(detail::parse_data_type_v3(node_of(text)).value() == type);
+    CHECK(detail::data_type_to_node(type).value() == node_of(text));
     array_metadata array = parse_array_v3(node_of(valid_text)).value();
     array.type = type;
     array.fill = fill_value::zero(type);
     CHECK(parse_array_v3(to_v3(array).value()).value() == array);
   }
-  CHECK(parse_data_type_v3(node("r48")).value() == dtype::raw_bytes(6));
-  CHECK(parse_data_type_v3(node("variable_length_bytes")).value() == dtype_kind::bytes);
-  CHECK(parse_data_type_v3(node("complex_float32")).value() == dtype_kind::complex64);
-  CHECK(parse_data_type_v3(node_of(R"({"name":"structured","configuration":{"fields":)"
-                                   R"([["x","float32"],["in",{"name":"structured",)"
-                                   R"("configuration":{"fields":[["a","int8"],["b",)"
-                                   R"({"name":"numpy.datetime64","configuration":)"
-                                   R"({"unit":"s"}}]]}}]]}})"))
+  CHECK(detail::parse_data_type_v3(node("r48")).value() == dtype::raw_bytes(6));
+  CHECK(detail::parse_data_type_v3(node("variable_length_bytes")).value() == dtype_kind::bytes);
+  CHECK(detail::parse_data_type_v3(node("complex_float32")).value() == dtype_kind::complex64);
+  CHECK(detail::parse_data_type_v3(node_of(R"({"name":"structured","configuration":{"fields":)"
+                                           R"([["x","float32"],["in",{"name":"structured",)"
+                                           R"("configuration":{"fields":[["a","int8"],["b",)"
+                                           R"({"name":"numpy.datetime64","configuration":)"
+                                           R"({"unit":"s"}}]]}}]]}})"))
             .value() == record);
   const std::pair<const char*, errc> refused[] = {
       {R"("r7")", errc::unsupported},
@@ -154,12 +154,12 @@ TEST_CASE("data types with parameters, as each writer spells them") {
   };
   for (const auto& [text, code] : refused) {
     CAPTURE(text);
-    const auto type = parse_data_type_v3(node_of(text));
+    const auto type = detail::parse_data_type_v3(node_of(text));
     REQUIRE_FALSE(type);
     CHECK(type.failure().code == code);
   }
   const dtype arrays = make_record({{"x", dtype_kind::int8, {2}}}).value();
-  CHECK(data_type_to_node(arrays).failure().code == errc::unsupported);
+  CHECK(detail::data_type_to_node(arrays).failure().code == errc::unsupported);
 }
 
 TEST_CASE("rectilinear grids: extents, runs of them, or one that repeats") {
@@ -412,7 +412,7 @@ TEST_CASE("groups that other implementations wrote") {
   REQUIRE(tree.consolidated);
   std::string kinds;
   for (const auto& [path, document] : *tree.consolidated) {
-    const bool is_array = parse_node_kind_v3(document).value() == node_kind::array;
+    const bool is_array = detail::parse_node_kind_v3(document).value() == node_kind::array;
     kinds += path + (is_array ? "=array " : "=group ");
     if (is_array) {
       CHECK(parse_array_v3(document));

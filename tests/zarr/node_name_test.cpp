@@ -14,9 +14,9 @@ TEST_CASE("names that may be created") {
   for (const char* name :
        {"w", "layers", "0", "a.b", ".hidden", "...x", "é", "a b", "_x", "zarr"}) {
     CAPTURE(name);
-    CHECK(check_node_name(name));
+    CHECK(detail::check_node_name(name));
   }
-  CHECK(check_node_path("layers/0/w"));
+  CHECK(detail::check_node_path("layers/0/w"));
 }
 
 TEST_CASE("names that may not") {
@@ -26,13 +26,13 @@ TEST_CASE("names that may not") {
         std::string(".zgroup"), std::string(".zattrs"), std::string(".zmetadata"),
         std::string("a\0b", 3), std::string("\xff")}) {
     CAPTURE(name);
-    const auto status = check_node_name(name);
+    const auto status = detail::check_node_name(name);
     REQUIRE_FALSE(status);
     CHECK(status.failure().code == errc::invalid_argument);
   }
   for (const char* path : {"", "/", "/a", "a/", "a//b", "a/../b", "../a", "a/.", "a/__b"}) {
     CAPTURE(path);
-    CHECK_FALSE(check_node_path(path));
+    CHECK_FALSE(detail::check_node_path(path));
   }
 }
 

@@ -16,7 +16,7 @@ using namespace zarrpoint;
 
 TEST_CASE("typestrs both ways") {
   using enum dtype_kind;
-  const std::pair<const char*, v2_dtype> table[] = {
+  const std::pair<const char*, detail::v2_dtype> table[] = {
       {"|b1", {bool_}},
       {"|i1", {int8}},
       {"|u1", {uint8}},
@@ -52,16 +52,16 @@ TEST_CASE("typestrs both ways") {
   };
   for (const auto& [text, type] : table) {
     CAPTURE(text);
-    CHECK(parse_v2_dtype(node(text)).value() == type);
-    CHECK(to_v2_dtype(type).value() == node(text));
+    CHECK(detail::parse_v2_dtype(node(text)).value() == type);
+    CHECK(detail::to_v2_dtype(type).value() == node(text));
   }
 }
 
 TEST_CASE("the order of single bytes is of no consequence") {
-  CHECK(parse_v2_dtype(node("<b1")).value().type == dtype_kind::bool_);
-  CHECK(parse_v2_dtype(node(">i1")).value().type == dtype_kind::int8);
-  CHECK(to_v2_dtype({dtype_kind::uint8, endian::big}).value() == node("|u1"));
-  CHECK_FALSE(to_v2_dtype({dtype_kind::bfloat16, endian::big}));
+  CHECK(detail::parse_v2_dtype(node("<b1")).value().type == dtype_kind::bool_);
+  CHECK(detail::parse_v2_dtype(node(">i1")).value().type == dtype_kind::int8);
+  CHECK(detail::to_v2_dtype({dtype_kind::uint8, endian::big}).value() == node("|u1"));
+  CHECK_FALSE(detail::to_v2_dtype({dtype_kind::bfloat16, endian::big}));
 }
 
 TEST_CASE("other types are named in the error") {
@@ -101,38 +101,40 @@ TEST_CASE("other types are named in the error") {
                                  "<U18446744073709551615",
                                  "|S99999999999999999999999"}) {
     CAPTURE(text);
-    const auto type = parse_v2_dtype(node(text));
+    const auto type = detail::parse_v2_dtype(node(text));
     REQUIRE_FALSE(type);
     CHECK(type.failure().code == errc::unsupported);
     CHECK(type.failure().message.find('"' + text + '"') != std::string::npos);
   }
-  CHECK(parse_v2_dtype(node::array{}).failure().code == errc::corrupt);
-  CHECK(parse_v2_dtype(node(4)).failure().code == errc::corrupt);
+  CHECK(detail::parse_v2_dtype(node::array{}).failure().code == errc::corrupt);
+  CHECK(detail::parse_v2_dtype(node(4)).failure().code == errc::corrupt);
 }
 
 TEST_CASE("records: nested, with arrays, of one byte order or of several") {
-  const auto read = [](const char* text) { return parse_v2_dtype(json_input::node_of(text)); };
+  const auto read = [](const char* text) {
+    return detail::parse_v2_dtype(json_input::node_of(text));
+  };
   const char* const plain = R"([["id","<i4"],["x","<f8"],["tag","|S3"]])";
-  const v2_dtype simple = read(plain).value();
+  const detail::v2_dtype simple = read(plain).value();
   CHECK(simple.type.size() == 15);
   CHECK(simple.order == endian::little);
   CHECK(simple.field_orders.empty());
   CHECK(find_field(simple.type, "tag")->type == dtype::null_terminated(3));
-  CHECK(json_input::text_of(to_v2_dtype(simple)) == plain);
+  CHECK(json_input::text_of(detail::to_v2_dtype(simple)) == plain);
 
   const char* const big = R"([["a","|u1"],["b",[["x",">f4"],["v",">u2",[3]]]]])";
-  const v2_dtype swapped = read(big).value();
+  const detail::v2_dtype swapped = read(big).value();
   CHECK(swapped.order == endian::big);
   CHECK(swapped.field_orders.empty());
-  CHECK(json_input::text_of(to_v2_dtype(swapped)) == big);
+  CHECK(json_input::text_of(detail::to_v2_dtype(swapped)) == big);
 
   const char* const several =
       R"([["a","<i2"],["b",[["x",">f4"],["v","<u2",[3]]],[2]],["c",">i8"]])";
-  const v2_dtype mixed = read(several).value();
+  const detail::v2_dtype mixed = read(several).value();
   CHECK(mixed.field_orders ==
         std::vector{endian::little, endian::big, endian::little, endian::big});
   CHECK(mixed.type.size() == 2 + 2 * 10 + 8);
-  CHECK(json_input::text_of(to_v2_dtype(mixed)) == several);
+  CHECK(json_input::text_of(detail::to_v2_dtype(mixed)) == several);
   CHECK(read(R"([["a","<i2",4]])").value().type.size() == 8);
 
   for (const char* const text :

@@ -20,7 +20,7 @@ namespace {
 /// The chain of a `.zarray` with these members.
 result<array_metadata> chain_of(const std::string& members) {
   const node zarray = node_of(("{" + members + "}").c_str());
-  auto type = parse_v2_dtype(*zarray.find("dtype"));
+  auto type = detail::parse_v2_dtype(*zarray.find("dtype"));
   REQUIRE(type);
   array_metadata out;
   out.shape = dims{4, 6};
@@ -29,7 +29,7 @@ result<array_metadata> chain_of(const std::string& members) {
 }
 
 std::string text_of_chain(const array_metadata& array) {
-  return dump_json(codec_specs_to_node(array.codecs).value());
+  return dump_json(detail::codec_specs_to_node(array.codecs).value());
 }
 
 /// What is written for a chain.
@@ -197,7 +197,8 @@ TEST_CASE("filters and a compressor become a chain, and the chain those") {
     const node again = node_of(text);
     array_metadata second;
     second.shape = array->shape;
-    REQUIRE(detail::parse_v2_chain(again, parse_v2_dtype(*again.find("dtype")).value(), second));
+    REQUIRE(detail::parse_v2_chain(again, detail::parse_v2_dtype(*again.find("dtype")).value(),
+                                   second));
     CHECK(second.codecs == array->codecs);
     CHECK(second.type == array->type);
   }
@@ -250,7 +251,7 @@ TEST_CASE("chains of v3 that v2 can say in other words, and some that it cannot"
     array_metadata out;
     out.shape = dims{4, 6};
     out.type = type;
-    out.codecs = parse_codec_specs(node_of(codecs)).value();
+    out.codecs = detail::parse_codec_specs(node_of(codecs)).value();
     return out;
   };
   // The order that the elements are stored in is the one that counts.

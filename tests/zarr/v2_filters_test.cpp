@@ -30,20 +30,20 @@ TEST_CASE("three spellings of a filter's dtype") {
   const auto of = [](const char* text) {
     return detail::parse_v2_filter_dtype(node(text)).value();
   };
-  CHECK(of("<f8") == v2_dtype{dtype_kind::float64});
-  CHECK(of(">i2") == v2_dtype{dtype_kind::int16, endian::big});
-  CHECK(of("|u1") == v2_dtype{dtype_kind::uint8});
-  CHECK(of("u1") == v2_dtype{dtype_kind::uint8});
-  CHECK(of("i8") == v2_dtype{dtype_kind::int64});
-  CHECK(of("float64") == v2_dtype{dtype_kind::float64});
-  CHECK(of("b1") == v2_dtype{dtype_kind::bool_});
+  CHECK(of("<f8") == detail::v2_dtype{dtype_kind::float64});
+  CHECK(of(">i2") == detail::v2_dtype{dtype_kind::int16, endian::big});
+  CHECK(of("|u1") == detail::v2_dtype{dtype_kind::uint8});
+  CHECK(of("u1") == detail::v2_dtype{dtype_kind::uint8});
+  CHECK(of("i8") == detail::v2_dtype{dtype_kind::int64});
+  CHECK(of("float64") == detail::v2_dtype{dtype_kind::float64});
+  CHECK(of("b1") == detail::v2_dtype{dtype_kind::bool_});
   CHECK_FALSE(detail::parse_v2_filter_dtype(node("x8")));
   CHECK_FALSE(detail::parse_v2_filter_dtype(node("")));
   CHECK_FALSE(detail::parse_v2_filter_dtype(node(8)));
 }
 
 TEST_CASE("an array filter changes what the next one gets") {
-  v2_dtype elements{dtype_kind::float64};
+  detail::v2_dtype elements{dtype_kind::float64};
   const node filter =
       node_of(R"({"id":"fixedscaleoffset","scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
   const auto spec =
@@ -52,16 +52,16 @@ TEST_CASE("an array filter changes what the next one gets") {
   CHECK(spec->name == "numcodecs.fixedscaleoffset");
   CHECK(dump_json(spec->configuration) ==
         R"({"scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
-  CHECK(elements == v2_dtype{dtype_kind::int16, endian::big});
+  CHECK(elements == detail::v2_dtype{dtype_kind::int16, endian::big});
   const auto packed = detail::parse_v2_array_filter(node_of(R"({"id":"packbits"})"),
                                                     *detail::find_v2_id("packbits"), elements);
   REQUIRE(packed);
-  CHECK(elements == v2_dtype{dtype_kind::uint8});
+  CHECK(elements == detail::v2_dtype{dtype_kind::uint8});
 }
 
 TEST_CASE("a filter's byte order is told as whether it is another one than it gets") {
   const auto parsed = [](const char* type, endian order) {
-    v2_dtype elements{dtype_kind::int32, order};
+    detail::v2_dtype elements{dtype_kind::int32, order};
     const node filter = node_of(R"({"id":"delta","dtype":")" + std::string(type) + "\"}");
     const auto spec =
         detail::parse_v2_array_filter(filter, *detail::find_v2_id("delta"), elements).value();

@@ -137,7 +137,7 @@ class planner {
       const ruled rule = split_rule(text);
       ZARRPOINT_TRY(codecs, parse_codec(rule.value));
       const auto fits = [&](const converted& each) {
-        return rule.glob.empty() || zp::glob_match(rule.glob, each.name);
+        return rule.glob.empty() || zp::detail::glob_match(rule.glob, each.name);
       };
       if (std::none_of(plan_.arrays.begin(), plan_.arrays.end(), fits))
         return bad("--codec " + text + ": no array matches");
@@ -208,7 +208,7 @@ class planner {
       const auto any = [&](const std::vector<std::string>& globs, std::size_t first) {
         bool found = false;
         for (std::size_t k = 0; k < globs.size(); ++k) {
-          if (!zp::glob_match(globs[k], name)) continue;
+          if (!zp::detail::glob_match(globs[k], name)) continue;
           used[first + k] = true;
           found = true;
         }
@@ -285,7 +285,7 @@ class planner {
     }
     bool any = false;
     for (converted& each : plan_.arrays) {
-      if (!zp::glob_match(rule.glob, each.name)) continue;
+      if (!zp::detail::glob_match(rule.glob, each.name)) continue;
       any = true;
       const zp::dtype stored = plan_.spec(each).type;
       if (!stored.castable_to(*type))
@@ -320,7 +320,7 @@ class planner {
       bool any = false;
       for (const converted& each : plan_.arrays) {
         if (rule.glob.empty() ? plan_.spec(each).shape.rank() != shape.rank()
-                              : !zp::glob_match(rule.glob, each.name))
+                              : !zp::detail::glob_match(rule.glob, each.name))
           continue;
         any = true;
         zp::leaf_rule one{.glob = each.name};

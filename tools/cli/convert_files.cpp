@@ -31,14 +31,15 @@ using write_function = std::function<zp::result<void>(zp::bytes_view)>;
 zp::result<void> stream(const conversion& what, const converted& each, progress& bar,
                         const write_function& write) {
   const entry& array = what.from.entries()[each.index];
-  return for_each_block(what.from, each.index, whole(array),
-                        [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                          bar.add(array.name, byte_count(block.spec()).value_or(0));
-                          if (each.type == block.type()) return with_little_endian(block, write);
-                          ZARRPOINT_TRY(cast, zp::tensor::make({each.type, block.shape()}));
-                          ZARRPOINT_CHECK(cast_elements(cast.mutable_view(), block.view()));
-                          return with_little_endian(cast, write);
-                        });
+  return for_each_block(
+      what.from, each.index, whole(array),
+      [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+        bar.add(array.name, byte_count(block.spec()).value_or(0));
+        if (each.type == block.type()) return with_little_endian(block, write);
+        ZARRPOINT_TRY(cast, zp::tensor::make({each.type, block.shape()}));
+        ZARRPOINT_CHECK(zarrpoint::detail::cast_elements(cast.mutable_view(), block.view()));
+        return with_little_endian(cast, write);
+      });
 }
 
 std::uint64_t total_bytes(const conversion& what) {
@@ -81,7 +82,7 @@ zp::result<std::string> text_of(const conversion& what, const converted& each) {
   ZARRPOINT_CHECK(
       write_nested_json(what.from, each.index, whole_slice(array.spec->shape),
                         [&](std::string_view piece) -> zp::result<void> {
-                          if (out.size() + piece.size() > zp::safetensors::max_header_bytes)
+                          if (out.size() + piece.size() > zp::safetensors::detail::max_header_bytes)
                             return zp::error{zp::errc::resource_limit,
                                              "its text does not fit in a safetensors header"};
                           out += piece;
@@ -162,7 +163,7 @@ zp::result<void> convert_to_safetensors(const conversion& what, bool skip_string
     plan.tensors.push_back({each.name, spec, end, bytes});
     end += bytes;
   }
-  ZARRPOINT_TRY(preamble, dump_header(plan));
+  ZARRPOINT_TRY(preamble, zp::safetensors::detail::dump_header(plan));
   ZARRPOINT_TRY(writer, create_file(what.out, what.overwrite));
   ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));
   ZARRPOINT_CHECK(writer->write(0, zp::as_bytes(preamble)));

@@ -232,7 +232,7 @@ class comparison {
     const auto in_common = [&](zp::tensor& block) -> zp::result<void> {
       if (block.type() == common) return {};
       ZARRPOINT_TRY(cast, zp::tensor::make({common, block.shape()}));
-      ZARRPOINT_CHECK(cast_elements(cast.mutable_view(), block.view()));
+      ZARRPOINT_CHECK(zarrpoint::detail::cast_elements(cast.mutable_view(), block.view()));
       block = std::move(cast);
       return {};
     };

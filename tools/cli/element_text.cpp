@@ -105,8 +105,8 @@ void append_utf32(std::string& out, const std::byte* at, std::size_t size, bool 
   std::string text;
   bool is_text = true;
   for (const char32_t point : points) {
-    if (zp::append_code_point(text, point)) continue;
-    zp::append_code_point(text, U'\uFFFD');
+    if (zp::detail::append_code_point(text, point)) continue;
+    zp::detail::append_code_point(text, U'\uFFFD');
     is_text = false;
   }
   if (is_text || !json) return append_text(out, text, json);
@@ -252,7 +252,7 @@ void append_json_string(std::string& out, std::string_view text) {
   }
   std::string mended;
   while (!text.empty()) {
-    const std::size_t length = zp::utf8_sequence(text);
+    const std::size_t length = zp::detail::utf8_sequence(text);
     mended += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

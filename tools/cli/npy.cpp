@@ -264,7 +264,7 @@ zp::result<std::size_t> utf32_length(std::string_view text) {
 void append_utf32(std::string& out, std::string_view text, std::size_t length) {
   std::size_t used = 0;
   for (; !text.empty(); ++used) {
-    const std::size_t bytes = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    const std::size_t bytes = std::max<std::size_t>(zp::detail::utf8_sequence(text), 1);
     std::uint32_t c = static_cast<unsigned char>(text[0]);
     if (bytes > 1) c &= 0xffU >> (bytes + 1);
     for (std::size_t i = 1; i < bytes; ++i)

@@ -71,7 +71,7 @@ zp::node to_node(const zp::dims& shape) {
 zp::node text_node(std::string_view text) {
   std::string mended;
   while (!text.empty()) {
-    const std::size_t length = zp::utf8_sequence(text);
+    const std::size_t length = zp::detail::utf8_sequence(text);
     mended += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

@@ -33,7 +33,7 @@ zp::result<void> read_text(const std::byte* from, const raw_elements& of, std::s
     }
     to.append(zeros, '\0');  // zeros inside belong to the text, those at its end do not
     zeros = 0;
-    if (!zp::append_code_point(to, c))
+    if (!zp::detail::append_code_point(to, c))
       return zp::error{zp::errc::corrupt, "a string holds " + std::to_string(c) +
                                               ", which is not a Unicode character"};
   }

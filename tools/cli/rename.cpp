@@ -84,7 +84,7 @@ std::optional<std::string> rename_rule::apply(std::string_view name) const {
     return to.empty() ? std::string(below) : to + '/' + std::string(below);
   }
   texts found;
-  if (!zp::glob_match(from, name) || !capture(from, from, name, found)) return std::nullopt;
+  if (!zp::detail::glob_match(from, name) || !capture(from, from, name, found)) return std::nullopt;
   std::string out;
   std::string_view rest = to;
   for (std::size_t next = 0; !rest.empty();) {

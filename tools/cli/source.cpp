@@ -63,8 +63,8 @@ zp::result<source_pointer> open_zipped_zarr(const std::string& path, const zp::c
 /// Whether a member may be the document of an array.
 zp::result<bool> has_documents(const std::string& path) {
   ZARRPOINT_TRY(file, open_file(path));
-  ZARRPOINT_TRY(members, zp::read_zip_directory(*file));
-  return std::any_of(members.begin(), members.end(), [](const zp::zip_member& member) {
+  ZARRPOINT_TRY(members, zp::detail::read_zip_directory(*file));
+  return std::any_of(members.begin(), members.end(), [](const zp::detail::zip_member& member) {
     return member.name.ends_with("zarr.json") || member.name.ends_with(".zarray");
   });
 }

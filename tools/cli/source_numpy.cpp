@@ -93,10 +93,10 @@ class npz_source final : public source {
   }
 
   zp::result<void> open() {
-    ZARRPOINT_TRY(members, zp::read_zip_directory(archive_->file()));
+    ZARRPOINT_TRY(members, zp::detail::read_zip_directory(archive_->file()));
     std::set<std::string> names;
     bool any = members.empty();
-    for (zp::zip_member& member : members) {
+    for (zp::detail::zip_member& member : members) {
       any = any || member.name.ends_with(".npy");
       if (!names.insert(member.name).second)
         return zp::error{zp::errc::corrupt,
@@ -107,7 +107,7 @@ class npz_source final : public source {
                                                     std::to_string(member.method)};
     }
     if (!any) return not_npz(names);
-    for (zp::zip_member& member : members) add(std::move(member));
+    for (zp::detail::zip_member& member : members) add(std::move(member));
     checked_.resize(members_.size());
     return {};
   }
@@ -152,15 +152,15 @@ class npz_source final : public source {
   bool is_deflated(std::size_t index) const { return members_[index].method != 0; }
 
   /// The beginning of a member.
-  zp::result<std::vector<std::byte>> head_of(const zp::zip_member& member) const {
-    ZARRPOINT_TRY(object, zp::open_zip_member(archive_, member));
+  zp::result<std::vector<std::byte>> head_of(const zp::detail::zip_member& member) const {
+    ZARRPOINT_TRY(object, zp::detail::open_zip_member(archive_, member));
     std::vector<std::byte> out(
         static_cast<std::size_t>(std::min<std::uint64_t>(member.size, npy_header_limit)));
     ZARRPOINT_CHECK(object->read(0, out));
     return out;
   }
 
-  void add(zp::zip_member member) {
+  void add(zp::detail::zip_member member) {
     entry made;
     npy_header header;
     const auto parse = [&]() -> zp::result<void> {
@@ -193,9 +193,9 @@ class npz_source final : public source {
   }
 
   zp::result<opened> elements_at(std::size_t index) const {
-    const zp::zip_member& member = members_[index];
+    const zp::detail::zip_member& member = members_[index];
     const std::lock_guard lock(mutex_);
-    ZARRPOINT_TRY(object, zp::open_zip_member(archive_, member));
+    ZARRPOINT_TRY(object, zp::detail::open_zip_member(archive_, member));
     if (is_deflated(index)) {
       if (inflated_ == nullptr || inflated_index_ != index) {
         if (member.size > memory_)
@@ -224,7 +224,7 @@ class npz_source final : public source {
   std::string path_;
   std::shared_ptr<const zp::detail::zip_archive> archive_;  // maps the file, and keeps that
   std::size_t memory_;
-  std::vector<zp::zip_member> members_;
+  std::vector<zp::detail::zip_member> members_;
   std::vector<npy_header> headers_;
   mutable std::mutex mutex_;
   mutable std::vector<bool> checked_;

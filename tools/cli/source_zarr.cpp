@@ -55,7 +55,8 @@ void describe(const zp::array_metadata& metadata, entry& to) {
   to.chunk_shape = metadata.chunk_shape;
   to.codecs = metadata.codecs;
   to.attributes = metadata.attributes;
-  if (auto fill = fill_value_to_node(metadata.fill, metadata.type, metadata.zarr_format))
+  if (auto fill =
+          zarrpoint::detail::fill_value_to_node(metadata.fill, metadata.type, metadata.zarr_format))
     to.fill_value = *std::move(fill);
   for (const zp::codec_spec& codec : metadata.codecs) {
     if (codec.name != zp::sharding_config::name) continue;

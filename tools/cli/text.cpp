@@ -56,7 +56,7 @@ std::string hex_escape(const char* format, unsigned value) {
 std::string escaped(std::string_view text, bool backslash) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = zp::utf8_sequence(text);
+    const std::size_t length = zp::detail::utf8_sequence(text);
     if (length == 0) {
       out += hex_escape("\\x%02x", static_cast<unsigned char>(text[0]));
       text.remove_prefix(1);
@@ -84,7 +84,7 @@ std::string escaped(std::string_view text, bool backslash) {
 std::size_t columns(std::string_view text) {
   std::size_t out = 0;
   while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    const std::size_t length = std::max<std::size_t>(zp::detail::utf8_sequence(text), 1);
     const char32_t c = code_point(text.substr(0, length));
     out += is_wide(c) ? 2U : is_combining(c) ? 0U : 1U;
     text.remove_prefix(length);
@@ -103,7 +103,7 @@ std::string cut_to(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t used = 1;  // of the ellipsis
   while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(zp::utf8_sequence(text), 1);
+    const std::size_t length = std::max<std::size_t>(zp::detail::utf8_sequence(text), 1);
     used += columns(text.substr(0, length));
     if (used > width) break;
     out += text.substr(0, length);

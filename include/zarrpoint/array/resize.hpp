@@ -38,7 +38,7 @@ template <class T>
     detail::require_savable<T>();
     ZARRPOINT_TRY(own, result<tensor_spec>(handler_of<T>::spec(more)));
     dims shape = own.shape;
-    if constexpr (handler_is_flat<handler_of<T>>())
+    if constexpr (detail::handler_is_flat<handler_of<T>>())
       shape = detail::shape_behind(of.spec().shape, axis, element_count(shape).value_or(0));
     ZARRPOINT_TRY(view, detail::view_on_host(more, shape));
     return append(of, axis, view, options);

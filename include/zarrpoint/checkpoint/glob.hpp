@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Whether a leaf's name matches a pattern: `*` stands for any characters but '/', `**` for any
 /// characters, `?` for one character but '/'; `**/` may stand for nothing at all, so that
@@ -58,4 +58,4 @@ constexpr bool glob_match(std::string_view pattern, std::string_view name) noexc
   return true;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -33,10 +33,14 @@ constexpr T ceil_div(T a, std::type_identity_t<T> b) noexcept {
   return static_cast<T>(a / b + (a % b != 0 ? 1 : 0));
 }
 
+namespace detail {
+
 /// `value` rounded up to a multiple of `step > 0`, or `out_of_range`.
 template <std::unsigned_integral T>
 result<T> checked_round_up(T value, std::type_identity_t<T> step) {
   return checked_mul(ceil_div(value, step), step);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -11,6 +11,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 /// The length of the well-formed UTF-8 sequence at the start of `text` (1 to 4), or 0 when there
 /// is none. Overlong forms, surrogates and code points above U+10FFFF are not well formed
 /// (Unicode 15, table 3-7).
@@ -36,15 +38,19 @@ constexpr std::size_t utf8_sequence(std::string_view text) noexcept {
   return 0;
 }
 
+}  // namespace detail
+
 /// Whether all of `text` is well-formed UTF-8.
 constexpr bool is_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
+    const std::size_t length = detail::utf8_sequence(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
   return true;
 }
+
+namespace detail {
 
 /// Takes the first code point off `text`; nothing when that does not begin with one.
 constexpr std::optional<char32_t> take_code_point(std::string_view& text) noexcept {
@@ -61,6 +67,8 @@ constexpr std::optional<char32_t> take_code_point(std::string_view& text) noexce
 /// Appends a code point as UTF-8; false, and nothing appended, for a surrogate or a number above
 /// U+10FFFF.
 bool append_code_point(std::string& text, char32_t code_point);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -11,7 +11,7 @@
 namespace zarrpoint { inline namespace v0 { namespace cuda {
 
 /// An mdspan over addresses of a device. Made by `on_device`.
-template <mdspan_like M>
+template <zarrpoint::detail::mdspan_like M>
 struct device_mdspan {
   struct zarrpoint_handler;
 
@@ -21,12 +21,12 @@ struct device_mdspan {
 };
 
 /// Says that the pointer in an mdspan is a device's: `save(where, {{"w", on_device(w, space)}})`.
-template <mdspan_like M>
+template <zarrpoint::detail::mdspan_like M>
 device_mdspan<M> on_device(M elements, const device_space& space, event ready = {}) {
   return {std::move(elements), space, std::move(ready)};
 }
 
-template <mdspan_like M>
+template <zarrpoint::detail::mdspan_like M>
 struct device_mdspan<M>::zarrpoint_handler {
   using host_handler = zarrpoint::detail::mdspan_handler<M>;
   static constexpr std::string_view typestr = host_handler::typestr;

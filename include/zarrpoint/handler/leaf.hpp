@@ -15,6 +15,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 class kept_objects;
 
 /// What a leaf's elements are read from a device with.
@@ -24,8 +26,6 @@ struct source_options {
   std::size_t budget;         ///< of which they take an eighth at most
   bool copy = false;          ///< the device copies the elements first: see `device_source`
 };
-
-namespace detail {
 
 struct single_leaves;
 
@@ -119,7 +119,7 @@ class leaf {
   template <class T, type_registry Registry>
   leaf(std::string name, T&& value, Registry) : name_(std::move(name)) {
     using value_type = std::remove_cvref_t<T>;
-    using handler = handler_in<value_type, Registry>;
+    using handler = detail::handler_in<value_type, Registry>;
     if constexpr (std::same_as<handler, handler_of<value_type>>) detail::require_leaf<value_type>();
     assign<handler, Registry>(std::forward<T>(value));
   }
@@ -161,7 +161,7 @@ class leaf {
   /// The elements of a value that is not `host_accessible()`, to be read part by part. The value
   /// stays as it is until the source is destroyed, or with `source_options::copy` until it is
   /// settled. A `spec()` that succeeded is required. Errors: those of `device_source`.
-  result<std::unique_ptr<element_source>> source(const source_options& how) const;
+  result<std::unique_ptr<element_source>> source(const detail::source_options& how) const;
 
  private:
   leaf() = default;
@@ -185,7 +185,7 @@ class leaf {
       keep(detail::leaves_of_members<Handler, Registry>(name_, std::forward<T>(value)));
     } else if constexpr (detail::text_like<value_type>) {
       const std::string_view text = value;
-      assign<handler_in<std::string, Registry>, Registry>(std::string(text));
+      assign<detail::handler_in<std::string, Registry>, Registry>(std::string(text));
     }
   }
 

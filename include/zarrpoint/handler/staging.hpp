@@ -17,9 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Narrower rows are moved by a kernel where there is one: each row costs a device about as much as
 /// this many bytes.
@@ -145,8 +143,6 @@ result<void> place_on_device(const mutable_tensor_view<Space>& to, const host_vi
   return under_way.finish();
 }
 
-}  // namespace detail
-
 /// Copies a dense host array into a target of the same spec on a device, after what the target's
 /// `ready` stands for, and waits until it is there. What the device cannot rearrange by itself is
 /// reordered in as many bytes of `resource`. Errors: those of the space; `resource_limit`;
@@ -161,4 +157,4 @@ result<void> place_from_host(const mutable_tensor_view<Space>& to, const host_vi
   return detail::place_on_device(to, from, resource);
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

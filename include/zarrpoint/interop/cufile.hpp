@@ -356,7 +356,7 @@ class cufile_loader {
           detail::last_set(options.rules, name, &load_rule::shape) != nullptr)
         return not_direct("a rule changes its dtype or shape");
       ZARRPOINT_TRY(source, from.as_array(name));
-      ZARRPOINT_TRY(view, (target_view<handler_of<T>, T>(target, source.spec())));
+      ZARRPOINT_TRY(view, (detail::target_view<handler_of<T>, T>(target, source.spec())));
       if (view.type != source.spec().type) return not_direct("the target has another dtype");
       if (!is_dense(view)) return not_direct("the target is not dense");
       detail::mark_loaded<handler_of<T>>(target, false);

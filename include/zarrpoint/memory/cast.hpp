@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A run of elements, `stride` bytes apart.
 template <class Pointer>
@@ -222,15 +220,13 @@ using cast_function = void (*)(const target_run&, const source_run&, std::size_t
 /// by way of the smallest type that holds every value of `from`.
 cast_function choose_cast(const dtype& to, const dtype& from);
 
-}  // namespace detail
-
 /// Converts every element of `from` into the same place of `to`, as `convert` of
 /// `core/types/convert.hpp` does; any strides. Equal dtypes are copied. The elements of `to` are
 /// distinct and do not overlap those of `from`. Errors: `shape_mismatch`; `unsupported` unless both
 /// are numbers or of one dtype.
 result<void> cast_elements(const mutable_host_view& to, const host_view& from);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/memory/impl/cast_impl.hpp>

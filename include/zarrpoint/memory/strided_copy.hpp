@@ -32,10 +32,14 @@ void copy_elements(const mutable_host_view& to, const host_view& from);
 /// Sets every element to `element`, the bytes of one; for strings, its text.
 void fill_elements(const mutable_host_view& to, bytes_view element);
 
+namespace detail {
+
 /// Whether every element has the bits of `element`, the bytes of one (for strings, the text): what
 /// decides that a chunk of fill values need not be stored. Stops at the first that has not; true
 /// when there are no elements.
 bool all_equal(const host_view& of, bytes_view element);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -43,11 +43,15 @@ bool is_zip_path(const std::string& path);
 /// its target and renamed. Errors: `not_found`, `invalid_argument`, `io`.
 result<stored_place> directory_place(const std::string& path, const place_use& use);
 
+namespace detail {
+
 /// The zip file at `path`, as what it holds: to read, the directory in it where all of it lies in
 /// one; `x.zip/a` is what lies at `a` in `x.zip`. Errors: those of `zip_store::open`;
 /// `invalid_argument` for what follows the file and is not a key, and to write into a zip file.
 result<stored_place> zip_place(const std::string& path, const place_use& use,
                                const zip_store_options& how = {});
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -110,7 +110,7 @@ struct zip_inflate_scheme {
   static constexpr std::string_view name = "zip";
   static result<stored_place> open(const url& at, const place_use& use) {
     ZARRPOINT_TRY(path, at.path());
-    return zip_place(path, use, {.inflate = zip_inflate});
+    return detail::zip_place(path, use, {.inflate = zip_inflate});
   }
 };
 

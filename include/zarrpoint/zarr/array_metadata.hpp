@@ -50,11 +50,11 @@ struct array_metadata {
   friend bool operator==(const array_metadata&, const array_metadata&) = default;
 };
 
+namespace detail {
+
 /// Whether the parts fit each other, whichever document they came from: ranks, extents, sizes
 /// within 63 bits. Errors: `corrupt`, `out_of_range`.
 result<void> check_array_metadata(const array_metadata& array);
-
-namespace detail {
 
 /// A chunk extent of 0 is legal on an axis of length 0, where zarr-python writes it and there
 /// are no chunks; it becomes 1, so that nothing downstream divides by it.

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A codec of a `codecs` list: `{"name": ..., "configuration": {...}}`, or the bare name that
 /// zarrs reads too. `must_understand` may stand beside; other members are refused (Zarr v3 core,
@@ -24,8 +24,6 @@ result<std::vector<codec_spec>> parse_codec_specs(const node& value);
 /// Errors: `invalid_argument` for a codec that need not be understood: those are not written.
 result<node> codec_specs_to_node(std::span<const codec_spec> specs);
 
-namespace detail {
-
 /// Refuses a level of `zstd`, `gzip` or `numcodecs.zlib` that the codec does not have, in shards,
 /// too. Readers take the nearest, since some writers store what they were given; new metadata have
 /// levels that every reader takes. Errors: `invalid_argument`, naming codec, level and range.
@@ -37,9 +35,7 @@ void mend_levels(std::span<codec_spec> specs);
 /// A chunk grid, chunk key encoding or data type, where `must_understand` is not allowed.
 result<codec_spec> parse_named(const node& value);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/zarr/impl/codec_specs_impl.hpp>

@@ -23,6 +23,8 @@ constexpr std::string_view to_string(time_unit unit) noexcept {
   return names[static_cast<std::size_t>(unit)];
 }
 
+namespace detail {
+
 /// The unit of a name as in metadata, `"ns"`; none for another text.
 constexpr std::optional<time_unit> parse_time_unit(std::string_view name) noexcept {
   for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(time_unit::as); ++i) {
@@ -32,14 +34,10 @@ constexpr std::optional<time_unit> parse_time_unit(std::string_view name) noexce
   return std::nullopt;
 }
 
-namespace detail {
-
 /// The largest element that is read: a fill value of that size is made for each array.
 inline constexpr std::size_t max_element_size = std::size_t{16} << 20;
 
 result<dtype> checked_element(dtype type);
-
-}  // namespace detail
 
 /// The `data_type` of a v3 array (Zarr v3 core, "Data types", and the registry of extensions), in
 /// any of the spellings that writers use: `"float32"`, `"r48"`, `{"name": "raw_bytes",
@@ -50,6 +48,8 @@ result<dtype> parse_data_type_v3(const node& value);
 /// The `data_type` of a v3 array in the spelling that the most readers know. Errors: `unsupported`
 /// for a record whose field is an array, which v3 has no form for.
 result<node> data_type_to_node(const dtype& type);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

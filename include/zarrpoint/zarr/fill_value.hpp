@@ -46,6 +46,8 @@ class fill_value {
   bool null_ = true;
 };
 
+namespace detail {
+
 /// The `fill_value` member of an array of `type` (Zarr v3 data types, "Fill value"; v2.0 "Fill
 /// value encoding"): exact integers, floats as a number, "NaN", "Infinity", "-Infinity" or, in
 /// v3, the hex digits of the bits ("0x7fc00001"), complex numbers as two of those, times as an
@@ -57,6 +59,8 @@ result<fill_value> parse_fill_value(const node& value, const dtype& type, int za
 /// undefined one is null in v2 and zero in v3, which has no null. Errors: `invalid_argument` when
 /// it is not of `type`, `unsupported` for what Zarr v2 cannot say (a NaN with a payload).
 result<node> fill_value_to_node(const fill_value& fill, const dtype& type, int zarr_format);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -10,9 +10,13 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 /// The `node_type` of a v3 document, whatever else stands in it. Errors: `corrupt`, and
 /// `unsupported` for another format than 3.
 result<node_kind> parse_node_kind_v3(const node& document);
+
+}  // namespace detail
 
 /// The array that a `zarr.json` describes (Zarr v3 core, "Array metadata"). Strict: members that
 /// are not known are refused unless they say `must_understand: false`. Codecs are read, not looked

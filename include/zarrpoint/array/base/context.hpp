@@ -65,10 +65,14 @@ struct context {
   std::shared_ptr<scratch_pool> scratch{};
 };
 
+namespace detail {
+
 /// The memory resource of a context.
 inline memory_resource& resource_of(const context& how) noexcept {
   return how.resource != nullptr ? *how.resource : default_resource();
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

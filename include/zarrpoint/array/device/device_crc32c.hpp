@@ -15,9 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// By a kernel, over `bytes` bytes.
 template <kernel_space Space>
@@ -33,8 +31,6 @@ result<std::uint32_t> crc32c_by_kernel(const tensor_view<Space>& of, std::size_t
 
 /// By the host, part by part in row-major order.
 result<std::uint32_t> crc32c_by_parts(element_source& of, memory_resource& resource);
-
-}  // namespace detail
 
 /// The CRC-32C of a device tensor's elements, as they would lie in row-major order: what the
 /// commit document has for an inner chunk that is stored raw and holds the same elements. By the
@@ -52,7 +48,7 @@ result<std::uint32_t> device_crc32c(const tensor_view<Space>& of, const context&
   return detail::crc32c_by_parts(*source, how.scratch->resource());
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/device/impl/device_crc32c_impl.hpp>

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The staging ring of a device that all operations with this context share. The context has
 /// scratch memory (`with_scratch`).
@@ -394,4 +394,4 @@ result<void> read_to_device(const array& from, const selection& part,
   return into.space.wait(last).at("array " + from.store().describe(from.key()));
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

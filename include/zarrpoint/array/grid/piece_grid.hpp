@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A selection cut into pieces that are read one by one: whole inner chunks, as many as fit a
 /// number of bytes, neighbours in row-major order; one of them if even that does not fit. A rule,
@@ -63,7 +63,7 @@ std::string chunks_of_piece(const Array& of, const selection& whole, const box& 
   return text + " " + to_string(piece);
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/grid/impl/piece_grid_impl.hpp>

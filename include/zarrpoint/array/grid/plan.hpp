@@ -27,6 +27,8 @@ struct chunk_grid {
   dims inner_per_object() const;
 };
 
+namespace detail {
+
 /// Which inner chunks of the objects that a selection touches belong to a plan.
 enum class plan_scope : std::uint8_t {
   touched,        ///< those that hold an element of the selection: for reads
@@ -46,8 +48,6 @@ struct plan_item {
   /// The selected elements as a box of the selection.
   box destination() const { return {at, within.shape}; }
 };
-
-namespace detail {
 
 /// One axis of a plan: the inner chunks along it ("slabs") in order. Products and ends are
 /// computed without a sign: the end of the last chunk may lie past 2^63.
@@ -92,8 +92,6 @@ class plan_axis {
   bool whole_ = false;
 };
 
-}  // namespace detail
-
 /// The inner chunks that a selection of an array calls for, object by object in row-major order and
 /// in row-major order within each. A rule, not a list: item `i` is computed, so that a plan of 2^40
 /// inner chunks costs as much as one of two.
@@ -123,6 +121,8 @@ class box_plan {
   std::array<std::size_t, max_rank> tail_{};  // items of the axes after each
   std::size_t size_ = 1;
 };
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

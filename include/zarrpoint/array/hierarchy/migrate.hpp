@@ -20,11 +20,15 @@ struct migrate_options {
   bool remove_v2 = false;  ///< erases the documents of v2 when those of v3 are all there
 };
 
+namespace detail {
+
 /// The `zarr.json` that says what the documents of a v2 node say. The chunks of an array stay where
 /// they are, with the key encoding `v2`; a fill value that is null becomes zero, as which every
 /// reader reads it; a level that `zstd` or `gzip` does not have becomes the one that it was taken
 /// for. Errors: `unsupported` for what v3 cannot say, naming it; `corrupt`.
 result<node> to_v3_document(const stored_node& of);
+
+}  // namespace detail
 
 /// Writes a `zarr.json` for the node at `key` and each one beneath, which then are of both formats;
 /// readers of either find theirs. Chunks are not touched. Nothing is written unless all of it can

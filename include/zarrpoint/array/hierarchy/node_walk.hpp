@@ -12,13 +12,9 @@
 #include <optional>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 inline constexpr std::size_t max_nodes = 4'000'000;
-
-}  // namespace detail
 
 /// The groups and arrays directly beneath the group at `key`, by name. What is neither is passed
 /// over. Errors: `unsupported` for a store that cannot list; `corrupt`, `resource_limit`, `io`.
@@ -38,7 +34,7 @@ result<std::optional<std::vector<stored_node>>> consolidated_nodes(const any_sto
                                                                    const stored_node& root,
                                                                    const limits& limit = {});
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/hierarchy/impl/node_walk_impl.hpp>

@@ -30,11 +30,11 @@ struct stored_node {
   friend bool operator==(const stored_node&, const stored_node&) = default;
 };
 
+namespace detail {
+
 /// The metadata documents of a node, of both formats.
 inline constexpr std::array<std::string_view, 5> node_documents{"zarr.json", ".zarray", ".zgroup",
                                                                 ".zattrs", ".zmetadata"};
-
-namespace detail {
 
 /// A JSON document; nothing when there is none, or an empty one: the lock file of a process
 /// synchronizer is an empty `.zarray`.
@@ -59,14 +59,14 @@ result<void> put_v2_attributes(const any_store& store, const store_key& of, cons
 /// Writes the documents of a new group, that which makes it one last.
 result<void> put_group(const any_store& store, const store_key& key, const group_metadata& group);
 
-}  // namespace detail
-
 /// The group that a node's documents describe. Errors: `corrupt`, also when it is an array;
 /// `unsupported` for what must be understood and is not.
 result<group_metadata> parse_group(const stored_node& of);
 
 /// The array that a node's documents describe. Errors: as `parse_array_v3`.
 result<array_metadata> parse_array(const stored_node& of);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

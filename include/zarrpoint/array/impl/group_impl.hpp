@@ -41,10 +41,10 @@ ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const
     if (found->kind == node_kind::array)
       return error{errc::invalid_argument, store.describe(key) + " is an array, not a group"};
     const auto read = [&]() -> result<group> {
-      ZARRPOINT_TRY(metadata, parse_group(*found));
+      ZARRPOINT_TRY(metadata, detail::parse_group(*found));
       nodes consolidated;
       if (use == metadata_use::consolidated) {
-        ZARRPOINT_TRY(listed, consolidated_nodes(store, key, *found, how.limit));
+        ZARRPOINT_TRY(listed, detail::consolidated_nodes(store, key, *found, how.limit));
         if (listed) consolidated = std::make_shared<const node_list>(*std::move(listed));
       }
       metadata.consolidated.reset();
@@ -88,7 +88,7 @@ ZARRPOINT_INLINE result<void> group::set_attributes(std::string_view path,
 
 ZARRPOINT_INLINE result<std::vector<stored_node>> group::members() const {
   return guarded([&]() -> result<std::vector<stored_node>> {
-    if (!consolidated_) return list_nodes(at_.store, at_.key, at_.how.limit);
+    if (!consolidated_) return detail::list_nodes(at_.store, at_.key, at_.how.limit);
     node_list out;
     for (const stored_node& one : *consolidated_)
       if (one.path.find('/') == one.path.npos) out.push_back(one);
@@ -98,7 +98,7 @@ ZARRPOINT_INLINE result<std::vector<stored_node>> group::members() const {
 
 ZARRPOINT_INLINE result<std::vector<stored_node>> group::walk() const {
   return guarded([&]() -> result<std::vector<stored_node>> {
-    if (!consolidated_) return walk_nodes(at_.store, at_.key, at_.how.limit);
+    if (!consolidated_) return detail::walk_nodes(at_.store, at_.key, at_.how.limit);
     return *consolidated_;
   });
 }
@@ -122,7 +122,7 @@ ZARRPOINT_INLINE result<group> group::open_group(std::string_view path) const {
     ZARRPOINT_TRY(full, at_.key.child(path));
     if (!consolidated_) return open(at_.store, std::move(full), at_.how);
     ZARRPOINT_TRY(found, require(path, node_kind::group));
-    ZARRPOINT_TRY(metadata, parse_group(found).at("group " + at_.store.describe(full)));
+    ZARRPOINT_TRY(metadata, detail::parse_group(found).at("group " + at_.store.describe(full)));
     metadata.consolidated.reset();
     auto beneath = std::make_shared<node_list>();
     const std::string prefix = std::string(path) + '/';
@@ -139,7 +139,7 @@ ZARRPOINT_INLINE result<array> group::open_array(std::string_view path) const {
   return guarded([&]() -> result<array> {
     ZARRPOINT_TRY(full, at_.key.child(path));
     ZARRPOINT_TRY(found, require(path, node_kind::array));
-    ZARRPOINT_TRY(metadata, parse_array(found).at("array " + at_.store.describe(full)));
+    ZARRPOINT_TRY(metadata, detail::parse_array(found).at("array " + at_.store.describe(full)));
     return array::from_metadata(at_.store, std::move(full), std::move(metadata), at_.how);
   });
 }
@@ -211,7 +211,7 @@ ZARRPOINT_INLINE result<void> group::copy(std::string_view path, const group& ta
 
 ZARRPOINT_INLINE result<void> group::consolidate() const {
   return guarded([&]() -> result<void> {
-    ZARRPOINT_TRY(beneath, walk_nodes(at_.store, at_.key, at_.how.limit));
+    ZARRPOINT_TRY(beneath, detail::walk_nodes(at_.store, at_.key, at_.how.limit));
     ZARRPOINT_TRY(root, own_node());
     return zarr_format() == 3 ? consolidate_v3(std::move(root), beneath)
                               : consolidate_v2(root, beneath);
@@ -258,7 +258,7 @@ ZARRPOINT_INLINE result<store_key> group::member_key(std::string_view path) cons
 }
 
 ZARRPOINT_INLINE result<void> group::check_free(std::string_view path) const {
-  ZARRPOINT_CHECK(check_node_path(path));
+  ZARRPOINT_CHECK(detail::check_node_path(path));
   ZARRPOINT_TRY(full, at_.key.child(path));
   ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, full, at_.how.limit));
   if (!found) return {};
@@ -267,7 +267,7 @@ ZARRPOINT_INLINE result<void> group::check_free(std::string_view path) const {
 }
 
 ZARRPOINT_INLINE result<void> group::make_parents(std::string_view path) const {
-  ZARRPOINT_CHECK(check_node_path(path));
+  ZARRPOINT_CHECK(detail::check_node_path(path));
   for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
     ZARRPOINT_TRY(above, at_.key.child(path.substr(0, slash)));
     ZARRPOINT_TRY(found, detail::read_stored_node(at_.store, above, at_.how.limit));
@@ -313,10 +313,10 @@ ZARRPOINT_INLINE node group::inline_documents(node::object documents) {
 
 ZARRPOINT_INLINE result<void> group::consolidate_v2(const stored_node& root,
                                                     const node_list& beneath) const {
-  std::vector<v2_node> all{{"", node_kind::group, root.document, root.attributes}};
+  std::vector<detail::v2_node> all{{"", node_kind::group, root.document, root.attributes}};
   for (const stored_node& one : beneath)
     if (one.zarr_format == 2) all.push_back({one.path, one.kind, one.document, one.attributes});
-  ZARRPOINT_TRY(document, to_zmetadata(all));
+  ZARRPOINT_TRY(document, detail::to_zmetadata(all));
   return detail::put_node_document(at_.store, at_.key, ".zmetadata", document);
 }
 

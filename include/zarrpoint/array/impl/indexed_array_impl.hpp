@@ -185,7 +185,7 @@ ZARRPOINT_INLINE result<void> indexed_array::cast(const mutable_host_view& into,
   options.how = &how;
   ZARRPOINT_TRY(values, tensor::make(spec(), how.scratch->resource()));
   ZARRPOINT_CHECK(read(values.mutable_view(), options));
-  return cast_elements(into, values.view());
+  return detail::cast_elements(into, values.view());
 }
 
 ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims> points,

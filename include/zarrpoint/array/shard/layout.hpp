@@ -56,9 +56,9 @@ class array_layout {
 
   struct split;
   result<void> resolve_shard(const array_metadata& metadata, split& parts,
-                             const array_codecs& known);
+                             const detail::array_codecs& known);
   result<bool> carry_prefix(const split& parts, const tensor_spec& shard,
-                            const array_codecs& known);
+                            const detail::array_codecs& known);
 
   chunk_grid grid_;
   std::optional<codec_chain> chain_;  // of an array without shards

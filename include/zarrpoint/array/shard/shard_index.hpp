@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Where an inner chunk lies in its shard.
 struct shard_entry {
@@ -62,7 +62,7 @@ class shard_index {
   buffer memory_;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/shard/impl/shard_index_impl.hpp>

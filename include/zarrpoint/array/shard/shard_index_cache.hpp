@@ -27,7 +27,7 @@ namespace zarrpoint { inline namespace v0 {
 /// used longest ago is dropped first. Thread-safe.
 class shard_index_cache {
  public:
-  using index_pointer = std::shared_ptr<const shard_index>;
+  using index_pointer = std::shared_ptr<const detail::shard_index>;
 
   /// An object, null when there is none, and its index, null when it was not read.
   struct shard {

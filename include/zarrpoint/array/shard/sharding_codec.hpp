@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The codec `sharding_indexed` as one of a chain, which decodes and encodes whole shards: for
 /// shards in shards, and for those with codecs around them that leave no other way. The array layer
@@ -92,7 +92,7 @@ class array_codecs final : public codec_source {
   std::uint64_t max_inner_chunks_;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/shard/impl/sharding_codec_impl.hpp>

@@ -25,6 +25,8 @@ struct leaf_record {
   friend bool operator==(const leaf_record&, const leaf_record&) = default;
 };
 
+namespace detail {
+
 /// What makes a hierarchy a checkpoint of ours: the member `zarrpoint` of the root group's
 /// attributes, in the one file that is written last. docs/format.md gives it byte by byte.
 struct commit_document {
@@ -41,8 +43,6 @@ struct commit_document {
 
   friend bool operator==(const commit_document&, const commit_document&) = default;
 };
-
-namespace detail {
 
 inline constexpr std::string_view attributes_seal_name = "attributes_crc32c";
 
@@ -75,11 +75,15 @@ bool parse_digests(std::string_view hex, object_digest& object);
 
 /// The document as a node, sealed with its own checksum and, where it has one, that of the
 /// attributes beside it.
-node to_node(const commit_document& document);
+node to_node(const detail::commit_document& document);
+
+namespace detail {
 
 /// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`
 /// when a member is missing or the seal is broken, `unsupported` for a format of a later version.
 result<commit_document> parse_commit_document(node from);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -136,7 +136,7 @@ class checkpoint {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
       using handler = handler_of<T>;
       using space = typename handler::space;
-      constexpr dtype type = handler_dtype<handler>();  // as in `load_from`
+      constexpr dtype type = detail::handler_dtype<handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
       if constexpr (type.valid()) {
@@ -145,7 +145,7 @@ class checkpoint {
       }
       scratch_account counted = new_account();
       if constexpr (space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
-      if constexpr (handler_is_flat<handler>() && handler_rank<handler>() == 1) {
+      if constexpr (detail::handler_is_flat<handler>() && detail::handler_rank<handler>() == 1) {
         ZARRPOINT_TRY(count, element_count(wanted.shape));
         wanted.shape = {count};
       }
@@ -224,7 +224,7 @@ class checkpoint {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
-      ZARRPOINT_TRY(view, target_view(std::forward<T>(target), wanted));
+      ZARRPOINT_TRY(view, detail::target_view(std::forward<T>(target), wanted));
       ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_part(source, part, view, options_of(options)));
       detail::mark_loaded<handler>(target, true);
@@ -294,7 +294,7 @@ class checkpoint {
 
   template <class T, class Registry>
   result<T> load_in(std::string_view name, const load_options& options) const {
-    using handler = handler_in<T, Registry>;
+    using handler = detail::handler_in<T, Registry>;
     if constexpr (group_handler<handler, T>) {
       return detail::load_members<T, Registry>(*this, name, options);
     } else {
@@ -310,7 +310,7 @@ class checkpoint {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
       ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
-      ZARRPOINT_TRY(view, (target_view<Handler, T>(target, wanted)));
+      ZARRPOINT_TRY(view, (detail::target_view<Handler, T>(target, wanted)));
       ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
       detail::mark_loaded<Handler>(target, true);
@@ -338,7 +338,8 @@ class checkpoint {
   template <class T, class Handler, class Space>
   result<T> load_from(const detail::stored_leaf& leaf, const array& source,
                       const load_options& options, const place<Space>& where) const {
-    constexpr dtype type = handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
+    constexpr dtype type =
+        detail::handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
     ZARRPOINT_TRY(wanted, wanted_as(type, leaf, source, options));
     scratch_account counted = new_account();
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
@@ -371,7 +372,7 @@ class checkpoint {
   template <class T, class Handler>
   result<tensor_spec> made_spec(std::string_view name, const load_options& options) const {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<tensor_spec> {
-      constexpr dtype type = handler_dtype<Handler>();  // as in `load_from`
+      constexpr dtype type = detail::handler_dtype<Handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
       if constexpr (blob_handler<Handler, T>) return source.spec();
       return wanted_as(type, leaf, source, options);

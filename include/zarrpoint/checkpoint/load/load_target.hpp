@@ -52,7 +52,7 @@ class load_target {
     using handler = handler_of<T>;
     bound_.name = std::move(name);
     bound_.table = &detail::target_functions<target_type, handler>::table;
-    if constexpr (!handler_is_view<handler>() || !std::copy_constructible<target_type>) {
+    if constexpr (!detail::handler_is_view<handler>() || !std::copy_constructible<target_type>) {
       static_assert(std::is_lvalue_reference_v<T>,
                     "zarrpoint: a target that is a temporary would be lost with what is loaded "
                     "into it; name a variable, or pass a view such as a span");

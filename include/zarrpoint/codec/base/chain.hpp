@@ -37,7 +37,7 @@ class codec_chain {
                                      const codec_table& known);
   /// The same with codecs of any source, of elements whose fill value is `fill`.
   static result<codec_chain> resolve(std::span<const codec_spec> codecs, const tensor_spec& chunk,
-                                     const codec_source& known, bytes_view fill);
+                                     const detail::codec_source& known, bytes_view fill);
 
   const tensor_spec& chunk_spec() const noexcept { return chunk_; }
 

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Where a chain has its codecs from.
 class codec_source {
@@ -39,4 +39,4 @@ class table_codecs final : public codec_source {
   codec_table known_;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

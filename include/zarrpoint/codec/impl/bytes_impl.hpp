@@ -78,7 +78,7 @@ ZARRPOINT_INLINE std::optional<mutable_bytes> bytes_codec::target(
 ZARRPOINT_INLINE result<std::size_t> bytes_codec::encode(const host_view& from, mutable_bytes to,
                                                          codec_workspace&) const {
   copy_elements(dense_view(to.data(), from.spec()), from);
-  if (swaps(from.type)) byteswap_elements(to, from.type.scalar_size());
+  if (swaps(from.type)) detail::byteswap_elements(to, from.type.scalar_size());
   for_each_fix(to, from.type.size(), [](std::byte* at, const detail::scalar_fix& fix) {
     if (fix.swap > 1) std::reverse(at, at + fix.swap);
   });
@@ -207,7 +207,7 @@ ZARRPOINT_INLINE result<void> bytes_codec::decode(bytes_view stored, const mutab
   if (type.size() == 0) return {};
   if (swaps(type)) {
     detail::for_each_run(into, stored.data(), [&](mutable_bytes to, bytes_view from) {
-      byteswap_copy(to, from, type.scalar_size());
+      detail::byteswap_copy(to, from, type.scalar_size());
     });
   } else if (is_fixed(type)) {
     const bool truth = type == dtype_kind::bool_;

@@ -12,7 +12,7 @@
 
 // The LZ4 block format ("LZ4 Block Format Description" of the lz4 project): no frame, no sizes, no
 // checksum; the format around a block says how much it decodes to.
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The most bytes that `lz4_encode` makes of `n`.
 constexpr std::uint64_t lz4_bound(std::uint64_t n) noexcept {
@@ -29,7 +29,7 @@ result<std::size_t> lz4_encode(bytes_view from, mutable_bytes to, codec_workspac
 /// when `to` is too small, beyond which nothing is written; `corrupt`.
 result<std::size_t> lz4_decode(bytes_view from, mutable_bytes to);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/codec/kit/impl/lz4_block_impl.hpp>

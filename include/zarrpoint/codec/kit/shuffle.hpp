@@ -13,9 +13,7 @@
 
 // Byte shuffle puts the first bytes of all elements together, then the second ones, and so on; bit
 // shuffle does the same with bits. What belongs together then looks alike to a compressor.
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The most byte planes that a pointer to each is kept for; the kernels of more go without.
 inline constexpr std::size_t max_planes = 16;
@@ -191,8 +189,6 @@ inline void copy_tail(mutable_bytes to, bytes_view from, std::size_t done) {
   if (done < from.size()) std::memcpy(to.data() + done, from.data() + done, from.size() - done);
 }
 
-}  // namespace detail
-
 /// Byte j of element i goes to j * n + i, with n whole elements of `type_size` >= 1 bytes; the
 /// bytes after the last whole element stay where they are. `to` has the size of `from` and does not
 /// overlap it.
@@ -283,4 +279,4 @@ void bit_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   detail::copy_tail(to, from, 8 * row * type_size);
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -10,6 +10,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 /// The implementations of `crc32c`.
 enum class crc32c_kernel : std::uint8_t {
   automatic,  ///< the fastest that this CPU has
@@ -22,9 +24,13 @@ enum class crc32c_kernel : std::uint8_t {
 /// this CPU cannot run it. For tests and measurements.
 bool use_crc32c_kernel(crc32c_kernel kernel) noexcept;
 
+}  // namespace detail
+
 /// The CRC-32C of `data` (RFC 3720): "123456789" gives 0xe3069283. With the checksum of what came
 /// before as `seed`, that of both together.
 std::uint32_t crc32c(bytes_view data, std::uint32_t seed = 0) noexcept;
+
+namespace detail {
 
 /// The CRC-32C of A followed by B, from those of A and of B and the bytes of B; O(log(b_size)).
 constexpr std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b,
@@ -34,6 +40,8 @@ constexpr std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b,
   for (int i = 0; i < 3; ++i) shift = detail::crc32c_multiply(shift, shift);
   return detail::crc32c_multiply(a, shift) ^ b;
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE bool append_code_point(std::string& text, char32_t code_point) {
   const auto put = [&](unsigned byte) {
@@ -35,4 +35,4 @@ ZARRPOINT_INLINE bool append_code_point(std::string& text, char32_t code_point) 
   return true;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

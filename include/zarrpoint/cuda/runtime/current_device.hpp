@@ -72,6 +72,8 @@ class device_scope {
   cudaError_t status_ = cudaSuccess;
 };
 
+namespace detail {
+
 /// The same for libraries that know the driver only, such as libcufile: the device's primary
 /// context is the calling thread's, too, which it need not be before a thread's first call.
 class context_scope {
@@ -84,8 +86,6 @@ class context_scope {
  private:
   device_scope device_;
 };
-
-namespace detail {
 
 /// Calls `f`, which returns the runtime's status, while the device is the current one.
 template <class F>

@@ -41,7 +41,7 @@ class device_space {
   const kernel_table* kernels() const noexcept { return kernels_; }
 
   /// Makes the device's context the calling thread's for as long as the result lives.
-  context_scope enter() const noexcept { return context_scope(device_); }
+  detail::context_scope enter() const noexcept { return detail::context_scope(device_); }
 
   friend bool operator==(const device_space&, const device_space&) = default;
 
@@ -156,7 +156,8 @@ class device_space {
   /// Registers host memory for every device, after its pages have been brought near to this one.
   result<void> pin(mutable_bytes host) const {
     if (host.empty()) return {};
-    if (const int node = numa_node_of(device_); node >= 0) prefer_numa_node(host, node);
+    if (const int node = detail::numa_node_of(device_); node >= 0)
+      detail::prefer_numa_node(host, node);
     return detail::on_device({device_, "registration of host memory", host.size()}, [&] {
       return cudaHostRegister(host.data(), host.size(), cudaHostRegisterPortable);
     });

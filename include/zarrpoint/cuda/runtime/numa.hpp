@@ -15,9 +15,7 @@
 #include <cstdio>
 #include <string>
 
-namespace zarrpoint { inline namespace v0 { namespace cuda {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace cuda { namespace detail {
 
 /// What the kernel says of the device at a PCI address such as `0000:3B:00.0`; -1 if nothing.
 inline int numa_node_at(std::string pci_address,
@@ -32,8 +30,6 @@ inline int numa_node_at(std::string pci_address,
   std::fclose(file);
   return node;
 }
-
-}  // namespace detail
 
 /// The NUMA node that the device is attached to, or -1.
 inline int numa_node_of(int device) {
@@ -68,4 +64,4 @@ inline bool prefer_numa_node(mutable_bytes memory, int node) {
 #endif
 }
 
-}}}  // namespace zarrpoint::v0::cuda
+}}}}  // namespace zarrpoint::v0::cuda::detail

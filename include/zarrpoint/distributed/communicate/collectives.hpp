@@ -17,8 +17,12 @@ namespace zarrpoint { inline namespace v0 {
 // any two ranks is `any_communicator::exchange`: P - 1 messages of each rank. What a rank sends
 // itself is moved, not copied.
 
+namespace detail {
+
 /// `"rank 3"`, or `"ranks 1, 3-5"`; `ranks` ascend.
 std::string rank_list(const std::vector<int>& ranks);
+
+}  // namespace detail
 
 /// On `root` the messages of all ranks, by rank; elsewhere nothing. P - 1 messages.
 result<std::vector<message>> gather(const any_communicator& group, message mine, int root = 0);
@@ -72,8 +76,12 @@ result<T> agree(const any_communicator& group, result<T> mine) {
   return mine;
 }
 
+namespace detail {
+
 /// What `root` has, a message or an error, on every rank; other ranks give nothing (`{}`).
 result<message> broadcast_result(const any_communicator& group, result<message> mine, int root = 0);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

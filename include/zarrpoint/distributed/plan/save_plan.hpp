@@ -41,6 +41,8 @@ struct write_grid {
   friend bool operator==(const write_grid&, const write_grid&) = default;
 };
 
+namespace detail {
+
 /// Where elements of a cell come from: which of its shards which process sends, and for a flat
 /// piece which elements of the shard it has.
 struct cell_source {
@@ -50,6 +52,8 @@ struct cell_source {
 
   friend bool operator==(const cell_source&, const cell_source&) = default;
 };
+
+}  // namespace detail
 
 /// A cell and who writes it: the process of its only source, or for flat pieces that of the first,
 /// to which the others send theirs.
@@ -75,6 +79,8 @@ struct planned_tensor {
   friend bool operator==(const planned_tensor&, const planned_tensor&) = default;
 };
 
+namespace detail {
+
 /// What all processes write, or what one of them has to do with: no cell is there twice, so no two
 /// processes ever write one object.
 struct save_plan {
@@ -92,17 +98,15 @@ struct save_plan {
 /// `invalid_argument` for a process that is not below `ranks`.
 result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks);
 
-namespace detail {
-
 planned_tensor read_tensor(wire_reader& from);
-
-}  // namespace detail
 
 /// A plan, or the part of a process, as a message.
 std::vector<std::byte> encode_plan(const save_plan& plan);
 
 /// The plan of a message. Errors: `corrupt`, `out_of_range`, `unsupported`.
 result<save_plan> decode_plan(bytes_view message);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

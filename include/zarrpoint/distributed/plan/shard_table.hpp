@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What many shards of a global tensor have in common, so that it is kept once.
 struct shard_form {
@@ -105,8 +105,6 @@ struct gathered_shard {
 /// The shards of all processes in a table. Errors: those of `shard_table::add`.
 result<shard_table> make_shard_table(std::span<const gathered_shard> shards);
 
-namespace detail {
-
 /// The forms in the order of their keys, and for each form the number of its key in that order.
 struct key_order {
   std::vector<std::uint32_t> forms;
@@ -136,12 +134,10 @@ std::uint64_t place_of(std::span<const index_t> offset, const shard_form& form) 
 std::vector<sorted_shard> sort_shards(const shard_table& table, const key_order& keys,
                                       std::span<const std::uint32_t> chosen);
 
-}  // namespace detail
-
 /// The shards that are stored where nothing else is said: the main replicas that have elements.
 std::vector<std::uint32_t> main_shards(const shard_table& table);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/plan/impl/shard_table_impl.hpp>

@@ -11,7 +11,7 @@
 
 #include <span>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A sharded object and the process that holds it.
 struct gathered_object {
@@ -30,7 +30,7 @@ struct gathered_object {
 result<void> validate_sharding(const shard_table& shards,
                                std::span<const gathered_object> objects = {});
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/plan/impl/validate_sharding_impl.hpp>

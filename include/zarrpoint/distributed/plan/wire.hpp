@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 class shard_table;
 
@@ -77,11 +77,7 @@ class wire_reader {
   bool failed_ = false;
 };
 
-namespace detail {
-
 inline constexpr std::uint64_t wire_version = 1;
-
-}  // namespace detail
 
 /// The shards of one process as a message: what they have in common once, then a few bytes each.
 /// Errors: `invalid_argument` for a replica of more than 64 numbers.
@@ -95,7 +91,7 @@ result<std::vector<std::byte>> encode_shards(std::span<const shard_metadata> sha
 /// `unsupported` for a message of another version; those of `shard_table::append`.
 result<void> decode_shards(bytes_view message, int rank, shard_table& into);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/plan/impl/wire_impl.hpp>

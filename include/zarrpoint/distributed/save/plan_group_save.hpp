@@ -17,7 +17,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What all processes do.
 struct group_plan {
-  zarrpoint::save_plan plan;
+  zarrpoint::detail::save_plan plan;
   std::vector<object_id> grids;         ///< one for each key of objects, by key
   std::vector<int> grid_writers;        ///< who puts the metadata of each
   std::vector<planned_object> objects;  ///< by key
@@ -50,7 +50,7 @@ struct group_planner {
   result<void> check_attributes_of(const group_plan& planned, const any_strategy& saver) const;
 
  private:
-  static void add_without_cells(zarrpoint::save_plan& to, planned_tensor tensor);
+  static void add_without_cells(zarrpoint::detail::save_plan& to, planned_tensor tensor);
 
   /// By key and place; without validation one may come twice.
   static result<void> sort_objects(std::vector<planned_object>& objects);

@@ -23,7 +23,7 @@ struct process_part {
   std::vector<planned_array> arrays;  ///< those of which it has cells; one for each of `plan`'s
   std::vector<bool> puts_document;    ///< for each of them
   std::vector<object_id> first_objects;
-  zarrpoint::save_plan plan;
+  zarrpoint::detail::save_plan plan;
   std::string plan_id;      ///< another one for each plan that is made
   std::string staged_name;  ///< of the tree to write to; empty: the target itself
   std::vector<std::string> warnings;

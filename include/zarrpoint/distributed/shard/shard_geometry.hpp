@@ -46,6 +46,8 @@ result<std::vector<std::vector<index_t>>> local_coordinates(const shard_metadata
 /// The same in the global tensor, with the prepended axes. Errors: the same.
 result<std::vector<std::vector<index_t>>> global_coordinates(const shard_metadata& shard);
 
+namespace detail {
+
 /// The boxes that elements `range` of a row-major array of `shape` make up, in their order: rows
 /// begun, whole rows, a row not finished, and so in each dimension, `2 * rank - 1` boxes at most.
 /// What of the range is outside of the array is left out.
@@ -73,6 +75,8 @@ shard_id id_of(const shard_metadata& shard);
 
 /// The order of `shard_id` without making any.
 std::strong_ordering compare_shards(const shard_metadata& a, const shard_metadata& b);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -19,9 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A local tensor seen with the axes of the global one: those prepended have one element.
 template <class View>
@@ -75,8 +73,6 @@ struct part_functions {
 
 template <class T, class Handler>
 struct sharded_functions;
-
-}  // namespace detail
 
 /// Part of the local value of a shard, as the value of another: what `narrow` leaves, what
 /// `split_factory` makes. It has no elements of its own. It looks for them when they are wanted, so
@@ -136,8 +132,6 @@ class part_view {
   box part_;                                     ///< of its data shape
   const detail::part_functions<Space>* functions_;
 };
-
-namespace detail {
 
 struct sharded_table;
 
@@ -260,9 +254,7 @@ struct sharded_functions {
                                        &part};
 };
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/shard/impl/shard_value_impl.hpp>

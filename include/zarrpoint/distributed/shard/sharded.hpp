@@ -100,7 +100,7 @@ class sharded {
     if constexpr (!loading_handler<Handler, T>) detail::require_loadable<T>();
     if (has_data()) return {};
     tensor_spec spec = metadata_.data_spec();
-    if constexpr (handler_is_flat<Handler>()) {
+    if constexpr (detail::handler_is_flat<Handler>()) {
       ZARRPOINT_TRY(count, element_count(spec.shape));
       spec.shape = {count};
     }
@@ -168,8 +168,8 @@ auto hold_shard(shard_metadata metadata, T&& value)
 /// for the type. Errors: those of `from_rank_offsets`.
 template <type_registry Registry = detail::own_handlers, class T>
 auto shard(std::string key, T&& value, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
-  using handler = handler_in<T, Registry>;
+    -> result<sharded<std::remove_reference_t<T>, detail::handler_in<T, Registry>>> {
+  using handler = detail::handler_in<T, Registry>;
   detail::require_sharded<std::remove_reference_t<T>, handler>();
   ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets(std::move(key), spec, where));
@@ -180,8 +180,8 @@ auto shard(std::string key, T&& value, const sharding& where = {})
 /// `from_rank_offsets_flat`.
 template <type_registry Registry = detail::own_handlers, class T>
 auto shard_flat(std::string key, T&& value, const flat_shard& of, const sharding& where = {})
-    -> result<sharded<std::remove_reference_t<T>, handler_in<T, Registry>>> {
-  using handler = handler_in<T, Registry>;
+    -> result<sharded<std::remove_reference_t<T>, detail::handler_in<T, Registry>>> {
+  using handler = detail::handler_in<T, Registry>;
   detail::require_sharded<std::remove_reference_t<T>, handler>();
   ZARRPOINT_TRY(spec, result<tensor_spec>(handler::spec(value)));
   ZARRPOINT_TRY(metadata, from_rank_offsets_flat(std::move(key), spec, of, where));

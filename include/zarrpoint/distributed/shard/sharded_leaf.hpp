@@ -8,7 +8,7 @@
 #include <concepts>
 #include <string>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What the leaves of a state that are stored in parts share, be they tensors, objects or
 /// factories of them: copyable handles with
@@ -25,4 +25,4 @@ concept sharded_leaf = std::copyable<T> && requires(const T& leaf) {
   { leaf.without_data() } -> std::same_as<T>;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

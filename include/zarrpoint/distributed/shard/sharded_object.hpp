@@ -68,7 +68,7 @@ class sharded_object {
   template <class T>
   static result<sharded_object> make(std::string key, const T& value,
                                      const object_place& where = {}) {
-    static_assert(blob_leaf<T>,
+    static_assert(detail::blob_leaf<T>,
                   "zarrpoint: a sharded_object is made from what a handler turns into bytes; a "
                   "tensor is sharded<T>");
     ZARRPOINT_TRY(bytes, result<std::vector<std::byte>>(handler_of<T>::to_bytes(value)));
@@ -95,7 +95,8 @@ class sharded_object {
   /// The value as a `T`. Errors: `invalid_argument` where there is none, the handler's.
   template <class T>
   result<T> get() const {
-    static_assert(blob_leaf<T>, "zarrpoint: a sharded_object holds what a handler makes of bytes");
+    static_assert(detail::blob_leaf<T>,
+                  "zarrpoint: a sharded_object holds what a handler makes of bytes");
     if (!has_data()) return detail::bad_object(id_, "it has no value");
     return handler_of<T>::from_bytes(bytes()).at("object \"" + key() + "\"");
   }

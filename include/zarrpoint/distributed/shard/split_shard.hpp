@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How a local tensor is several tensors one after another along an axis, as the two weights of a
 /// gated layer are: `parts` of them along `axis` of the local shape, prepended axes not counted.
@@ -34,7 +34,7 @@ struct shard_part {
 result<std::vector<std::optional<shard_part>>> split_shard(const shard_metadata& fused,
                                                            const split_axis& how);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/shard/impl/split_shard_impl.hpp>

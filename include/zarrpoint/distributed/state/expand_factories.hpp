@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How often what a factory builds may be, or hold, a factory again.
 inline constexpr std::size_t max_factory_depth = 8;
@@ -39,7 +39,7 @@ result<expanded_state> apply_factories(const state& of);
 /// factory where the state has nothing.
 result<state> merge_factories(state loaded, const factory_merges& merges);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/state/impl/expand_factories_impl.hpp>

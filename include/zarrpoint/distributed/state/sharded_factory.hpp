@@ -117,7 +117,7 @@ class sharded_factory {
   std::optional<local_only> data_;
   std::shared_ptr<const functions> functions_;
 };
-static_assert(sharded_leaf<sharded_factory>);
+static_assert(detail::sharded_leaf<sharded_factory>);
 
 }}  // namespace zarrpoint::v0
 

@@ -115,12 +115,12 @@ template <std::size_t Axis = 0, std::size_t Parts = 2, class T>
 result<sharded_factory> split_factory(const sharded<T>& whole,
                                       memory_resource& memory = default_resource()) {
   static_assert(Parts > 0, "zarrpoint: a tensor is split into one part or more");
-  constexpr std::size_t rank = handler_rank<handler_of<T>>();
-  static_assert(rank == any_rank || handler_is_flat<handler_of<T>>() || Axis < rank,
+  constexpr std::size_t rank = detail::handler_rank<handler_of<T>>();
+  static_assert(rank == detail::any_rank || detail::handler_is_flat<handler_of<T>>() || Axis < rank,
                 "zarrpoint: split_factory<Axis> of a tensor that has no such axis");
   const detail::split_functions<T> functions{{Axis, Parts}, &memory};
   ZARRPOINT_CHECK(whole.validate());
-  ZARRPOINT_CHECK(split_shard(whole.metadata(), functions.how));
+  ZARRPOINT_CHECK(detail::split_shard(whole.metadata(), functions.how));
   return sharded_factory(
              whole.key(), whole,
              [functions](const factory_source<sharded<T>>& from) { return functions.build(from); },

@@ -29,7 +29,7 @@ namespace zarrpoint { inline namespace v0 {
 
 class sharded_factory;
 
-static_assert(sharded_leaf<sharded_tensor> && sharded_leaf<sharded_object>);
+static_assert(detail::sharded_leaf<sharded_tensor> && detail::sharded_leaf<sharded_object>);
 
 /// What a `state` is.
 enum class state_kind : std::uint8_t {

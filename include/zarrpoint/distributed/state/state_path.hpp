@@ -13,14 +13,12 @@
 // Places in a state, as text: keys and positions from the root on, joined by '/'. In a key '/' is
 // written "~1" and '~' "~0" (RFC 6901); a key without characters is "~". The root is "".
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How many maps and lists may lie within each other; a deeper state is refused with
 /// `resource_limit`. The readers of JSON take 64, and a document around the state takes some of
 /// them.
 inline constexpr std::size_t max_state_depth = 56;
-
-namespace detail {
 
 void append_step(std::string& path, std::string_view key);
 
@@ -67,9 +65,7 @@ class state_place {
   std::size_t depth_ = 0;
 };
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/state/impl/state_path_impl.hpp>

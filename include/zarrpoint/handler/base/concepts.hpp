@@ -98,6 +98,8 @@ concept group_handler = requires(std::remove_const_t<T>& value) {
 }
 || requires { requires H::is_group; };
 
+namespace detail {
+
 /// What `handler_rank` is when any rank will do.
 inline constexpr std::size_t any_rank = SIZE_MAX;
 
@@ -144,15 +146,11 @@ consteval bool handler_is_flat() {
   }
 }
 
-namespace detail {
-
 /// Values that a leaf copies although they are lvalues: scalars, which are often temporaries of the
 /// caller's own loop, and views, which are as good as what they borrow from.
 template <class T, class Handler>
 inline constexpr bool is_copied_leaf = element<T> || std::same_as<T, std::string> ||
                                        (handler_is_view<Handler>() && std::copy_constructible<T>);
-
-}  // namespace detail
 
 /// Whether the handler restores the stored kind `typestr`: its own, or one of its aliases.
 template <class H>
@@ -165,8 +163,6 @@ constexpr bool handler_restores(std::string_view typestr) {
   }
   return false;
 }
-
-namespace detail {
 
 /// What the library ships for standard types. Declared only, and chosen last: a `type_handler` or
 /// a nested handler of the user comes first without ambiguity.

@@ -16,7 +16,6 @@ struct staged {
 namespace detail {
 template <class Space>
 result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource);
-}  // namespace detail
 
 /// The elements of `from` where the host can read them, once they are ready: in place if the space
 /// is accessible to the host, else copied into memory of `resource` (their strides may be kept). At
@@ -31,5 +30,7 @@ result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& re
     return detail::stage_from_device(from, resource);
   }
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

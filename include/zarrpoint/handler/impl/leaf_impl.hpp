@@ -71,7 +71,7 @@ ZARRPOINT_INLINE detail::single_leaves leaf::single(std::vector<leaf> leaves) {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<element_source>> leaf::source(
-    const source_options& how) const {
+    const detail::source_options& how) const {
   return table_->source(value_, how);
 }
 

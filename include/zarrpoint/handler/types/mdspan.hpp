@@ -6,9 +6,7 @@
 
 #include <type_traits>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 template <class M>
 concept tells_strides = requires(const M& mapping, std::size_t i) {
@@ -19,8 +17,6 @@ concept tells_strides = requires(const M& mapping, std::size_t i) {
 template <class M>
 concept strided_mdspan = tells_strides<M> &&
     (!requires { typename M::mapping_type; } || tells_strides<typename M::mapping_type>);
-
-}  // namespace detail
 
 /// A multidimensional span by its members, `std::`, Kokkos' or `cuda::std::mdspan`: `rank()`,
 /// `extent(i)`, `stride(i)`, `is_strided()` and a `data_handle()` that is a plain pointer. One
@@ -34,8 +30,6 @@ concept mdspan_like = detail::storable_element<std::remove_cv_t<typename M::elem
   { span.is_strided() } -> std::convertible_to<bool>;
   { span.data_handle() } -> std::convertible_to<typename M::element_type*>;
 } &&(M::rank() <= max_rank) && (M::rank() == 0 || detail::strided_mdspan<M>);
-
-namespace detail {
 
 template <mdspan_like M>
 struct mdspan_handler {
@@ -85,6 +79,4 @@ struct mdspan_handler {
   }
 };
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -12,9 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A shape or strides: a sequence of integers.
 template <class S>
@@ -23,8 +21,6 @@ concept extents_like = requires(const S& sequence) {
   sequence.end();
   { sequence.size() } -> std::convertible_to<std::size_t>;
 };
-
-}  // namespace detail
 
 /// A dense or strided array by its members: `value_type`, `shape()` (a sequence of extents) and
 /// `data()`. Also honoured: `data_offset()` and `strides()`, both counted in elements (without
@@ -35,8 +31,6 @@ template <class A>
 concept array_like = detail::storable_element<std::remove_cv_t<typename A::value_type>> &&
     detail::extents_like<std::remove_cvref_t<decltype(std::declval<const A&>().shape())>> &&
     std::convertible_to<decltype(std::declval<const A&>().data()), const typename A::value_type*>;
-
-namespace detail {
 
 template <class A>
 struct space_of {
@@ -186,6 +180,4 @@ struct structural_handler {
   }
 };
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -89,12 +89,12 @@ consteval auto choose_handler_in() {
   }
 }
 
-}  // namespace detail
-
 /// The handler that `Registry` has for `T`, or the type's own if it has none.
 template <class T, class Registry>
 using handler_in =
     typename decltype(detail::choose_handler_in<std::remove_cvref_t<T>, Registry>())::type;
+
+}  // namespace detail
 
 /// `R` is a `registry`, which has handlers of its own for some types.
 template <class R>
@@ -114,6 +114,8 @@ concept loadable = loading_handler<handler_of<T>, std::remove_cvref_t<T>>;
 template <class T>
 concept fillable = filling_handler<handler_of<T>, std::remove_reference_t<T>>;
 
+namespace detail {
+
 /// `T` is a leaf that is not a tensor: it is saved as bytes of its own making.
 template <class T>
 concept blob_leaf = blob_handler<handler_of<T>, std::remove_cvref_t<T>>;
@@ -121,6 +123,8 @@ concept blob_leaf = blob_handler<handler_of<T>, std::remove_cvref_t<T>>;
 /// `T` is several leaves: a group of its members.
 template <class T>
 concept leaf_group = group_handler<handler_of<T>, std::remove_cvref_t<T>>;
+
+}  // namespace detail
 
 /// Where a handler's elements live.
 template <class T>
@@ -137,8 +141,6 @@ result<void> check_target([[maybe_unused]] T& target) {
     ZARRPOINT_CHECK(Handler::check_target(target));
   return {};
 }
-
-}  // namespace detail
 
 /// The view of a target into which an array of spec `stored` goes: its own shape must be the stored
 /// one, or, for a flat target, have as many elements. The dtypes may differ; whether that is a cast
@@ -166,8 +168,6 @@ result<mutable_tensor_view<typename Handler::space>> target_view(T& target,
   return view;
 }
 
-namespace detail {
-
 /// Tells a target whether its elements are those of a load, if its handler wants to know.
 template <class Handler, class T>
 void mark_loaded([[maybe_unused]] T& target, [[maybe_unused]] bool loaded) {
@@ -175,12 +175,12 @@ void mark_loaded([[maybe_unused]] T& target, [[maybe_unused]] bool loaded) {
     Handler::mark_loaded(target, loaded);
 }
 
-}  // namespace detail
-
 /// The same by the target's own handler.
 template <fillable T>
 auto target_view(T&& target, const tensor_spec& stored) {
   return target_view<handler_of<T>, std::remove_reference_t<T>>(target, stored);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

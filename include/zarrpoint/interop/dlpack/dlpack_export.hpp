@@ -183,7 +183,7 @@ concept handed_value = savable<T> && dlpack_space<space_of_t<T>>;
 /// and read-only elements in a struct without flags; those of the value's handler.
 template <managed_tensor M = managed_versioned, class T>
   requires(!std::is_reference_v<T> && !std::is_const_v<T> && detail::handed_value<T> &&
-           !handler_is_view<handler_of<T>>() && space_of_t<T>::host_accessible)
+           !zarrpoint::detail::handler_is_view<handler_of<T>>() && space_of_t<T>::host_accessible)
 result<managed_ptr<M>> to_dlpack(T&& value) {
   auto made = std::make_unique<detail::exported<M, T>>(std::forward<T>(value));
   T& kept = made->keep;

@@ -22,11 +22,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace megatron {
 
-/// What says that a directory is a checkpoint.
-inline constexpr std::string_view metadata_file = "metadata.json";
-/// What holds the state that no process shards.
-inline constexpr std::string_view common_file = "common.pt";
-
 /// What wrote the parts of a checkpoint.
 struct backends {
   std::string sharded = "zarr";
@@ -36,6 +31,13 @@ struct backends {
 
   friend bool operator==(const backends&, const backends&) = default;
 };
+
+namespace detail {
+
+/// What says that a directory is a checkpoint.
+inline constexpr std::string_view metadata_file = "metadata.json";
+/// What holds the state that no process shards.
+inline constexpr std::string_view common_file = "common.pt";
 
 /// `metadata.json`, byte for byte.
 std::string to_json(const backends& from);
@@ -84,14 +86,10 @@ result<std::string> array_document(const tensor_layout& of);
 /// with `write_options::elide_fill` off, are the chunks of the tensor. Errors: as `array_document`.
 result<array_metadata> to_metadata(const tensor_layout& of);
 
-namespace detail {
-
 /// The key of a tensor or object in the store.
 result<store_key> tensor_key(std::string_view key);
 
 std::string joined(const dims& numbers);
-
-}  // namespace detail
 
 /// Writes the `.zarray` of a new tensor. Errors: `already_exists`; those of `array_document` and of
 /// the store.
@@ -100,6 +98,8 @@ result<void> put_array_document(const any_store& store, std::string_view key,
 
 /// The name of a chunk in the folder of its tensor: `i.j.k`, and `0` without axes.
 std::string chunk_name(const dims& index);
+
+}  // namespace detail
 
 /// One object of a checkpoint: a piece of a grid of objects that are not resharded.
 struct object_id {
@@ -118,12 +118,16 @@ std::string unique_key(const object_id& of);
 /// Megatron-Core took the last one for the ending of the file's name. Nothing when it is none.
 std::optional<object_id> parse_unique_key(std::string_view text);
 
+namespace detail {
+
 /// Writes the file of an object: `what` as torch.save does. Errors: `invalid_argument` for what is
 /// not a unique key; those of `torch::save`.
 result<void> put_object(const any_store& store, std::string_view unique, const torch::value& what);
 
 /// Writes `common.pt`, without which Megatron-Core loads nothing. Errors: those of `torch::save`.
 result<void> write_common(const any_store& store, const torch::value& state);
+
+}  // namespace detail
 
 }}}  // namespace zarrpoint::v0::megatron
 

@@ -50,13 +50,13 @@ struct saver {
   result<std::vector<std::string>> paths_of(const any_store& root) const;
 
  private:
-  static tensor_layout layout_of(const planned_array& array);
+  static detail::tensor_layout layout_of(const planned_array& array);
 
   /// Whether they are `bytes` alone, with nothing said of the endian or `little`.
   static bool are_raw(std::span<const codec_spec> codecs);
   /// Refuses what this layout does not have, rather than to leave it out.
   static result<void> check_attributes(const save_job& job);
-  static result<void> check_rules(const save_job& job, const tensor_layout& of,
+  static result<void> check_rules(const save_job& job, const detail::tensor_layout& of,
                                   std::string_view key);
 
   static result<void> write_cell(const save_job& job, const zarrpoint::detail::cell_job& cell);

@@ -21,10 +21,14 @@
 /// elements. https://huggingface.co/docs/safetensors/index#format
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
+namespace detail {
+
 /// The largest header that the format allows.
 inline constexpr std::uint64_t max_header_bytes = 100'000'000;
 /// The data of the files that we write begins at a multiple of so many bytes; 8 is customary.
 inline constexpr std::size_t data_alignment = 64;
+
+}  // namespace detail
 
 /// What a file says about itself under `__metadata__`.
 using metadata_map = std::map<std::string, std::string>;
@@ -46,6 +50,8 @@ struct header {
 
   friend bool operator==(const header&, const header&) = default;
 };
+
+namespace detail {
 
 /// The format's name of a dtype, e.g. `"BF16"`; nothing for those it has no name for.
 constexpr std::optional<std::string_view> dtype_name(dtype type) noexcept {
@@ -79,8 +85,6 @@ constexpr std::optional<dtype> dtype_named(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-namespace detail {
-
 using zarrpoint::detail::in_quotes;
 
 std::string tensor_context(std::string_view name);
@@ -88,8 +92,6 @@ std::string tensor_context(std::string_view name);
 error broken(std::string message);
 
 result<dims> parse_shape(const node& value);
-
-}  // namespace detail
 
 /// The header in the JSON `text`, of a file with `data_bytes` bytes after it.
 ///
@@ -104,6 +106,8 @@ result<header> parse_header(bytes_view text, std::uint64_t data_bytes);
 /// tensors must tile. Errors: `invalid_argument` for a name or text that is twice there, reserved
 /// or not UTF-8; `unsupported` for a dtype that the format does not have; `resource_limit`.
 result<std::string> dump_header(const header& from);
+
+}  // namespace detail
 
 }}}  // namespace zarrpoint::v0::safetensors
 

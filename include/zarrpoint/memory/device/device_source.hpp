@@ -17,9 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A part in a slot of a ring.
 template <device_space Space>
@@ -83,8 +81,6 @@ struct packed_source {
     });
   }
 };
-
-}  // namespace detail
 
 /// A tensor on a device, read by way of the ring of the device. Rows and blocks of rows, in any
 /// order of the axes, are copied as they lie; elements that lie further apart are gathered by a
@@ -361,4 +357,4 @@ class device_source final : public element_source {
   bool copying_ = false;  // and `copied_` has not been waited for
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -129,6 +129,8 @@ concept reserving_space = device_space<S> && requires(const S& space, std::size_
   { space.allocate_scratch(bytes) } -> std::same_as<result<std::byte*>>;
 };
 
+namespace detail {
+
 /// What an operation holds as long as it runs; null where there is nothing to hold.
 template <device_space S>
 std::shared_ptr<void> reserve_of([[maybe_unused]] const S& space) {
@@ -138,6 +140,8 @@ std::shared_ptr<void> reserve_of([[maybe_unused]] const S& space) {
     return nullptr;
   }
 }
+
+}  // namespace detail
 
 /// Whether kernels may be asked for.
 template <device_space S>

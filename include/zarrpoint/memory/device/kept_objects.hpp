@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Objects of any types that operations leave for those that come after: a ring of pinned memory
 /// for each device, say. One for each pair of a type and a number. Thread-safe.
@@ -40,4 +40,4 @@ class kept_objects {
   std::vector<entry> entries_;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

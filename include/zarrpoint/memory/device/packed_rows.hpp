@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How the elements of a strided tensor on a device are packed on the host by as few copies of rows
 /// as their memory allows: without gaps, in the order in which they lie on the device, whatever the
@@ -53,7 +53,7 @@ struct packed_rows {
   }
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/memory/device/impl/packed_rows_impl.hpp>

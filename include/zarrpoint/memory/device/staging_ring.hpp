@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 class ring_budget;
 
@@ -308,7 +308,7 @@ std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& sp
   return {std::make_shared<both>(ring, reserve_of(space)), ring.get()};
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/memory/device/impl/staging_ring_impl.hpp>

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/memory/device/device_space.hpp>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Waits until all that the stream was asked for so far is done. Errors: those of the space, after
 /// which nothing of it is under way either: what a stream was asked for goes on when it is
@@ -42,4 +42,4 @@ class stream_guard {
   bool finished_ = false;
 };
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

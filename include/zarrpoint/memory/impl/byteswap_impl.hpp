@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Swaps each scalar of `Size` bytes within a word of eight.
 template <std::size_t Size>
@@ -41,8 +39,6 @@ void byteswap_run(std::byte* to, const std::byte* from, std::size_t bytes) noexc
   std::memcpy(to + i, &word, bytes - i);
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE void byteswap_copy(mutable_bytes to, bytes_view from, std::size_t scalar_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && from.size() % scalar_size == 0);
   switch (scalar_size) {
@@ -59,4 +55,4 @@ ZARRPOINT_INLINE void byteswap_elements(mutable_bytes data, std::size_t scalar_s
   if (scalar_size != 1) byteswap_copy(data, data, scalar_size);
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

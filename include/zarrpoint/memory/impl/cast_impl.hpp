@@ -14,9 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE bool is_common(const dtype& type) {
   if (type == dtype_kind::float8_e4m3fn || type == dtype_kind::float8_e5m2) return true;
@@ -40,8 +38,6 @@ ZARRPOINT_INLINE cast_function choose_cast(const dtype& to, const dtype& from) {
   if (from.is_floating() || from.is_complex()) return cast_by_way_of<double>;
   return from == uint64 ? cast_by_way_of<std::uint64_t> : cast_by_way_of<std::int64_t>;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<void> cast_elements(const mutable_host_view& to, const host_view& from) {
   if (to.shape != from.shape)
@@ -74,4 +70,4 @@ ZARRPOINT_INLINE result<void> cast_elements(const mutable_host_view& to, const h
   return {};
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -145,6 +145,8 @@ ZARRPOINT_INLINE void fill_elements(const mutable_host_view& to, bytes_view elem
   detail::copy_bytes(to.data, element.data(), nest, to.type.size());
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE bool all_equal(const host_view& of, bytes_view element) {
   const detail::loop_nest nest(of.shape, of.strides, dims(of.rank(), 0));
   if (of.type.is_variable()) {
@@ -170,5 +172,7 @@ ZARRPOINT_INLINE bool all_equal(const host_view& of, bytes_view element) {
     return true;
   });
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

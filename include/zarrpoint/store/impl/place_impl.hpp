@@ -129,6 +129,8 @@ ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path,
   return stored_place{std::move(store), store_key::root()};
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const place_use& use,
                                                 const zip_store_options& how) {
   const detail::path_in_file at_file = detail::split_at_file(path);
@@ -151,5 +153,7 @@ ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const p
   ZARRPOINT_TRY(root, detail::zip_root(archive));
   return stored_place{std::move(archive), std::move(root)};
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

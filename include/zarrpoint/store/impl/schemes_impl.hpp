@@ -14,7 +14,7 @@ ZARRPOINT_INLINE result<stored_place> file_scheme::open(const url& at, const pla
 
 ZARRPOINT_INLINE result<stored_place> zip_scheme::open(const url& at, const place_use& use) {
   ZARRPOINT_TRY(path, at.path());
-  return zip_place(path, use);
+  return detail::zip_place(path, use);
 }
 
 }}  // namespace zarrpoint::v0

@@ -11,13 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 error zip_corrupt(std::string what);
-
-}  // namespace detail
 
 /// The members of an archive, in the order of its directory (PKWARE APPNOTE 6.3.10, sections 4.3
 /// and 4.5.3); a name may be there more than once. Reads nothing but the end of the file. Errors:
@@ -31,7 +27,7 @@ result<std::vector<zip_member>> read_zip_directory(const blob& archive,
 /// `corrupt`.
 result<std::uint64_t> zip_data_offset(const blob& archive, const zip_member& member);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/store/zip/impl/zip_directory_impl.hpp>

@@ -67,12 +67,12 @@ class zip_member_blob : public blob {
   std::uint64_t begin_;  ///< of its bytes in the file
 };
 
-}  // namespace detail
-
 /// A member as an object: stored, or deflated where `archive` has a decoder for that. Errors:
 /// `corrupt`, `unsupported` for other methods and without a decoder.
 result<std::unique_ptr<blob>> open_zip_member(std::shared_ptr<const detail::zip_archive> archive,
                                               const zip_member& member);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

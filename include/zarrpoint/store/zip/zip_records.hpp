@@ -13,7 +13,7 @@
 
 // The records of a zip file (PKWARE APPNOTE 6.3.10, section 4.3), as bytes.
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// One file of a zip archive, as its central directory describes it.
 struct zip_member {
@@ -29,8 +29,6 @@ struct zip_member {
   std::uint64_t header_offset = 0;  ///< of its local header
   std::uint64_t end_limit = 0;      ///< what comes next in the file: its bytes end before
 };
-
-namespace detail {
 
 inline constexpr std::uint32_t zip_local_mark = 0x04034b50;
 inline constexpr std::uint32_t zip_entry_mark = 0x02014b50;
@@ -106,9 +104,7 @@ struct zip_directory_place {
 /// The records that end an archive; those of zip64 only where they are needed.
 void append_zip_end(std::string& out, const zip_directory_place& place);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/store/zip/impl/zip_records_impl.hpp>

@@ -50,10 +50,10 @@ class zip_store {
  private:
   struct state {
     std::shared_ptr<const detail::zip_archive> archive;
-    std::vector<zip_member> members;  ///< sorted by name
+    std::vector<detail::zip_member> members;  ///< sorted by name
 
-    std::vector<zip_member>::const_iterator lower_bound(std::string_view name) const;
-    const zip_member* find(std::string_view name) const;
+    std::vector<detail::zip_member>::const_iterator lower_bound(std::string_view name) const;
+    const detail::zip_member* find(std::string_view name) const;
   };
 
   explicit zip_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}

@@ -26,6 +26,8 @@ ZARRPOINT_INLINE bytes_view array_metadata::fill_element() const noexcept {
   return type.is_variable() ? as_bytes(fill.text()) : fill.bytes();
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) {
   const std::size_t rank = array.shape.rank();
   if (!array.type.valid()) return error{errc::corrupt, "the data type is missing"};
@@ -63,8 +65,6 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
   if (array.codecs.empty()) return error{errc::corrupt, "the list of codecs is empty"};
   return {};
 }
-
-namespace detail {
 
 ZARRPOINT_INLINE void mend_empty_chunks(array_metadata& array) {
   if (array.chunk_shape.rank() != array.shape.rank()) return;

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
   codec_spec out;
@@ -76,8 +76,6 @@ ZARRPOINT_INLINE result<node> codec_specs_to_node(std::span<const codec_spec> sp
   }
   return node(std::move(out));
 }
-
-namespace detail {
 
 /// The levels that a codec has, by either of its names.
 struct level_range {
@@ -142,6 +140,4 @@ ZARRPOINT_INLINE result<codec_spec> parse_named(const node& value) {
   return parse_codec_spec(value);
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -22,9 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<dtype> checked_element(dtype type) {
   if (type.is_variable()) return type;
@@ -129,8 +127,6 @@ ZARRPOINT_INLINE result<dtype> parse_data_type(const node& value, std::size_t le
   return unsupported("data type " + in_quotes(name) + " is not supported");
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<dtype> parse_data_type_v3(const node& value) {
   return detail::parse_data_type(value, detail::max_record_depth + 1);
 }
@@ -164,4 +160,4 @@ ZARRPOINT_INLINE result<node> data_type_to_node(const dtype& type) {
   }
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -182,8 +182,6 @@ ZARRPOINT_INLINE result<node> element_fill_to_node(bytes_view element, const dty
   }
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<fill_value> parse_fill_value(const node& value, const dtype& type,
                                                      int zarr_format) {
   ZARRPOINT_ASSERT(type.valid());
@@ -217,5 +215,7 @@ ZARRPOINT_INLINE result<node> fill_value_to_node(const fill_value& fill, const d
   return detail::element_fill_to_node((fill.bytes().empty() ? zero : fill).bytes(), type,
                                       zarr_format);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

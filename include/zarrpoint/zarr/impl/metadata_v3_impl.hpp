@@ -22,6 +22,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 ZARRPOINT_INLINE result<node_kind> parse_node_kind_v3(const node& document) {
   ZARRPOINT_CHECK(detail::check_format(document, 3));
   ZARRPOINT_TRY(type, detail::required(document, "node_type"));
@@ -30,8 +32,6 @@ ZARRPOINT_INLINE result<node_kind> parse_node_kind_v3(const node& document) {
   if (name != nullptr && *name == "group") return node_kind::group;
   return detail::corrupt("node_type must be \"array\" or \"group\"");
 }
-
-namespace detail {
 
 /// `{"kind": "inline", "chunk_shapes": [[[3, 2], 4], 5]}`.
 ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
@@ -164,7 +164,7 @@ ZARRPOINT_INLINE result<consolidated_documents> take_consolidated(node& value) {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const node& document) {
-  ZARRPOINT_TRY(kind, parse_node_kind_v3(document));
+  ZARRPOINT_TRY(kind, detail::parse_node_kind_v3(document));
   if (kind != node_kind::array) return detail::corrupt("is a group, not an array");
   array_metadata out;
   const node* type = nullptr;
@@ -191,7 +191,7 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const node& document) {
     } else if (key == "fill_value") {
       fill = &value;
     } else if (key == "codecs") {
-      ZARRPOINT_TRY(codecs, parse_codec_specs(value).at(key));
+      ZARRPOINT_TRY(codecs, detail::parse_codec_specs(value).at(key));
       out.codecs = std::move(codecs);
       has_codecs = true;
     } else if (key == "attributes") {
@@ -212,25 +212,25 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const node& document) {
         std::pair{fill != nullptr, "fill_value"}, std::pair{has_codecs, "codecs"}}) {
     if (!present) return detail::corrupt("member " + detail::in_quotes(name) + " is missing");
   }
-  ZARRPOINT_TRY(data_type, parse_data_type_v3(*type));
+  ZARRPOINT_TRY(data_type, detail::parse_data_type_v3(*type));
   out.type = data_type;
-  ZARRPOINT_TRY(parsed_fill, parse_fill_value(*fill, data_type, 3).at("fill_value"));
+  ZARRPOINT_TRY(parsed_fill, detail::parse_fill_value(*fill, data_type, 3).at("fill_value"));
   out.fill = std::move(parsed_fill);
   detail::mend_empty_chunks(out);
-  ZARRPOINT_CHECK(check_array_metadata(out));
+  ZARRPOINT_CHECK(detail::check_array_metadata(out));
   return out;
 }
 
 ZARRPOINT_INLINE result<node> to_v3(const array_metadata& array) {
-  if (auto status = check_array_metadata(array); !status)
+  if (auto status = detail::check_array_metadata(array); !status)
     return error{errc::invalid_argument, status.failure().message};
-  ZARRPOINT_TRY(fill, fill_value_to_node(array.fill, array.type, 3).at("fill_value"));
-  ZARRPOINT_TRY(type, data_type_to_node(array.type).at("data_type"));
+  ZARRPOINT_TRY(fill, detail::fill_value_to_node(array.fill, array.type, 3).at("fill_value"));
+  ZARRPOINT_TRY(type, detail::data_type_to_node(array.type).at("data_type"));
   for (const codec_spec& one : array.codecs) {
     if (one.configuration.find("field_endian") != nullptr)
       return detail::unsupported("Zarr v3 cannot hold records whose fields differ in byte order");
   }
-  ZARRPOINT_TRY(codecs, codec_specs_to_node(array.codecs));
+  ZARRPOINT_TRY(codecs, detail::codec_specs_to_node(array.codecs));
   const bool is_v2_key = array.keys.kind == chunk_key_encoding::style::v2;
   node out(node::object{
       {"zarr_format", 3},
@@ -258,7 +258,7 @@ ZARRPOINT_INLINE result<node> to_v3(const array_metadata& array) {
 }
 
 ZARRPOINT_INLINE result<group_metadata> parse_group_v3(node document) {
-  ZARRPOINT_TRY(kind, parse_node_kind_v3(document));
+  ZARRPOINT_TRY(kind, detail::parse_node_kind_v3(document));
   if (kind != node_kind::group) return detail::corrupt("is an array, not a group");
   group_metadata out;
   for (auto& [key, value] : *document.if_object()) {

@@ -10,9 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<void> check_safe_name(std::string_view name) {
   const auto refuse = [name](std::string_view why) {
@@ -35,8 +33,6 @@ ZARRPOINT_INLINE result<void> check_safe_path(std::string_view path) {
   }
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<void> check_node_name(std::string_view name) {
   if (auto safe = detail::check_safe_name(name); !safe)
     return error{errc::invalid_argument, safe.failure().message};
@@ -56,4 +52,4 @@ ZARRPOINT_INLINE result<void> check_node_path(std::string_view path) {
   }
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

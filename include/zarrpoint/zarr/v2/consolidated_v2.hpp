@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A node of a `.zmetadata`.
 struct v2_node {
@@ -32,7 +32,7 @@ result<std::vector<v2_node>> parse_zmetadata(const node& document);
 /// `invalid_argument`.
 result<node> to_zmetadata(std::span<const v2_node> nodes);
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/zarr/v2/impl/consolidated_v2_impl.hpp>

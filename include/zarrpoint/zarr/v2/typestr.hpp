@@ -14,7 +14,7 @@
 
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A data type of Zarr v2, with the byte order that v2 makes a part of it.
 struct v2_dtype {
@@ -27,8 +27,6 @@ struct v2_dtype {
   friend bool operator==(const v2_dtype&, const v2_dtype&) = default;
 };
 
-namespace detail {
-
 /// Types below NumPy's have no typestr; TensorStore, and so JAX, writes the bare name (little
 /// endian).
 constexpr bool has_bare_name_in_v2(const dtype& type) {
@@ -39,8 +37,6 @@ constexpr bool has_bare_name_in_v2(const dtype& type) {
          type.kind() == dtype_kind::complex_float16;
 }
 
-}  // namespace detail
-
 /// The `dtype` of a `.zarray`: a NumPy typestr such as `<f4`, `|S12` or `<M8[25us]`, `|O` for
 /// strings, a list of fields, or the bare name of a type that NumPy does not have. Errors:
 /// `corrupt`; `unsupported`, naming it.
@@ -48,8 +44,6 @@ result<v2_dtype> parse_v2_dtype(const node& value);
 
 /// The `dtype` of a `.zarray`. Errors: `unsupported` for a big-endian bfloat16, which has no name.
 result<node> to_v2_dtype(const v2_dtype& value);
-
-namespace detail {
 
 /// The `bytes` codec of v3 that stores elements as `value` says.
 codec_spec v2_bytes_codec(const v2_dtype& value);
@@ -61,9 +55,7 @@ v2_dtype v2_dtype_of(const dtype& type, const node& bytes_configuration);
 /// `to_stored` the other way round. What the codec of the elements does.
 result<fill_value> reorder_record(const fill_value& fill, const v2_dtype& stored, bool to_stored);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/zarr/v2/impl/typestr_impl.hpp>

@@ -110,7 +110,7 @@ ZARRPOINT_INLINE void scratch_pool::take_back(std::unique_ptr<codec_workspace> r
 
 ZARRPOINT_INLINE context with_scratch(context how) {
   if (how.scratch == nullptr)
-    how.scratch = std::make_shared<scratch_pool>(how.limit, resource_of(how));
+    how.scratch = std::make_shared<scratch_pool>(how.limit, detail::resource_of(how));
   return how;
 }
 

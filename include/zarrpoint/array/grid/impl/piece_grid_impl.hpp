@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE piece_grid piece_grid::make(const selection& part, const dims& unit,
                                              std::size_t element_size, std::size_t bytes) {
@@ -76,4 +76,4 @@ ZARRPOINT_INLINE selection part_of(const selection& whole, const box& part) {
   return out;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -94,8 +94,6 @@ ZARRPOINT_INLINE std::uint64_t plan_axis::slabs_before(std::uint64_t end) const 
   return cell(end) <= first ? 0 : std::min(cell(end) - first, slabs_);
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<box_plan> box_plan::make(const chunk_grid& grid, const selection& part,
                                                  plan_scope scope) {
   box_plan plan;
@@ -163,5 +161,7 @@ ZARRPOINT_INLINE void box_plan::place(plan_item& item, std::size_t d,
   item.within.offset[d] = static_cast<index_t>(axes_[d].element(slab.low)) - start;
   item.within.shape[d] = static_cast<index_t>(slab.high - slab.low);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

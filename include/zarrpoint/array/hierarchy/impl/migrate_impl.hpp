@@ -18,6 +18,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 ZARRPOINT_INLINE result<node> to_v3_document(const stored_node& of) {
   if (of.kind == node_kind::group) {
     ZARRPOINT_TRY(group, parse_group(of));
@@ -34,6 +36,8 @@ ZARRPOINT_INLINE result<node> to_v3_document(const stored_node& of) {
   return std::move(document);
 }
 
+}  // namespace detail
+
 ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store& store,
                                                                 const store_key& key,
                                                                 const migrate_options& options,
@@ -46,7 +50,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store&
           .at("migrate " + store.describe(key));
     std::vector<stored_node> all{*root};
     if (root->kind == node_kind::group) {
-      ZARRPOINT_TRY(beneath, walk_nodes(store, key, how.limit));
+      ZARRPOINT_TRY(beneath, detail::walk_nodes(store, key, how.limit));
       for (stored_node& one : beneath) all.push_back(std::move(one));
     }
     std::vector<node> documents;
@@ -56,7 +60,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store&
           "migrate " + store.describe(key) + (one.path.empty() ? "" : "/" + one.path);
       if (one.zarr_format == 3)
         return error{errc::already_exists, where + ": a zarr.json is there already"};
-      ZARRPOINT_TRY(document, to_v3_document(one).at(where));
+      ZARRPOINT_TRY(document, detail::to_v3_document(one).at(where));
       documents.push_back(std::move(document));
     }
     std::vector<std::string> paths;

@@ -20,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Deep and wide enough for any hierarchy; one with a cycle of links would not end otherwise.
 inline constexpr std::size_t max_node_depth = 64;
@@ -41,8 +39,6 @@ ZARRPOINT_INLINE bool node_order(const stored_node& a, const stored_node& b) {
 ZARRPOINT_INLINE bool may_be_node(std::string_view name) {
   return check_safe_name(name).has_value() && !name.starts_with("__");
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<std::vector<stored_node>> list_nodes(const any_store& store,
                                                              const store_key& key,
@@ -111,4 +107,4 @@ ZARRPOINT_INLINE result<std::optional<std::vector<stored_node>>> consolidated_no
   return std::optional(std::move(out));
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -21,9 +21,7 @@
 #include <string_view>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The text of a document at `where`.
 ZARRPOINT_INLINE result<std::optional<node>> parse_stored_text(bytes_view text,
@@ -100,8 +98,6 @@ ZARRPOINT_INLINE result<void> put_group(const any_store& store, const store_key&
   return put_node_document(store, key, ".zgroup", documents.document);
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<group_metadata> parse_group(const stored_node& of) {
   if (of.kind != node_kind::group) return error{errc::corrupt, "is an array, not a group"};
   return of.zarr_format == 3 ? parse_group_v3(of.document)
@@ -114,4 +110,4 @@ ZARRPOINT_INLINE result<array_metadata> parse_array(const stored_node& of) {
                              : parse_array_v2(of.document, &of.attributes);
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -69,13 +69,13 @@ struct array_layout::split {
 ZARRPOINT_INLINE result<array_layout> array_layout::resolve(const array_metadata& metadata,
                                                             const codec_table& known,
                                                             const limits& limit) {
-  ZARRPOINT_CHECK(check_array_metadata(metadata));
+  ZARRPOINT_CHECK(detail::check_array_metadata(metadata));
   array_layout out;
   out.grid_ = {metadata.shape, metadata.chunk_shape, metadata.chunk_shape};
   for (std::size_t i = 0; i < metadata.shape.rank(); ++i)
     out.order_.push_back(static_cast<index_t>(i));
   ZARRPOINT_TRY(parts, split::of(metadata.codecs));
-  const array_codecs codecs(known, limit.max_inner_chunks);
+  const detail::array_codecs codecs(known, limit.max_inner_chunks);
   if (parts.sharding && parts.suffix.empty()) {
     ZARRPOINT_TRY(carried, out.carry_prefix(parts, metadata.chunk_spec(), codecs));
     if (carried) {
@@ -90,7 +90,8 @@ ZARRPOINT_INLINE result<array_layout> array_layout::resolve(const array_metadata
 }
 
 ZARRPOINT_INLINE result<void> array_layout::resolve_shard(const array_metadata& metadata,
-                                                          split& parts, const array_codecs& known) {
+                                                          split& parts,
+                                                          const detail::array_codecs& known) {
   sharding_config& config = *parts.sharding;
   const std::size_t rank = metadata.shape.rank();
   if (config.chunk_shape.rank() != rank)
@@ -121,7 +122,7 @@ ZARRPOINT_INLINE result<void> array_layout::resolve_shard(const array_metadata& 
 /// them a view whose strides number its axes. False when one of them does more than reorder axes.
 ZARRPOINT_INLINE result<bool> array_layout::carry_prefix(const split& parts,
                                                          const tensor_spec& shard,
-                                                         const array_codecs& known) {
+                                                         const detail::array_codecs& known) {
   host_view numbered{nullptr, shard.type, shard.shape, order_, {}, {}};
   for (const codec_spec& one : parts.prefix) {
     if (!one.must_understand && !known.knows(one.name)) continue;  // as the chain does

@@ -44,10 +44,10 @@ ZARRPOINT_INLINE std::size_t shard_index_cache::bytes() const {
 
 ZARRPOINT_INLINE result<shard_index_cache::shard> shard_index_cache::with_own_index(shard of) {
   if (of.index == nullptr) return of;
-  ZARRPOINT_TRY(copy, shard_index::make(of.index->size()));
+  ZARRPOINT_TRY(copy, detail::shard_index::make(of.index->size()));
   const bytes_view words = std::as_const(*of.index).words();
   std::copy(words.begin(), words.end(), copy.words().begin());
-  of.index = std::make_shared<const shard_index>(std::move(copy));
+  of.index = std::make_shared<const detail::shard_index>(std::move(copy));
   return of;
 }
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<std::uint64_t> shard_place(std::uint64_t end, std::uint64_t size,
                                                    std::uint32_t alignment) {
@@ -100,4 +100,4 @@ ZARRPOINT_INLINE result<void> shard_index::check_disjoint(memory_resource& scrat
   return {};
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<sharding_codec> sharding_codec::from_configuration(const node&) {
   return error{errc::unsupported, "sharding_indexed is not allowed at this place"};
@@ -77,8 +77,6 @@ ZARRPOINT_INLINE result<shard_parts> array_codecs::make_parts(const sharding_con
                      config.location};
 }
 
-namespace detail {
-
 /// The most bytes of a shard: all inner chunks at their limit, each after a gap of a page, which is
 /// as far as writers are known to align.
 ZARRPOINT_INLINE std::uint64_t shard_bound(const shard_parts& parts, std::uint64_t inner_count) {
@@ -89,8 +87,6 @@ ZARRPOINT_INLINE std::uint64_t shard_bound(const shard_parts& parts, std::uint64
     return UINT64_MAX;
   return bound;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<sharding_codec> array_codecs::make_sharding(const node& configuration,
                                                                     const tensor_spec& decoded,
@@ -190,4 +186,4 @@ ZARRPOINT_INLINE result<void> sharding_codec::decode(bytes_view stored,
   });
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

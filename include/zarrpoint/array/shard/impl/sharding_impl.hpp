@@ -30,8 +30,8 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
 }
 
 ZARRPOINT_INLINE result<node> sharding_config::configuration() const {
-  ZARRPOINT_TRY(inner, codec_specs_to_node(codecs));
-  ZARRPOINT_TRY(index, codec_specs_to_node(index_codecs));
+  ZARRPOINT_TRY(inner, detail::codec_specs_to_node(codecs));
+  ZARRPOINT_TRY(index, detail::codec_specs_to_node(index_codecs));
   return node(node::object{{"chunk_shape", detail::extents_to_node(chunk_shape)},
                            {"codecs", std::move(inner)},
                            {"index_codecs", std::move(index)},
@@ -52,10 +52,10 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::parse(const node& conf
   ZARRPOINT_TRY(shape, detail::parse_extents(*shape_node).at("chunk_shape"));
   out.chunk_shape = shape;
   ZARRPOINT_TRY(codecs_node, detail::required(configuration, "codecs"));
-  ZARRPOINT_TRY(inner, parse_codec_specs(*codecs_node).at("codecs"));
+  ZARRPOINT_TRY(inner, detail::parse_codec_specs(*codecs_node).at("codecs"));
   out.codecs = std::move(inner);
   ZARRPOINT_TRY(index_node, detail::required(configuration, "index_codecs"));
-  ZARRPOINT_TRY(index, parse_codec_specs(*index_node).at("index_codecs"));
+  ZARRPOINT_TRY(index, detail::parse_codec_specs(*index_node).at("index_codecs"));
   out.index_codecs = std::move(index);
   if (const node* at = configuration.find("index_location")) {
     const std::string* text = at->if_string();

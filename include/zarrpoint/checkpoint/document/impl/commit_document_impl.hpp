@@ -150,11 +150,11 @@ ZARRPOINT_INLINE result<node::object> parse_group_attributes(node from) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE node to_node(const commit_document& document) {
+ZARRPOINT_INLINE node to_node(const detail::commit_document& document) {
   return detail::commit_node(document, document.attributes_seal);
 }
 
-ZARRPOINT_INLINE node detail::commit_node(const commit_document& document,
+ZARRPOINT_INLINE node detail::commit_node(const detail::commit_document& document,
                                           const std::string& attributes_seal) {
   node::array leaves;
   leaves.reserve(document.leaves.size());
@@ -181,7 +181,7 @@ ZARRPOINT_INLINE node detail::commit_node(const commit_document& document,
   const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_PATCH);
-  node out = node::object{{"format", commit_document::current_format},
+  node out = node::object{{"format", detail::commit_document::current_format},
                           {"writer", writer},
                           {"id", document.id},
                           {"leaves", std::move(leaves)}};
@@ -195,6 +195,8 @@ ZARRPOINT_INLINE node detail::commit_node(const commit_document& document,
   out.set("crc32c", detail::commit_seal(out));
   return out;
 }
+
+namespace detail {
 
 ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   if (from.if_object() == nullptr) return detail::bad_commit("not an object");
@@ -234,5 +236,7 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   }
   return document;
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -24,13 +24,13 @@ ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::st
       groups.emplace(name.substr(0, at));
   };
   for (const std::string_view name : names) {
-    ZARRPOINT_CHECK(check_node_path(name).at("leaf " + detail::in_quotes(name)));
+    ZARRPOINT_CHECK(detail::check_node_path(name).at("leaf " + detail::in_quotes(name)));
     if (!leaves.insert(name).second)
       return error{errc::invalid_argument, "leaf " + detail::in_quotes(name) + " is named twice"};
     add_parents(name);
   }
   for (const std::string& group : empty) {
-    ZARRPOINT_CHECK(check_node_path(group).at("group " + detail::in_quotes(group)));
+    ZARRPOINT_CHECK(detail::check_node_path(group).at("group " + detail::in_quotes(group)));
     add_parents(group);
     groups.insert(group);
   }

@@ -27,7 +27,7 @@ namespace zarrpoint { inline namespace v0 {
 ZARRPOINT_INLINE result<codec_chain> codec_chain::resolve(std::span<const codec_spec> codecs,
                                                           const tensor_spec& chunk,
                                                           const codec_table& known) {
-  return resolve(codecs, chunk, table_codecs(known), {});
+  return resolve(codecs, chunk, detail::table_codecs(known), {});
 }
 
 ZARRPOINT_INLINE bool codec_chain::ends_with_crc32c() const {
@@ -71,7 +71,7 @@ ZARRPOINT_INLINE error codec_chain::over_limit(std::uint64_t bytes, std::uint64_
 
 ZARRPOINT_INLINE result<codec_chain> codec_chain::resolve(std::span<const codec_spec> codecs,
                                                           const tensor_spec& chunk,
-                                                          const codec_source& known,
+                                                          const detail::codec_source& known,
                                                           bytes_view fill) {
   if (codecs.size() > max_codecs)
     return error{errc::unsupported, "a chain may have " + std::to_string(max_codecs) +

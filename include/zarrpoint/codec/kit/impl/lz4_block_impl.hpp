@@ -17,9 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The shortest match, and the most that is told without more bytes of length.
 inline constexpr std::size_t lz4_min_match = 4;
@@ -155,8 +153,6 @@ class lz4_writer {
   std::size_t done_ = 0;
 };
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<std::size_t> lz4_encode(bytes_view from, mutable_bytes to,
                                                 codec_workspace& scratch) {
   constexpr std::size_t max_input = 0x7e000000;
@@ -191,4 +187,4 @@ ZARRPOINT_INLINE result<std::size_t> lz4_decode(bytes_view from, mutable_bytes t
   }
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

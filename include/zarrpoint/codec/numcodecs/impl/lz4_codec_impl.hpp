@@ -25,14 +25,14 @@ ZARRPOINT_INLINE result<lz4_codec> lz4_codec::from_configuration(const node& con
 }
 
 ZARRPOINT_INLINE std::uint64_t lz4_codec::encoded_bound(std::uint64_t decoded) const {
-  const std::uint64_t block = lz4_bound(decoded);
+  const std::uint64_t block = detail::lz4_bound(decoded);
   return block > UINT64_MAX - header ? UINT64_MAX : block + header;
 }
 
 ZARRPOINT_INLINE result<std::size_t> lz4_codec::encode(bytes_view from, mutable_bytes to,
                                                        codec_workspace& scratch) const {
   if (to.size() < header) return error{errc::out_of_range, "the output does not fit"};
-  ZARRPOINT_TRY(written, lz4_encode(from, to.subspan(header), scratch));
+  ZARRPOINT_TRY(written, detail::lz4_encode(from, to.subspan(header), scratch));
   store_le<std::uint32_t>(to.data(), static_cast<std::uint32_t>(from.size()));
   return header + written;
 }
@@ -45,7 +45,7 @@ ZARRPOINT_INLINE result<std::size_t> lz4_codec::decode(bytes_view from, mutable_
     return error{errc::out_of_range, std::to_string(*size) + " bytes where " +
                                          std::to_string(to.size()) + " are expected"};
   result<std::size_t> written =
-      lz4_decode(from.subspan(header), to.first(static_cast<std::size_t>(*size)));
+      detail::lz4_decode(from.subspan(header), to.first(static_cast<std::size_t>(*size)));
   if (written && *written == *size) return *written;
   if (!written && written.failure().code != errc::out_of_range) return written;
   return error{errc::corrupt, "the block does not decode to the " + std::to_string(*size) +

@@ -42,14 +42,14 @@ ZARRPOINT_INLINE result<shuffle_codec> shuffle_codec::resolve(const tensor_spec&
 ZARRPOINT_INLINE result<std::size_t> shuffle_codec::encode(bytes_view from, mutable_bytes to,
                                                            codec_workspace&) const {
   ZARRPOINT_CHECK(check(from, to, errc::invalid_argument));
-  if (!from.empty()) byte_shuffle(to.first(from.size()), from, step());
+  if (!from.empty()) detail::byte_shuffle(to.first(from.size()), from, step());
   return from.size();
 }
 
 ZARRPOINT_INLINE result<std::size_t> shuffle_codec::decode(bytes_view from, mutable_bytes to,
                                                            codec_workspace&) const {
   ZARRPOINT_CHECK(check(from, to, errc::corrupt));
-  if (!from.empty()) byte_unshuffle(to.first(from.size()), from, step());
+  if (!from.empty()) detail::byte_unshuffle(to.first(from.size()), from, step());
   return from.size();
 }
 

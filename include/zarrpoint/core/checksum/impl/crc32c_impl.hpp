@@ -41,14 +41,14 @@ ZARRPOINT_INLINE std::uint32_t crc32c_first_call(std::uint32_t state, const std:
   return chosen(state, data, size);
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE bool use_crc32c_kernel(crc32c_kernel kernel) noexcept {
   const detail::crc32c_function found = detail::find_crc32c(kernel);
   if (found == nullptr) return false;
   detail::crc32c_chosen.store(found, std::memory_order_relaxed);
   return true;
 }
+
+}  // namespace detail
 
 ZARRPOINT_INLINE std::uint32_t crc32c(bytes_view data, std::uint32_t seed) noexcept {
   return ~detail::crc32c_chosen.load(std::memory_order_relaxed)(~seed, data.data(), data.size());

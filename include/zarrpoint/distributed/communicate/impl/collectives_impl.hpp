@@ -17,6 +17,8 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
 ZARRPOINT_INLINE std::string rank_list(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t i = 0; i < ranks.size();) {
@@ -30,6 +32,8 @@ ZARRPOINT_INLINE std::string rank_list(const std::vector<int>& ranks) {
   }
   return text;
 }
+
+}  // namespace detail
 
 ZARRPOINT_INLINE result<std::vector<message>> gather(const any_communicator& group, message mine,
                                                      int root) {
@@ -190,6 +194,8 @@ ZARRPOINT_INLINE result<void> agree(const any_communicator& group, result<void> 
   return lost;
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE result<message> broadcast_result(const any_communicator& group,
                                                   result<message> mine, int root) {
   message packed;
@@ -211,5 +217,7 @@ ZARRPOINT_INLINE result<message> broadcast_result(const any_communicator& group,
   }
   return error{errc::corrupt, "a broadcast result is cut off"};
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -112,7 +112,7 @@ ZARRPOINT_INLINE result<state> load_common_state(const location& where,
                                                  const process_group& group) {
   ZARRPOINT_TRY(opened, open_sharded(where, group));
   if (opened.common.is_null()) return state(state::map{});
-  return state_from_node(opened.common);
+  return detail::state_from_node(opened.common);
 }
 
 ZARRPOINT_INLINE result<node> load_content_metadata(const location& where,

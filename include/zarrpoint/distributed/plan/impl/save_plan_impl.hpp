@@ -55,6 +55,8 @@ ZARRPOINT_INLINE box write_grid::cell(index_t index) const {
   return out;
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE std::span<const planned_cell> save_plan::cells_of(
     const planned_tensor& tensor) const {
   return std::span(cells).subspan(tensor.first_cell, tensor.cells);
@@ -64,6 +66,8 @@ ZARRPOINT_INLINE std::span<const cell_source> save_plan::sources_of(
     const planned_cell& cell) const {
   return std::span(sources).subspan(cell.first_source, cell.sources);
 }
+
+}  // namespace detail
 
 ZARRPOINT_INLINE result<void> write_grid::check() const {
   if (cell_shape.rank() != shape.rank() || (!edges.empty() && edges.size() != shape.rank()))
@@ -80,6 +84,8 @@ ZARRPOINT_INLINE result<void> write_grid::check() const {
   }
   return cells().transform([](index_t) {});
 }
+
+namespace detail {
 
 ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks) {
   std::vector<save_plan> out(static_cast<std::size_t>(std::max(ranks, 0)));
@@ -118,8 +124,6 @@ ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan
   }
   return out;
 }
-
-namespace detail {
 
 ZARRPOINT_INLINE void write_tensor(wire_writer& to, const planned_tensor& tensor) {
   to.text(tensor.key);
@@ -163,8 +167,6 @@ ZARRPOINT_INLINE planned_tensor read_tensor(wire_reader& from) {
   out.cells = static_cast<std::uint32_t>(std::min<std::size_t>(from.count(3), UINT32_MAX));
   return out;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE std::vector<std::byte> encode_plan(const save_plan& plan) {
   wire_writer to;
@@ -237,5 +239,7 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
   ZARRPOINT_CHECK(from.finish());
   return out;
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE std::size_t shard_form::width() const noexcept {
   return rank() + (is_regular ? 0 : local_rank()) + replica_parts + (is_flat ? 2 : 0);
@@ -86,8 +86,6 @@ ZARRPOINT_INLINE result<shard_table> make_shard_table(std::span<const gathered_s
   return out;
 }
 
-namespace detail {
-
 ZARRPOINT_INLINE std::size_t hash_of(const shard_form& form) noexcept {
   std::size_t h = std::hash<std::string_view>{}(form.key);
   const auto mix = [&](std::uint64_t x) {
@@ -139,8 +137,6 @@ ZARRPOINT_INLINE std::vector<sorted_shard> sort_shards(const shard_table& table,
   if (!std::is_sorted(out.begin(), out.end())) std::sort(out.begin(), out.end());
   return out;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE std::uint32_t shard_table::intern(shard_form form) {
   const std::size_t hash = detail::hash_of(form);
@@ -224,4 +220,4 @@ ZARRPOINT_INLINE std::vector<std::uint32_t> main_shards(const shard_table& table
   return out;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

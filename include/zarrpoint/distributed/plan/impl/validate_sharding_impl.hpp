@@ -21,9 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Checks tensor after tensor, then the objects.
 class sharding_validator {
@@ -273,8 +271,6 @@ class sharding_validator {
   sharding_problems problems_;
 };
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<void> validate_sharding(const shard_table& shards,
                                                 std::span<const gathered_object> objects) {
   detail::sharding_validator validator(shards);
@@ -283,4 +279,4 @@ ZARRPOINT_INLINE result<void> validate_sharding(const shard_table& shards,
   return std::move(validator).finish();
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE void wire_writer::number(std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::byte>(value | 0x80));
@@ -169,8 +169,6 @@ ZARRPOINT_INLINE dtype wire_reader::type(std::size_t levels) {
   return made ? *made : dtype{};
 }
 
-namespace detail {
-
 /// A replica has as many numbers as the mesh of processes has axes.
 inline constexpr std::uint64_t max_replica_parts = 64;
 
@@ -210,8 +208,6 @@ ZARRPOINT_INLINE shard_form read_form(wire_reader& from) {
   }
   return out;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<std::vector<std::byte>> encode_shards(const shard_table& shards) {
   wire_writer out;
@@ -268,4 +264,4 @@ ZARRPOINT_INLINE result<void> decode_shards(bytes_view message, int rank, shard_
   return from.finish().at("process " + std::to_string(rank));
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

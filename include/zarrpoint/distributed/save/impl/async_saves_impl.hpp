@@ -65,7 +65,7 @@ ZARRPOINT_INLINE result<std::vector<group_save_report>> async_saves::finalize(bo
 
 ZARRPOINT_INLINE result<bool> async_saves::oldest_is_ready(bool wait) const {
   const std::uint64_t mine = calls_.empty() ? 0 : calls_.front().number;
-  wire_writer to;
+  detail::wire_writer to;
   to.number(mine);
   to.flag(!calls_.empty() && (wait || calls_.front().written.ready()));
   // Of several queues of one group each counts for itself.
@@ -74,7 +74,7 @@ ZARRPOINT_INLINE result<bool> async_saves::oldest_is_ready(bool wait) const {
   ZARRPOINT_TRY(all, all_gather(group_.ranks, std::move(to).take()));
   bool ready = true;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    wire_reader from(all[rank]);
+    detail::wire_reader from(all[rank]);
     const std::uint64_t theirs = from.number();
     ready = from.flag() && ready;
     const std::string its_tree = from.text();

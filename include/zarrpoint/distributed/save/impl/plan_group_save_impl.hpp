@@ -121,7 +121,7 @@ ZARRPOINT_INLINE result<void> group_planner::check_attributes_of(const group_pla
   return {};
 }
 
-ZARRPOINT_INLINE void group_planner::add_without_cells(zarrpoint::save_plan& to,
+ZARRPOINT_INLINE void group_planner::add_without_cells(zarrpoint::detail::save_plan& to,
                                                        planned_tensor tensor) {
   tensor.first_cell = static_cast<std::uint32_t>(to.cells.size());
   tensor.cells = 0;

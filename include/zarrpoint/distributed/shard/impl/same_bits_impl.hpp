@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE bool same_bits(const host_view& a, const host_view& b) {
   if (a.spec() != b.spec()) return false;
@@ -28,4 +28,4 @@ ZARRPOINT_INLINE bool same_bits(const host_view& a, const host_view& b) {
   });
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

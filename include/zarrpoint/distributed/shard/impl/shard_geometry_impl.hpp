@@ -76,6 +76,8 @@ ZARRPOINT_INLINE result<std::vector<std::vector<index_t>>> global_coordinates(
   return std::move(out);
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE std::vector<box> flat_boxes(const dims& shape, const flat_range& range) {
   std::vector<box> out;
   index_t at = std::max<index_t>(range.start, 0);
@@ -116,8 +118,6 @@ ZARRPOINT_INLINE std::vector<box> global_boxes(const shard_metadata& shard) {
   return out;
 }
 
-namespace detail {
-
 ZARRPOINT_INLINE std::strong_ordering compare_places(const dims& offset,
                                                      const std::optional<flat_range>& range,
                                                      const dims& other_offset,
@@ -130,8 +130,6 @@ ZARRPOINT_INLINE std::strong_ordering compare_places(const dims& offset,
   if (const auto order = range->start <=> other_range->start; std::is_neq(order)) return order;
   return range->stop <=> other_range->stop;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE std::strong_ordering operator<=>(const shard_id& a, const shard_id& b) {
   if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
@@ -147,5 +145,7 @@ ZARRPOINT_INLINE std::strong_ordering compare_shards(const shard_metadata& a,
   if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
   return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

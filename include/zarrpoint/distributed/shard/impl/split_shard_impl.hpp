@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The elements of the data of a flat range that belong to part `number`, each part being `volume`
 /// elements; nothing when there are none.
@@ -30,8 +28,6 @@ ZARRPOINT_INLINE std::optional<shard_part> flat_part(const shard_metadata& part,
   out.metadata.range = flat_range{within.start - first, within.stop - first};
   return out;
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<std::vector<std::optional<shard_part>>> split_shard(
     const shard_metadata& fused, const split_axis& how) {
@@ -79,4 +75,4 @@ ZARRPOINT_INLINE result<std::vector<std::optional<shard_part>>> split_shard(
   return out;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<state> expand_state(const state& at, state_place& place, std::size_t depth,
                                             factory_merges& merges) {
@@ -30,8 +28,6 @@ ZARRPOINT_INLINE result<state> expand_state(const state& at, state_place& place,
   };
   return map_leaves(at, place, expand_leaf);
 }
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<expanded_state> apply_factories(const state& of) {
   expanded_state out;
@@ -54,4 +50,4 @@ ZARRPOINT_INLINE result<state> merge_factories(state loaded, const factory_merge
   return loaded;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

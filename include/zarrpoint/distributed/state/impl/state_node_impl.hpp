@@ -194,9 +194,13 @@ ZARRPOINT_INLINE result<node> to_node(const state& of) {
   return detail::state_to_node(of, place);
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE result<state> state_from_node(const node& from) {
   detail::state_place place;
   return detail::node_to_state(from, place);
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -121,7 +121,7 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
     return chunk_key_encoding{}.key(id.global_offset);
   };
   ZARRPOINT_TRY(digests, detail::read_receipts(all, job.options.elide_fill, name_of));
-  commit_document commit{.id = detail::random_id(), .leaves = all.common};
+  detail::commit_document commit{.id = detail::random_id(), .leaves = all.common};
   bool all_core = true;
   for (const planned_array& array : all.arrays) {
     all_core = all_core && detail::is_core_array(array.metadata);

@@ -39,7 +39,7 @@ ZARRPOINT_INLINE result<directory> directory::open(const location& where, const 
   }
   any_store root =
       place->key.is_root() ? place->store : any_store(prefix_store(place->store, place->key));
-  auto wrote = read_metadata(root);
+  auto wrote = detail::read_metadata(root);
   if (!wrote && wrote.failure().code == errc::not_found) {
     if (!zarrpoint::detail::may_exist(place->store, place->key)) return missing();
     return error{errc::not_found, where.name() + " is not a distributed checkpoint"};
@@ -126,20 +126,20 @@ ZARRPOINT_INLINE result<torch::file> directory::common() const {
                                         ": its common state is of backend (" + backends_.common +
                                         ", " + std::to_string(backends_.common_version) +
                                         "), not of (torch, 1)"};
-  ZARRPOINT_TRY(key, store_key::parse(common_file));
+  ZARRPOINT_TRY(key, store_key::parse(detail::common_file));
   return torch::open(store_, key);
 }
 
 ZARRPOINT_INLINE result<node> directory::common_node() const {
   ZARRPOINT_TRY(file, common());
-  ZARRPOINT_TRY(key, store_key::parse(common_file));
+  ZARRPOINT_TRY(key, store_key::parse(detail::common_file));
   ZARRPOINT_TRY(there, store_.open(key));
-  torch::pickle_node_limits limits{.max_depth = max_state_depth - 8};
+  torch::pickle_node_limits limits{.max_depth = zarrpoint::detail::max_state_depth - 8};
   // Tensors become text of 4/3 of their bytes.
   if (there != nullptr)
     limits.max_text = std::max(limits.max_text, static_cast<std::size_t>(2 * there->size()));
   limits.max_text = std::min(limits.max_text, how_.limit.memory);
-  return torch::to_document(file, limits).at(std::string(common_file));
+  return torch::to_document(file, limits).at(std::string(detail::common_file));
 }
 
 ZARRPOINT_INLINE result<void> directory::note(const store_key& folder, const std::string& name,

@@ -28,7 +28,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-namespace megatron {
+namespace megatron { namespace detail {
 
 ZARRPOINT_INLINE std::string to_json(const backends& from) {
   const auto text = [](const std::string& name) {
@@ -83,7 +83,7 @@ ZARRPOINT_INLINE result<std::string> array_document(const tensor_layout& of) {
       return error{errc::invalid_argument,
                    "chunks " + to_string(of.chunk_shape) + " must have extents of 1 or more"};
   ZARRPOINT_CHECK(byte_count(of.spec));
-  ZARRPOINT_TRY(type, to_v2_dtype({of.spec.type}));
+  ZARRPOINT_TRY(type, zarrpoint::detail::to_v2_dtype({of.spec.type}));
   const auto numbers = [](const dims& from) {
     std::string out = "[";
     for (std::size_t i = 0; i < from.rank(); ++i)
@@ -103,7 +103,7 @@ ZARRPOINT_INLINE result<array_metadata> to_metadata(const tensor_layout& of) {
   return parse_array_v2(document);
 }
 
-}  // namespace megatron
+}}  // namespace megatron::detail
 
 namespace megatron { namespace detail {
 
@@ -142,6 +142,8 @@ ZARRPOINT_INLINE std::optional<dims> split_numbers(std::string_view text) {
 
 namespace megatron {
 
+namespace detail {
+
 ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, std::string_view key,
                                                  const tensor_layout& of) {
   ZARRPOINT_TRY(folder, detail::tensor_key(key));
@@ -156,6 +158,8 @@ ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, std::st
 ZARRPOINT_INLINE std::string chunk_name(const dims& index) {
   return chunk_key_encoding{chunk_key_encoding::style::v2, '.'}.key(index);
 }
+
+}  // namespace detail
 
 ZARRPOINT_INLINE std::string unique_key(const object_id& of) {
   return of.key + "/shard_" + detail::joined(of.offset) + "_" + detail::joined(of.shape);
@@ -176,6 +180,8 @@ ZARRPOINT_INLINE std::optional<object_id> parse_unique_key(std::string_view text
   return object_id{std::string(text.substr(0, slash)), *offset, *shape};
 }
 
+namespace detail {
+
 ZARRPOINT_INLINE result<void> put_object(const any_store& store, std::string_view unique,
                                          const torch::value& what) {
   const auto id = parse_unique_key(unique);
@@ -191,6 +197,8 @@ ZARRPOINT_INLINE result<void> write_common(const any_store& store, const torch::
   ZARRPOINT_TRY(key, store_key::parse(common_file));
   return torch::save(store, key, state, "common");
 }
+
+}  // namespace detail
 
 }  // namespace megatron
 

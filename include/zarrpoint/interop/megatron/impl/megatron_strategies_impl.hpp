@@ -32,7 +32,7 @@ ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job& job,
     return error{
         errc::unsupported,
         "the shards have different shapes, but Megatron-Core's layout needs chunks of one shape"};
-  tensor_layout out{{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
+  detail::tensor_layout out{{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
   if (const dtype* cast =
           zarrpoint::detail::last_set(job.options.rules, tensor.key, &leaf_rule::cast)) {
     ZARRPOINT_CHECK(zarrpoint::detail::check_cast(tensor.type, *cast));
@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job& job,
   }
   ZARRPOINT_CHECK(check_attributes(job));
   ZARRPOINT_CHECK(check_rules(job, out, tensor.key));
-  return to_metadata(out);
+  return detail::to_metadata(out);
 }
 
 ZARRPOINT_INLINE result<void> saver::check_attributes(const save_job& job) {
@@ -57,7 +57,8 @@ ZARRPOINT_INLINE bool saver::are_raw(std::span<const codec_spec> codecs) {
   return how.is_null() || how == node(node::object{}) || how == little.configuration;
 }
 
-ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job, const tensor_layout& of,
+ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job,
+                                                 const detail::tensor_layout& of,
                                                  std::string_view key) {
   const std::vector<leaf_rule>& rules = job.options.rules;
   const auto refuse = [](std::string_view member, const std::string& why) {
@@ -85,7 +86,8 @@ ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_w
   const context how = with_scratch(job.how);
   for (const array_writes& one : mine.arrays) {
     if (one.puts_document)
-      ZARRPOINT_CHECK(put_array_document(job.store, one.array->tensor.key, layout_of(*one.array)));
+      ZARRPOINT_CHECK(
+          detail::put_array_document(job.store, one.array->tensor.key, layout_of(*one.array)));
   }
   ZARRPOINT_TRY(digests, zarrpoint::detail::write_cells(
                              how, mine, [&](const zarrpoint::detail::cell_job& cell) {
@@ -104,14 +106,14 @@ ZARRPOINT_INLINE result<void> saver::finish(const save_job& job, const save_rece
   const auto name_of = [](const zarrpoint::object_id& id) { return zarrpoint::unique_key(id); };
   ZARRPOINT_CHECK(
       zarrpoint::detail::read_receipts(all, false, name_of).transform([](const auto&) {}));
-  return write_metadata(job.store, {.sharded = std::string(backend),
-                                    .sharded_version = version,
-                                    .common = all.common_strategy.backend,
-                                    .common_version = all.common_strategy.version});
+  return detail::write_metadata(job.store, {.sharded = std::string(backend),
+                                            .sharded_version = version,
+                                            .common = all.common_strategy.backend,
+                                            .common_version = all.common_strategy.version});
 }
 
 ZARRPOINT_INLINE result<bool> saver::is_checkpoint(const any_store& root) const {
-  const auto wrote = read_metadata(root);
+  const auto wrote = detail::read_metadata(root);
   if (wrote) return *wrote == backends{};
   const errc code = wrote.failure().code;
   if (code == errc::not_found || code == errc::corrupt) return false;
@@ -121,7 +123,8 @@ ZARRPOINT_INLINE result<bool> saver::is_checkpoint(const any_store& root) const 
 ZARRPOINT_INLINE result<std::vector<std::string>> saver::paths_of(const any_store& root) const {
   ZARRPOINT_TRY(from, directory::open(location(root)));
   ZARRPOINT_TRY(there, from.list());
-  std::vector<std::string> out{std::string(metadata_file), std::string(common_file)};
+  std::vector<std::string> out{std::string(detail::metadata_file),
+                               std::string(detail::common_file)};
   for (const std::string& key : there.tensors) {
     out.push_back(key);
     out.push_back(key + ".sync");
@@ -137,7 +140,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> saver::paths_of(const any_stor
   return out;
 }
 
-ZARRPOINT_INLINE tensor_layout saver::layout_of(const planned_array& array) {
+ZARRPOINT_INLINE detail::tensor_layout saver::layout_of(const planned_array& array) {
   const planned_tensor& tensor = array.tensor;
   return {{array.metadata.type, tensor.grid.shape}, tensor.grid.cell_shape};
 }
@@ -146,7 +149,7 @@ ZARRPOINT_INLINE result<void> saver::write_cell(const save_job& job,
                                                 const zarrpoint::detail::cell_job& cell) {
   const planned_array& array = cell.array;
   ZARRPOINT_TRY(key, detail::tensor_key(array.tensor.key));
-  ZARRPOINT_TRY(metadata, to_metadata(layout_of(array)));
+  ZARRPOINT_TRY(metadata, detail::to_metadata(layout_of(array)));
   ZARRPOINT_TRY(target, zarrpoint::array::from_metadata(job.store, key, metadata, cell.how));
   // Megatron-Core stores chunks of zeros, too.
   return cell.write_to(target, {.elide_fill = false, .cast = true});
@@ -160,8 +163,8 @@ ZARRPOINT_INLINE result<void> saver::write_object(const save_job& job,
     return job.store.put(key, object.bytes());
   }
   const bytes_view bytes = object.bytes();
-  return put_object(job.store, object.unique_key(),
-                    torch::value(torch::value::bytes(bytes.begin(), bytes.end())));
+  return detail::put_object(job.store, object.unique_key(),
+                            torch::value(torch::value::bytes(bytes.begin(), bytes.end())));
 }
 
 }  // namespace megatron
@@ -251,7 +254,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> loader::open(const load
 
 ZARRPOINT_INLINE result<std::vector<leaf_record>> common_saver::save_common(
     const save_job& job, const node& common) const {
-  ZARRPOINT_CHECK(write_common(job.store, torch::value(common)));
+  ZARRPOINT_CHECK(detail::write_common(job.store, torch::value(common)));
   return std::vector<leaf_record>{};
 }
 

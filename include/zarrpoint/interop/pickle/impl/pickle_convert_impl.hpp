@@ -42,7 +42,7 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> to_bytes(const pickle_value& val
   out.reserve(text->size());
   std::string_view rest = *text;
   while (!rest.empty()) {
-    const auto point = take_code_point(rest);
+    const auto point = zarrpoint::detail::take_code_point(rest);
     if (!point || *point > 0xff)
       return error{errc::corrupt, "pickled bytes hold a character that is not a byte"};
     out.push_back(static_cast<std::byte>(*point));

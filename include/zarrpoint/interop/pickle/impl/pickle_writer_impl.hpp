@@ -66,7 +66,8 @@ ZARRPOINT_INLINE result<void> pickle_writer::string(std::string_view text) {
 ZARRPOINT_INLINE result<void> pickle_writer::bytes(bytes_view value) {
   std::string text;
   for (const std::byte each : value)
-    append_code_point(text, static_cast<char32_t>(std::to_integer<unsigned char>(each)));
+    zarrpoint::detail::append_code_point(
+        text, static_cast<char32_t>(std::to_integer<unsigned char>(each)));
   global("_codecs", "encode");
   ZARRPOINT_CHECK(string(text));
   ZARRPOINT_CHECK(string("latin1"));

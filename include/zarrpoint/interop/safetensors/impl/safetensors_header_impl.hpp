@@ -98,7 +98,7 @@ ZARRPOINT_INLINE result<metadata_map> parse_metadata(const node& value) {
 
 }}  // namespace safetensors::detail
 
-namespace safetensors {
+namespace safetensors { namespace detail {
 
 ZARRPOINT_INLINE result<header> parse_header(bytes_view text, std::uint64_t data_bytes) {
   if (text.empty() || text.front() != std::byte{'{'})
@@ -204,6 +204,6 @@ ZARRPOINT_INLINE result<std::string> dump_header(const header& from) {
   return text;
 }
 
-}  // namespace safetensors
+}}  // namespace safetensors::detail
 
 }}  // namespace zarrpoint::v0

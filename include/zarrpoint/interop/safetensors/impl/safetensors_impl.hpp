@@ -166,17 +166,17 @@ ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key)
       return detail::broken(std::to_string(size) + " bytes are too few for a safetensors file");
     ZARRPOINT_CHECK(source->read(0, prefix));
     const std::uint64_t length = load_le<std::uint64_t>(prefix);
-    if (length > max_header_bytes)
+    if (length > detail::max_header_bytes)
       return detail::broken("a header of " + std::to_string(length) +
                             " bytes is more than the format's limit of " +
-                            std::to_string(max_header_bytes));
+                            std::to_string(detail::max_header_bytes));
     if (length > size - sizeof prefix)
       return detail::broken("a header of " + std::to_string(length) +
                             " bytes does not fit in a file of " + std::to_string(size));
     ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(length)));
     ZARRPOINT_CHECK(source->read(sizeof prefix, mutable_bytes(text.data(), text.size())));
     const std::uint64_t data_offset = sizeof prefix + length;
-    ZARRPOINT_TRY(checked, parse_header(text.bytes(), size - data_offset));
+    ZARRPOINT_TRY(checked, detail::parse_header(text.bytes(), size - data_offset));
     return file(source, std::move(checked), data_offset);
   };
   return read_header().at(source->name());
@@ -215,7 +215,7 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
     ZARRPOINT_TRY(next, checked_add<std::uint64_t>(end, bytes));
     end = next;
   }
-  ZARRPOINT_TRY(preamble, dump_header(plan).at("save " + store.describe(key)));
+  ZARRPOINT_TRY(preamble, detail::dump_header(plan).at("save " + store.describe(key)));
 
   ZARRPOINT_TRY(writer, store.create(key));
   ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));

@@ -96,7 +96,8 @@ ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value
     return std::nullopt;
   out.elements = *std::move(bytes);
   const std::size_t scalar = out.spec.type.scalar_size();
-  if (scalar > 1 && out.big_endian) byteswap_elements(out.elements, scalar);  // now little-endian
+  if (scalar > 1 && out.big_endian)
+    zarrpoint::detail::byteswap_elements(out.elements, scalar);  // now little-endian
   if (out.column_major && out.spec.shape.rank() > 1) {
     host_view from = dense_view(std::as_const(out.elements).data(), out.spec);
     index_t stride = static_cast<index_t>(out.spec.type.size());

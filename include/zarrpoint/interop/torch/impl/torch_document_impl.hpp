@@ -249,7 +249,8 @@ class document_maker {
     const mutable_bytes elements(static_cast<std::byte*>(copy.mutable_view().data),
                                  static_cast<std::size_t>(size));
     const std::size_t scalar = found->spec.type.scalar_size();
-    if (native_endian != endian::little && scalar > 1) byteswap_elements(elements, scalar);
+    if (native_endian != endian::little && scalar > 1)
+      zarrpoint::detail::byteswap_elements(elements, scalar);
     ZARRPOINT_TRY(out, leaf(found->spec, elements));
     return std::optional<node>(std::move(out));
   }

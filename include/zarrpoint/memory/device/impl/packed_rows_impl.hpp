@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE std::size_t packed_rows::copies() const noexcept {
   std::size_t out = bytes == 0 ? 0 : 1;
@@ -91,4 +91,4 @@ ZARRPOINT_INLINE packed_rows packed_rows::of(const dims& shape, const dims& stri
   return out;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

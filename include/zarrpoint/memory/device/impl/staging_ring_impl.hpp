@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE ring_options ring_within(std::size_t share, memory_resource& resource) {
   constexpr std::size_t least = std::size_t{64} << 10;
@@ -50,4 +50,4 @@ ZARRPOINT_INLINE void ring_budget::give_back(std::size_t bytes) {
   left_ += bytes;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

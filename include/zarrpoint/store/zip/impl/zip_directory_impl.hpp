@@ -19,9 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE error zip_corrupt(std::string what) {
   return {errc::corrupt, "zip: " + std::move(what)};
@@ -207,8 +205,6 @@ ZARRPOINT_INLINE result<void> check_zip_overlaps(std::vector<zip_member>& member
   return {};
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<std::vector<zip_member>> read_zip_directory(const blob& archive,
                                                                     std::uint64_t max_bytes) {
   ZARRPOINT_TRY(place, detail::find_zip_directory(archive));
@@ -272,4 +268,4 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
   return member.header_offset + before;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -234,8 +234,6 @@ class zip_deflated_blob final : public zip_member_blob {
   mutable std::vector<zip_inflation> ends_;    ///< of reads, the latest last
 };
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
     std::shared_ptr<const detail::zip_archive> archive, const zip_member& member) {
   const auto called = [&] {
@@ -255,5 +253,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
   return std::unique_ptr<blob>(
       std::make_unique<detail::zip_deflated_blob>(std::move(archive), member, begin));
 }
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -36,9 +36,9 @@ ZARRPOINT_INLINE result<zip_store> zip_store::open(std::unique_ptr<blob> file,
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> zip_store::open(const store_key& key) const {
-  const zip_member* member = state_->find(key.str());
+  const detail::zip_member* member = state_->find(key.str());
   if (member == nullptr || key.is_root()) return std::unique_ptr<blob>();
-  return open_zip_member(state_->archive, *member);
+  return detail::open_zip_member(state_->archive, *member);
 }
 
 ZARRPOINT_INLINE std::string zip_store::describe(const store_key& key) const {
@@ -53,25 +53,26 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> zip_store::list(const store_key
   });
 }
 
-ZARRPOINT_INLINE std::vector<zip_member>::const_iterator zip_store::state::lower_bound(
+ZARRPOINT_INLINE std::vector<detail::zip_member>::const_iterator zip_store::state::lower_bound(
     std::string_view name) const {
-  return std::lower_bound(members.begin(), members.end(), name,
-                          [](const zip_member& a, std::string_view b) { return a.name < b; });
+  return std::lower_bound(
+      members.begin(), members.end(), name,
+      [](const detail::zip_member& a, std::string_view b) { return a.name < b; });
 }
 
-ZARRPOINT_INLINE const zip_member* zip_store::state::find(std::string_view name) const {
+ZARRPOINT_INLINE const detail::zip_member* zip_store::state::find(std::string_view name) const {
   const auto at = lower_bound(name);
   return at != members.end() && at->name == name ? &*at : nullptr;
 }
 
 ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
                                                    const zip_store_options& how) {
-  ZARRPOINT_TRY(members, read_zip_directory(*file, how.directory_bytes));
+  ZARRPOINT_TRY(members, detail::read_zip_directory(*file, how.directory_bytes));
   // What archivers put there for directories is not an object.
-  std::erase_if(members, [](const zip_member& member) {
+  std::erase_if(members, [](const detail::zip_member& member) {
     return (member.name.ends_with('/') || member.name.ends_with('\\')) && member.size == 0;
   });
-  for (zip_member& member : members) {
+  for (detail::zip_member& member : members) {
     // Sloppy writers of Windows separate folders so, which APPNOTE 4.4.17 forbids. One behind a
     // drive's letter stays, and is refused: the name is absolute.
     if (member.name.find('\\') != member.name.npos && member.name.find(':') != 1) {
@@ -83,15 +84,16 @@ ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
     if (key->is_root()) return detail::zip_corrupt("a member has no name");
   }
   // By name; of equal ones the last in the directory comes first, and stays.
-  std::vector<zip_member*> order;
+  std::vector<detail::zip_member*> order;
   order.reserve(members.size());
-  for (zip_member& member : members) order.push_back(&member);
-  std::sort(order.begin(), order.end(), [](const zip_member* a, const zip_member* b) {
-    return a->name != b->name ? a->name < b->name : a > b;
-  });
-  std::vector<zip_member> kept;
+  for (detail::zip_member& member : members) order.push_back(&member);
+  std::sort(order.begin(), order.end(),
+            [](const detail::zip_member* a, const detail::zip_member* b) {
+              return a->name != b->name ? a->name < b->name : a > b;
+            });
+  std::vector<detail::zip_member> kept;
   kept.reserve(members.size());
-  for (zip_member* member : order)
+  for (detail::zip_member* member : order)
     if (kept.empty() || kept.back().name != member->name) kept.push_back(std::move(*member));
   auto archive = std::make_shared<const detail::zip_archive>(std::move(file), how.inflate);
   return zip_store(std::make_shared<const state>(state{std::move(archive), std::move(kept)}));

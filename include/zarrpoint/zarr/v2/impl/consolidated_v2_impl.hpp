@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const node& document) {
   ZARRPOINT_TRY(format, detail::required(document, "zarr_consolidated_format"));
@@ -76,4 +76,4 @@ ZARRPOINT_INLINE result<node> to_zmetadata(std::span<const v2_node> nodes) {
   return out;
 }
 
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

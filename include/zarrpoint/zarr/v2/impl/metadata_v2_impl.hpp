@@ -59,10 +59,10 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v2(const node& zarray, const
   out.shape = extents;
   out.chunk_shape = chunk_extents;
   ZARRPOINT_CHECK(detail::read_v2_codecs(zarray, out));
-  ZARRPOINT_TRY(parsed_fill, parse_fill_value(*fill, out.type, 2).at("fill_value"));
+  ZARRPOINT_TRY(parsed_fill, detail::parse_fill_value(*fill, out.type, 2).at("fill_value"));
   if (out.type.record() != nullptr && fill->if_string() != nullptr) {
     // All bytes of the record as it is stored.
-    ZARRPOINT_TRY(stored, parse_v2_dtype(*zarray.find("dtype")));
+    ZARRPOINT_TRY(stored, detail::parse_v2_dtype(*zarray.find("dtype")));
     ZARRPOINT_TRY(native, detail::reorder_record(parsed_fill, stored, false).at("fill_value"));
     parsed_fill = std::move(native);
   }
@@ -74,12 +74,12 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v2(const node& zarray, const
   ZARRPOINT_TRY(parsed_attributes, detail::parse_attributes(attributes ? *attributes : node()));
   out.attributes = std::move(parsed_attributes);
   detail::mend_empty_chunks(out);
-  ZARRPOINT_CHECK(check_array_metadata(out));
+  ZARRPOINT_CHECK(detail::check_array_metadata(out));
   return out;
 }
 
 ZARRPOINT_INLINE result<v2_documents> to_v2(const array_metadata& array) {
-  if (auto status = check_array_metadata(array); !status)
+  if (auto status = detail::check_array_metadata(array); !status)
     return error{errc::invalid_argument, status.failure().message};
   if (array.keys.kind != chunk_key_encoding::style::v2)
     return detail::unsupported("Zarr v2 has no chunk key encoding \"default\"");
@@ -88,11 +88,11 @@ ZARRPOINT_INLINE result<v2_documents> to_v2(const array_metadata& array) {
   ZARRPOINT_TRY(codecs, detail::to_v2_codecs(array));
   fill_value stored_fill = array.fill;
   if (array.type.record() != nullptr) {
-    ZARRPOINT_TRY(stored, parse_v2_dtype(codecs.dtype));
+    ZARRPOINT_TRY(stored, detail::parse_v2_dtype(codecs.dtype));
     ZARRPOINT_TRY(reordered, detail::reorder_record(array.fill, stored, true).at("fill_value"));
     stored_fill = std::move(reordered);
   }
-  ZARRPOINT_TRY(fill, fill_value_to_node(stored_fill, array.type, 2).at("fill_value"));
+  ZARRPOINT_TRY(fill, detail::fill_value_to_node(stored_fill, array.type, 2).at("fill_value"));
   v2_documents out;
   out.document = node::object{{"chunks", detail::extents_to_node(array.chunk_shape)},
                               {"compressor", std::move(codecs.compressor)},

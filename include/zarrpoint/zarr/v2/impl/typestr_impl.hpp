@@ -26,9 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The digits at the beginning of `text`, which lose them.
 ZARRPOINT_INLINE std::optional<std::size_t> take_number(std::string_view& text) {
@@ -214,8 +212,6 @@ ZARRPOINT_INLINE result<node> v2_dtype_to_node(const v2_dtype& value, const dtyp
   return node(mark + typestr_body(type));
 }
 
-}  // namespace detail
-
 ZARRPOINT_INLINE result<v2_dtype> parse_v2_dtype(const node& value) {
   return detail::parse_v2_dtype_at(value, detail::max_record_depth);
 }
@@ -224,8 +220,6 @@ ZARRPOINT_INLINE result<node> to_v2_dtype(const v2_dtype& value) {
   std::size_t order_at = 0;
   return detail::v2_dtype_to_node(value, value.type, order_at);
 }
-
-namespace detail {
 
 ZARRPOINT_INLINE codec_spec v2_bytes_codec(const v2_dtype& value) {
   const auto name_of = [](endian order) { return order == endian::big ? "big" : "little"; };
@@ -268,6 +262,4 @@ ZARRPOINT_INLINE result<fill_value> reorder_record(const fill_value& fill, const
   return fill_value::of_bytes(as_bytes(std::string_view(bytes)));
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail
