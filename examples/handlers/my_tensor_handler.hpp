@@ -6,7 +6,7 @@
 // Replace `my::tensor` by your type and answer the six questions below; nothing else is needed.
 // (For a type of your own the same struct may stand inside it, named `zarrpoint_handler`.)
 
-#include <zarrpoint/handler/types/type_handler.hpp>
+#include <zarrpoint/handlers.hpp>
 
 #include <cstddef>
 #include <cstdint>
