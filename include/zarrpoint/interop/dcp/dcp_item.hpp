@@ -19,10 +19,12 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-/// An item as an object of its own, its transforms undone. Errors: `not_found` when its file is
-/// gone; `corrupt` when it runs past the end of its file; `unsupported` for transforms that are not
-/// known, by name; `resource_limit`; `io`.
-result<std::unique_ptr<blob>> open_item(const any_store& base, const stored_item& item);
+/// An item as an object of its own. What is stored by the transform `stream.zstd/1` is decompressed
+/// to memory, to at most `max_bytes`. Errors: `not_found` when its file is gone; `corrupt` when it
+/// runs past the end of its file; `unsupported` for other transforms, by name; `resource_limit`;
+/// `io`.
+result<std::unique_ptr<blob>> open_item(const any_store& base, const stored_item& item,
+                                        std::uint64_t max_bytes);
 
 /// The elements of a box where they lie: in the one storage of the archive that is its item.
 struct box_source {

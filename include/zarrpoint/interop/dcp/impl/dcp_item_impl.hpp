@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -26,10 +27,10 @@ namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 /// An item that is as small is read at once: its directory, its pickle and its elements.
 inline constexpr std::uint64_t small_item = std::uint64_t{64} << 10;
 
-class small_item_blob final : public blob {
+class memory_blob final : public blob {
  public:
   using blob::read;
-  small_item_blob(std::vector<std::byte> bytes, std::string name)
+  memory_blob(std::vector<std::byte> bytes, std::string name)
       : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
   std::uint64_t size() const noexcept override { return bytes_.size(); }
@@ -73,13 +74,46 @@ class item_blob final : public blob {
   std::string name_;
 };
 
+/// Frames of zstd in a row, which need not tell their sizes.
+ZARRPOINT_INLINE result<std::vector<std::byte>> decompress(bytes_view frames, std::uint64_t limit) {
+  const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                        ZSTD_freeDCtx);
+  if (context == nullptr) return error{errc::resource_limit, "zstd cannot allocate a decompressor"};
+  std::vector<std::byte> out(
+      static_cast<std::size_t>(std::min(limit, std::uint64_t{4} * frames.size() + 64)));
+  ZSTD_inBuffer from{frames.data(), frames.size(), 0};
+  std::size_t made = 0;
+  std::size_t left = 0;  // what zstd says of the rest of a frame
+  while (from.pos < from.size || left != 0) {
+    if (made == out.size()) {
+      if (made >= limit)
+        return error{errc::resource_limit, "it has more than the " + std::to_string(limit) +
+                                               " bytes that are expected of it"};
+      out.resize(static_cast<std::size_t>(std::min<std::uint64_t>(limit, out.size() * 2)));
+    }
+    ZSTD_outBuffer to{out.data(), out.size(), made};
+    const std::size_t before = from.pos;
+    left = ZSTD_decompressStream(context.get(), &to, &from);
+    if (ZSTD_isError(left) != 0)
+      return error{errc::corrupt,
+                   std::string("its zstd frame is damaged: ") + ZSTD_getErrorName(left)};
+    if (from.pos == before && to.pos == made)
+      return error{errc::corrupt, "its zstd frame is cut short"};
+    made = to.pos;
+  }
+  out.resize(made);
+  return out;
+}
+
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
-                                                         const stored_item& item) {
+                                                         const stored_item& item,
+                                                         std::uint64_t max_bytes) {
   ZARRPOINT_TRY(key, store_key::parse(item.file));
   const std::string name = base.describe(key) + " at " + std::to_string(item.offset);
-  if (!item.transforms.empty())
+  const bool is_compressed = !item.transforms.empty();
+  if (is_compressed && (item.transforms.size() > 1 || item.transforms[0] != "stream.zstd/1"))
     return error{errc::unsupported, name + ": the transform " +
-                                        v0::detail::in_quotes(item.transforms.front()) +
+                                        v0::detail::in_quotes(item.transforms.back()) +
                                         " is not known"};
   ZARRPOINT_TRY(file, base.open(key));
   if (file == nullptr) return error{errc::not_found, base.describe(key) + ": the file is missing"};
@@ -87,11 +121,20 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
     return error{errc::corrupt, name + ": its " + std::to_string(item.length) +
                                     " bytes run past the end of the file, which has " +
                                     std::to_string(file->size())};
-  if (item.length > small_item)
+  if (item.length > (is_compressed ? max_bytes : small_item)) {
+    if (is_compressed)
+      return error{errc::resource_limit, name + ": its " + std::to_string(item.length) +
+                                             " compressed bytes are more than the " +
+                                             std::to_string(max_bytes) + " that it may have"};
     return std::unique_ptr<blob>(std::make_unique<item_blob>(std::move(file), item, name));
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(item.length));
   ZARRPOINT_CHECK(file->read(item.offset, bytes));
-  return std::unique_ptr<blob>(std::make_unique<small_item_blob>(std::move(bytes), name));
+  if (is_compressed) {
+    ZARRPOINT_TRY(plain, decompress(bytes, max_bytes).at(name));
+    bytes = std::move(plain);
+  }
+  return std::unique_ptr<blob>(std::make_unique<memory_blob>(std::move(bytes), name));
 }
 
 /// The strides of a tensor as those of a box whose shape has extents of 1 in other places; false
@@ -113,11 +156,14 @@ ZARRPOINT_INLINE bool fit_strides(const torch::tensor_info& from, const dims& sh
 ZARRPOINT_INLINE result<box_source> open_box(const any_store& base, const tensor_entry& of,
                                              const tensor_chunk& chunk) {
   const auto open = [&]() -> result<box_source> {
-    ZARRPOINT_TRY(item, open_item(base, chunk.from));
+    // PyTorch saves the elements of a box and no more of their storage.
+    constexpr std::uint64_t most_description = std::uint64_t{1} << 20;
+    ZARRPOINT_TRY(bytes, byte_count(tensor_spec{of.spec.type, chunk.at.shape}));
+    ZARRPOINT_TRY(item, open_item(base, chunk.from, 2 * std::uint64_t{bytes} + most_description));
     const std::string name = item->name();
     // The description of a tensor is a few hundred bytes.
-    ZARRPOINT_TRY(file,
-                  torch::open(std::move(item), {.max_bytes = 1 << 20, .max_values = 1 << 14}));
+    ZARRPOINT_TRY(
+        file, torch::open(std::move(item), {.max_bytes = most_description, .max_values = 1 << 14}));
     if (!torch::is_tensor(file.root()))
       return error{errc::corrupt, name + ": its item holds no tensor of a kind that is known"};
     ZARRPOINT_TRY(info, file.tensor(file.root()));

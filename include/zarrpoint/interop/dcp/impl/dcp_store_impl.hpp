@@ -144,7 +144,8 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
       ZARRPOINT_TRY(key, store_key::parse(detail::common_name));
       return torch::open(base, key, limits);
     }
-    ZARRPOINT_TRY(item, detail::open_item(base, metadata.values[of.at].from));
+    ZARRPOINT_TRY(item,
+                  detail::open_item(base, metadata.values[of.at].from, std::uint64_t{256} << 20));
     return torch::open(std::move(item), limits);
   }
 
