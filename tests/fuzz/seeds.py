@@ -116,6 +116,11 @@ for protocol in range(2, 6):
 for file in golden.rglob("*.pt"):
     add("pickle", b"\1" + file.read_bytes())
 
+for file in golden.glob("dcp/*/.metadata"):
+    add("dcp", b"\0" + file.read_bytes())
+for file in golden.glob("dcp/*/*.distcp"):
+    add("dcp", b"\1" + file.read_bytes())
+
 def decompressed(frame: bytes) -> bytes:
     """One zstd frame, by the library that is there for zarrpoint: Python 3.11 has none."""
     to = ctypes.create_string_buffer(1 << 20)

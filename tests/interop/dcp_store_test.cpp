@@ -7,9 +7,11 @@
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -287,6 +289,63 @@ TEST_CASE("dcp: what the processes saved each for itself") {
       .value();
   CHECK(refuses(state_of(both), "to different processes"));
   CHECK(state_of(memory_store()).failure().code == errc::not_found);
+}
+
+/// A box of a tensor of float32 whose elements are their places, in a safetensors file.
+void put_safetensors(const any_store& to, const char* name, const dims& shape, const box& part,
+                     const safetensors::metadata_map& metadata) {
+  const memory_store store;
+  store.put(key("item"), as_bytes(test::dcp_item(shape, part))).value();
+  const torch::file file = torch::open(store, key("item")).value();
+  const torch::tensor_in_file view = file.view(file.tensor(file.root()).value()).value();
+  safetensors::save(to, key(name), std::vector<safetensors::named_view>{{"t", view.elements}},
+                    metadata)
+      .value();
+}
+
+TEST_CASE("dcp: boxes in safetensors files, as torch writes them for Hugging Face") {
+  const dims shape{5, 6};
+  const auto of = [&](const std::string& offsets) {
+    const memory_store out;
+    put_safetensors(out, "shard-00001-model-00001-of-00001.safetensors", shape, {{0, 0}, {5, 4}},
+                    {});
+    put_safetensors(out, "shard-00002-model-00001-of-00001.safetensors", shape, {{0, 4}, {5, 2}},
+                    {{"DCP_SHARDING_INFO", R"({"t":{"saved_offsets":)" + offsets + "}}"}});
+    return state_of(out);
+  };
+  const auto from = open(of("[0,4]").value()).value();
+  CHECK(from.metadata("t").value().spec.shape == shape);
+  CHECK(are_places(from, "t", box::whole(shape)));
+  CHECK(are_places(from, "t", {{1, 3}, {2, 2}}));
+  CHECK(refuses(of("[0,3]"), "overlap"));
+  CHECK(refuses(of("[0,5]"), "\"t\": its boxes have 30 of its 35 elements"));
+  CHECK(refuses(of("[0]"), "not of its rank"));
+  CHECK(refuses(of("[0,-1]"), "integers of 0 or more"));
+  CHECK(refuses(of("[0,9223372036854775807]"), "\"t\""));
+  CHECK(refuses(of("[0,4]x"), "DCP_SHARDING_INFO"));
+}
+
+TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  const dims shape{200, 100};
+  put_safetensors(folder, "model-00001-of-00002.safetensors", shape, box::whole(shape), {});
+  const auto index = [&](const std::string& map) {
+    folder.put(key("model.safetensors.index.json"), as_bytes(R"({"weight_map":)" + map + "}"))
+        .value();
+    return opened(made.path().string());
+  };
+  const auto from = index(R"({"t":"model-00001-of-00002.safetensors"})");
+  REQUIRE(from);
+  CHECK(are_places(*from, "t", box::whole(shape)));
+  CHECK(from->view<float>("t").value().is_zero_copy());
+  CHECK(refuses(
+      index(R"({"t":"model-00001-of-00002.safetensors","u":"model-00001-of-00002.safetensors"})"),
+      "names the tensor \"u\", which no file has"));
+  CHECK(refuses(index(R"({"t":"other.safetensors"})"), "no such file"));
+  CHECK(refuses(index(R"({"t":"../other.safetensors"})"), "segment"));
+  CHECK(refuses(index(R"({"t":5})"), "is not text"));
+  CHECK(refuses(index("5"), "weight_map"));
 }
 
 TEST_CASE("dcp: cells that Megatron-Core stored flat") {

@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_value_impl.hpp>

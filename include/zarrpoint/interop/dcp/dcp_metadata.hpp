@@ -23,6 +23,7 @@ struct stored_item {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::vector<std::string> transforms;  ///< what its bytes went through, in that order
+  bool is_raw = false;  ///< the elements of a box, row by row; otherwise a file of torch.save
 
   friend bool operator==(const stored_item&, const stored_item&) = default;
 };
@@ -77,6 +78,10 @@ result<metadata> read_metadata(bytes_view pickle,
                                const torch::pickle_limits& limits = metadata_limits);
 
 namespace detail {
+
+/// Sorts the boxes of a tensor by their offsets, and leaves out replicas. Errors: `corrupt` for two
+/// boxes of one offset that differ in shape.
+result<void> sort_chunks(tensor_entry& of);
 
 /// Adds what another process saved by itself. Where both have a box, or a value, that of `into`
 /// stays. Errors: `corrupt` for two dtypes or shapes of one tensor.

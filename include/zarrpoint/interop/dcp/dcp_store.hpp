@@ -28,10 +28,11 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 class state_store {
  public:
   /// The checkpoint in the directory `at` of `base`, which holds `.metadata`, or the
-  /// `__0.metadata`, `__1.metadata` and on of processes that saved each for itself. Errors:
-  /// `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes, naming it;
-  /// `unsupported` for names that are not valid keys, or of which one is that of a parent of
-  /// another; those of `read_metadata`.
+  /// `__0.metadata`, `__1.metadata` and on of processes that saved each for itself; or the
+  /// safetensors files of one model, by their index or as torch's writer for them names them.
+  /// Errors: `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes,
+  /// naming it; `unsupported` for names that are not valid keys, or of which one is that of a
+  /// parent of another; those of `read_metadata`.
   static result<state_store> open(any_store base, store_key at,
                                   const torch::pickle_limits& limits = metadata_limits);
 

@@ -161,6 +161,11 @@ ZARRPOINT_INLINE result<box_source> open_box(const any_store& base, const tensor
     ZARRPOINT_TRY(bytes, byte_count(tensor_spec{of.spec.type, chunk.at.shape}));
     ZARRPOINT_TRY(item, open_item(base, chunk.from, 2 * std::uint64_t{bytes} + most_description));
     const std::string name = item->name();
+    if (chunk.from.is_raw) {
+      if (item->size() != bytes)
+        return error{errc::corrupt, name + ": it is not as long as its elements"};
+      return box_source{std::move(item), 0, row_major_strides(chunk.at.shape, of.spec.type.size())};
+    }
     // The description of a tensor is a few hundred bytes.
     ZARRPOINT_TRY(
         file, torch::open(std::move(item), {.max_bytes = most_description, .max_values = 1 << 14}));

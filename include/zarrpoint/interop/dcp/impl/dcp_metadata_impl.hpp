@@ -27,6 +27,22 @@ namespace detail {
 using torch::pickle_kind;
 using torch::pickle_value;
 
+ZARRPOINT_INLINE result<void> sort_chunks(tensor_entry& of) {
+  const auto before = [](const tensor_chunk& a, const tensor_chunk& b) {
+    return std::lexicographical_compare(a.at.offset.begin(), a.at.offset.end(), b.at.offset.begin(),
+                                        b.at.offset.end());
+  };
+  std::stable_sort(of.chunks.begin(), of.chunks.end(), before);
+  for (std::size_t i = 1; i < of.chunks.size(); ++i)
+    if (of.chunks[i].at.offset == of.chunks[i - 1].at.offset &&
+        !(of.chunks[i].at == of.chunks[i - 1].at))
+      return error{errc::corrupt, "its boxes " + to_string(of.chunks[i - 1].at) + " and " +
+                                      to_string(of.chunks[i].at) + " overlap"};
+  const auto is_same = [](const tensor_chunk& a, const tensor_chunk& b) { return a.at == b.at; };
+  of.chunks.erase(std::unique(of.chunks.begin(), of.chunks.end(), is_same), of.chunks.end());
+  return {};
+}
+
 /// What is said of a value that is not what it should be.
 ZARRPOINT_INLINE std::string kind_of(const pickle_value& value) {
   const pickle_value of = value.kind() == pickle_kind::call ? value.callable() : value;
@@ -96,7 +112,7 @@ ZARRPOINT_INLINE result<stored_item> read_item(const pickle_value& info) {
       !length->to_uint64())
     return error{errc::corrupt, "where its item lies is " + kind_of(info) +
                                     " without a valid relative_path, offset and length"};
-  stored_item out{*file->if_string(), *offset->to_uint64(), *length->to_uint64(), {}};
+  stored_item out{*file->if_string(), *offset->to_uint64(), *length->to_uint64(), {}, false};
   ZARRPOINT_CHECK(store_key::parse(out.file).at("the file of its item"));
   ZARRPOINT_CHECK(checked_add(out.offset, out.length).at("its item"));
   const auto transforms = field(info, 3, "transform_descriptors");
@@ -302,25 +318,6 @@ class metadata_reader {
     return {};
   }
 
- public:
-  /// Sorts the boxes and leaves out replicas.
-  static result<void> sort_chunks(tensor_entry& of) {
-    const auto before = [](const tensor_chunk& a, const tensor_chunk& b) {
-      return std::lexicographical_compare(a.at.offset.begin(), a.at.offset.end(),
-                                          b.at.offset.begin(), b.at.offset.end());
-    };
-    std::stable_sort(of.chunks.begin(), of.chunks.end(), before);
-    for (std::size_t i = 1; i < of.chunks.size(); ++i)
-      if (of.chunks[i].at.offset == of.chunks[i - 1].at.offset &&
-          !(of.chunks[i].at == of.chunks[i - 1].at))
-        return error{errc::corrupt, "its boxes " + to_string(of.chunks[i - 1].at) + " and " +
-                                        to_string(of.chunks[i].at) + " overlap"};
-    const auto is_same = [](const tensor_chunk& a, const tensor_chunk& b) { return a.at == b.at; };
-    of.chunks.erase(std::unique(of.chunks.begin(), of.chunks.end(), is_same), of.chunks.end());
-    return {};
-  }
-
- private:
   static constexpr std::size_t no_place = SIZE_MAX;  // of fields that only names find
   static constexpr std::size_t values_per_box = 8;   // an honest one has more in the pickle
   static constexpr std::size_t max_steps = 100;
@@ -355,7 +352,7 @@ ZARRPOINT_INLINE result<void> merge(metadata& into, metadata more) {
         return error{errc::corrupt, "it is " + to_string(one.spec) + " and " +
                                         to_string(other.spec) + " to different processes"};
       for (tensor_chunk& chunk : other.chunks) one.chunks.push_back(std::move(chunk));
-      return metadata_reader<>::sort_chunks(one);
+      return sort_chunks(one);
     };
     return join_chunks().at("the entry " + v0::detail::in_quotes(one.name));
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -28,14 +29,16 @@ ZARRPOINT_INLINE result<bool> has_file(const any_store& store, const store_key& 
 
 /// Whether a directory holds a checkpoint. Others name a file so, too, but not beside a hierarchy.
 ZARRPOINT_INLINE result<bool> is_state(const any_store& store, const store_key& at) {
-  ZARRPOINT_TRY(whole, has_file(store, at, ".metadata"));
-  ZARRPOINT_TRY(part, has_file(store, at, "__0.metadata"));
-  if (!whole && !part) return false;
   for (const char* const document : {"zarr.json", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(is_zarr, has_file(store, at, document));
     if (is_zarr) return false;
   }
-  return true;
+  for (const char* const document : {".metadata", "__0.metadata"}) {
+    ZARRPOINT_TRY(is_there, has_file(store, at, document));
+    if (is_there) return true;
+  }
+  ZARRPOINT_TRY(files, safetensors_files(store, at));
+  return !files.empty();
 }
 
 /// The newest iteration of a run of Megatron-Core, which a file names by its number.

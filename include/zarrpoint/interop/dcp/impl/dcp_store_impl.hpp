@@ -7,6 +7,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/store/base/listing.hpp>
@@ -252,6 +253,13 @@ ZARRPOINT_INLINE result<state_store> state_store::read(any_store base, store_key
       } else {
         whole = std::move(part);
       }
+    }
+  }
+  if (!whole) {
+    ZARRPOINT_TRY(files, detail::safetensors_files(directory, store_key::root()));
+    if (!files.empty()) {
+      ZARRPOINT_TRY(made, detail::read_safetensors(directory, store_key::root(), files));
+      whole = std::move(made);
     }
   }
   if (!whole)
