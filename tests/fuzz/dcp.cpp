@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A checkpoint of torch.distributed.checkpoint of which `.metadata` or the file is the input, as
-// the first byte says. What opens is listed, and each array of it read.
+// A checkpoint of torch.distributed.checkpoint of which `.metadata`, or the item of a tensor, is
+// the input, as the first byte says. What opens is listed, and each array of it read.
 
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 
@@ -56,14 +56,17 @@ void read_all(const zp::any_store& store, const zp::store_key& at, int& left) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   input from(data, size);
   const bool is_metadata = from.byte() % 2 == 0;
+  const std::string item(zp::as_text(from.rest()));
   const zp::memory_store base;
-  for (const char* const name : {".metadata", "__0_0.distcp"}) {
-    if (is_metadata == (*name == '.')) {
-      base.put(key(name), from.rest()).value();
-    } else {
-      const std::string whole = test::dcp_bytes(sound(), name);
-      base.put(key(name), zp::as_bytes(std::string_view(whole))).value();
-    }
+  if (is_metadata) {
+    base.put(key(".metadata"), from.rest()).value();
+    const std::string file = test::dcp_bytes(sound(), "__0_0.distcp");
+    base.put(key("__0_0.distcp"), zp::as_bytes(std::string_view(file))).value();
+  } else {
+    const std::string told =
+        test::dcp_metadata({{"t", {8, 6}, {{{0, 0}, {8, 6}, "f", 0, item.size()}}}});
+    base.put(key(".metadata"), zp::as_bytes(std::string_view(told))).value();
+    base.put(key("f"), from.rest()).value();
   }
   const auto store = zp::dcp::state_store::open(base, zp::store_key::root(),
                                                 {.max_bytes = 1 << 20, .max_values = 100000});
