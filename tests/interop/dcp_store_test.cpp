@@ -14,6 +14,7 @@
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "pickle_bytes.hpp"
 #include "support/dcp_bytes.hpp"
@@ -120,6 +121,8 @@ TEST_CASE("dcp: values that are not tensors") {
   const auto store = state_of(base).value();
   CHECK(*store.value("name").value().root().if_string() == "demo");
   CHECK(store.value("model.w").failure().code == errc::not_found);
+  CHECK(dump_json(store.values().value()) ==
+        R"({"name":"demo","opt":[{"lr":0.1},{"lr":0.2}],"step":12})");
   const dcp::metadata& told = store.metadata();
   REQUIRE(told.values.size() == 4);
   CHECK(told.values[1].path ==
@@ -128,6 +131,22 @@ TEST_CASE("dcp: values that are not tensors") {
   const auto megatron = opened(golden + "torch_dist-tp2-pp1-2ranks").value();
   CHECK(megatron.load<std::string>("optimizer.step/shard_0_1").value() == R"({"step":3})");
   CHECK(megatron.load<std::string>("common").value() == R"({"iteration":7})");
+}
+
+TEST_CASE("dcp: values at their paths in a document") {
+  node document;
+  std::size_t gaps = 10;
+  const auto put = [&](std::vector<dcp::path_step> path, int value) {
+    return dcp::detail::put_at(document, path, node(value), gaps);
+  };
+  CHECK(put({{"a", false}, {"3", true}}, 5));
+  CHECK(put({{"a", false}, {"1", true}, {"b", false}}, 6));
+  CHECK(dump_json(document) == R"({"a":[null,{"b":6},null,5]})");
+  CHECK(gaps == 7);
+  CHECK(refuses(put({{"a", false}, {"b", false}}, 7), "through another value, at \"b\""));
+  CHECK(refuses(put({{"a", false}, {"3", true}, {"0", true}}, 7), "through another value"));
+  CHECK(refuses(put({{"a", false}, {"11", true}}, 7), "too far"));
+  CHECK(refuses(put({{"a", false}, {"-1", true}}, 7), "too far"));
 }
 
 TEST_CASE("dcp: what torch.save holds as an array") {

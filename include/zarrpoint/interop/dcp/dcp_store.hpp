@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
@@ -45,6 +46,11 @@ class state_store {
   const void* identity() const noexcept { return state_.get(); }
 
   const dcp::metadata& metadata() const noexcept;
+
+  /// All values that are not tensors as one document, in the form of the state dict: each at its
+  /// path, where the saver told it, else by its name; `null` in a list where a tensor is. Errors:
+  /// `resource_limit`; those of `torch::open` and `torch::to_document`.
+  result<node> values() const;
 
   /// The file of a value that is not a tensor: its root is what was saved, and nothing of it is
   /// run. Errors: `not_found`; those of `torch::open`.

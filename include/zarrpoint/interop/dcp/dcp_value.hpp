@@ -4,12 +4,15 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/zarr/chunk_edges.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +36,14 @@ struct value_array {
 /// it is the unique key of an object of Megatron-Core, the list of that one object is the object.
 /// Errors: those of `torch::to_document` and `torch::file::read`.
 result<value_array> to_array(const torch::file& from, std::string_view name);
+
+/// What a file of torch.save holds as a document, an object of Megatron-Core as in `to_array`.
+result<node> to_node(const torch::file& from, std::string_view name);
+
+/// Puts a value at a path of a document. Errors: `corrupt` where another value is on the way;
+/// `resource_limit` for places in lists beyond `most_gaps`, which counts those that are left empty.
+result<void> put_at(node& document, std::span<const path_step> path, node value,
+                    std::size_t& most_gaps);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
 

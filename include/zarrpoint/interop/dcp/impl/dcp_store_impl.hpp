@@ -287,6 +287,26 @@ ZARRPOINT_INLINE const dcp::metadata& state_store::metadata() const noexcept {
   return state_->metadata;
 }
 
+ZARRPOINT_INLINE result<node> state_store::values() const {
+  return guarded([&]() -> result<node> {
+    node out = node(node::object());
+    std::size_t most_gaps = std::size_t{1} << 20;
+    for (const detail::leaf& leaf : state_->leaves) {
+      if (leaf.is == detail::leaf::kind::tensor) continue;
+      const auto put = [&]() -> result<void> {
+        ZARRPOINT_TRY(file, state_->open_value(leaf));
+        ZARRPOINT_TRY(made, detail::to_node(file, leaf.name));
+        std::vector<path_step> path;
+        if (leaf.is == detail::leaf::kind::value) path = state_->metadata.values[leaf.at].path;
+        if (path.empty()) path = {{leaf.name, false}};
+        return detail::put_at(out, path, std::move(made), most_gaps);
+      };
+      ZARRPOINT_CHECK(put().at("the value " + v0::detail::in_quotes(leaf.name)));
+    }
+    return out;
+  });
+}
+
 ZARRPOINT_INLINE result<torch::file> state_store::value(std::string_view name) const {
   const detail::leaf* const found = state_->find(name);
   if (found == nullptr || found->is == detail::leaf::kind::tensor)

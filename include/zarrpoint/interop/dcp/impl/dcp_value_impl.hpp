@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -12,11 +13,13 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -97,11 +100,51 @@ ZARRPOINT_INLINE bool is_object_key(std::string_view name) {
   return slash != name.npos && name.substr(slash + 1).starts_with("shard_");
 }
 
+/// Whether a file holds the list of one object.
+ZARRPOINT_INLINE bool is_object(const torch::pickle_value& value, std::string_view name) {
+  return is_object_key(name) && value.kind() == torch::pickle_kind::list &&
+         value.element_count() == 1;
+}
+
+ZARRPOINT_INLINE result<node> to_node(const torch::file& from, std::string_view name) {
+  ZARRPOINT_TRY(whole, torch::to_document(from));
+  if (!is_object(from.root(), name)) return std::move(whole);
+  return std::move(whole.if_array()->front());
+}
+
+ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> path, node value,
+                                     std::size_t& most_gaps) {
+  node* at = &document;
+  for (const path_step& step : path) {
+    const error in_the_way{errc::corrupt, "its path leads through another value, at " +
+                                              v0::detail::in_quotes(step.text)};
+    if (step.is_index) {
+      if (at->is_null()) *at = node(node::array());
+      node::array* const list = at->if_array();
+      if (list == nullptr) return in_the_way;
+      std::size_t place = 0;
+      const char* const end = step.text.data() + step.text.size();
+      const auto read = std::from_chars(step.text.data(), end, place);
+      if (read.ptr != end || read.ec != std::errc() || place >= list->size() + most_gaps)
+        return error{errc::resource_limit, "its place " + step.text + " in a list is too far"};
+      if (place >= list->size()) {
+        most_gaps -= place - list->size();
+        list->resize(place + 1);
+      }
+      at = &(*list)[place];
+    } else {
+      if (!at->is_null() && at->if_object() == nullptr) return in_the_way;
+      if (at->find(step.text) == nullptr) at->set(step.text, node());
+      at = at->find(step.text);
+    }
+  }
+  *at = std::move(value);
+  return {};
+}
+
 ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::string_view name) {
   torch::pickle_value value = from.root();
-  const bool is_object =
-      is_object_key(name) && value.kind() == torch::pickle_kind::list && value.element_count() == 1;
-  if (is_object) value = value.element(0);
+  if (is_object(value, name)) value = value.element(0);
   if (const auto truth = value.to_bool()) return scalar_array(*truth);
   if (const auto number = value.to_int64()) return scalar_array(*number);
   if (const auto number = value.to_uint64()) return scalar_array(*number);
@@ -111,9 +154,8 @@ ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::stri
     ZARRPOINT_TRY(made, stored_tensor(from, value));
     if (made) return *std::move(made);
   }
-  ZARRPOINT_TRY(whole, torch::to_document(from));
-  const node::array* const list = is_object ? whole.if_array() : nullptr;
-  return text_array(dump_json(list != nullptr ? list->front() : whole), true);
+  ZARRPOINT_TRY(document, to_node(from, name));
+  return text_array(dump_json(document), true);
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
