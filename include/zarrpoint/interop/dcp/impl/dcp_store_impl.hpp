@@ -65,6 +65,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> rank_files(const any_store& di
       found.emplace_back(*rank, entry.name);
   std::sort(found.begin(), found.end());
   std::vector<std::string> out;
+  out.reserve(found.size());
   for (auto& [rank, name] : found) out.push_back(std::move(name));
   return out;
 }
