@@ -11,6 +11,7 @@
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,34 +44,6 @@ class memory_blob final : public blob {
 
  private:
   std::vector<std::byte> bytes_;
-  std::string name_;
-};
-
-class item_blob final : public blob {
- public:
-  using blob::read;
-  item_blob(std::unique_ptr<blob> file, const stored_item& item, std::string name)
-      : file_(std::move(file)), begin_(item.offset), size_(item.length), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return size_; }
-  std::string name() const override { return name_; }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    return file_->read(begin_ + offset, into);
-  }
-  result<mapping> map() const override {
-    ZARRPOINT_TRY(whole, file_->map());
-    if (whole.bytes().size() < begin_ + size_)
-      return error{errc::corrupt, name_ + ": its file became shorter"};
-    return mapping(
-        whole.bytes().subspan(static_cast<std::size_t>(begin_), static_cast<std::size_t>(size_)),
-        std::make_shared<const mapping>(whole));
-  }
-
- private:
-  std::unique_ptr<blob> file_;
-  std::uint64_t begin_;
-  std::uint64_t size_;
   std::string name_;
 };
 
@@ -126,7 +99,9 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
       return error{errc::resource_limit, name + ": its " + std::to_string(item.length) +
                                              " compressed bytes are more than the " +
                                              std::to_string(max_bytes) + " that it may have"};
-    return std::unique_ptr<blob>(std::make_unique<item_blob>(std::move(file), item, name));
+    return std::unique_ptr<blob>(std::make_unique<v0::detail::range_blob>(
+        std::make_shared<const v0::detail::container_file>(std::move(file)), item.offset,
+        item.length, name));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(item.length));
   ZARRPOINT_CHECK(file->read(item.offset, bytes));
