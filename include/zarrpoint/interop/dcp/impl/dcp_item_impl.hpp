@@ -134,7 +134,8 @@ ZARRPOINT_INLINE result<box_source> open_box(const any_store& base, const tensor
     // PyTorch saves the elements of a box and no more of their storage.
     constexpr std::uint64_t most_description = std::uint64_t{1} << 20;
     ZARRPOINT_TRY(bytes, byte_count(tensor_spec{of.spec.type, chunk.at.shape}));
-    ZARRPOINT_TRY(item, open_item(base, chunk.from, 2 * std::uint64_t{bytes} + most_description));
+    const std::uint64_t most = std::min(std::uint64_t{bytes}, std::uint64_t{2} << 30);
+    ZARRPOINT_TRY(item, open_item(base, chunk.from, 2 * most + most_description));
     const std::string name = item->name();
     if (chunk.from.is_raw) {
       if (item->size() != bytes)
