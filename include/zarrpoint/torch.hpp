@@ -5,8 +5,10 @@
 // Files of torch.save, read without running anything in them, and written.
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>

@@ -38,7 +38,7 @@ class Docs(Case):
     def test_a_refusal_without_a_case(self):
         self.assertGreater(len(list(unsupported.refusals())), 25)
         with mock.patch.object(unsupported, "CASES", unsupported.CASES[1:]):
-            with self.assertRaisesRegex(SystemExit, "DCP"):
+            with self.assertRaisesRegex(SystemExit, "checkpoint directory"):
                 unsupported.tables(COMMAND)
 
     def test_every_example(self):

@@ -86,7 +86,6 @@ def starred(path):
 
 ONE = {"x.npy": npy(np.zeros(2))}
 CASES = [  # what, how a file is made, the command; FILE and OUT are its names
-    ("a directory with `.metadata`", folder_with(".metadata"), "inspect FILE"),
     ("other directories of checkpoints", folder_with("metadata.json"), "inspect FILE"),
     ("HDF5", file(b"\x89HDF\r\n\x1a\n"), "inspect FILE"),
     ("GGUF", file(b"GGUF\x03\0\0\0"), "inspect FILE"),

@@ -116,6 +116,12 @@ for protocol in range(2, 6):
 for file in golden.rglob("*.pt"):
     add("pickle", b"\1" + file.read_bytes())
 
+for file in golden.glob("dcp/*/.metadata"):
+    add("dcp", b"\0" + file.read_bytes())
+items = (golden / "dcp/one-process/__0_0.distcp").read_bytes()
+for begin, size in ((5044, 1769), (9967, 1769)):  # of tensors of 8 rows and 6 columns, the second one transposed
+    add("dcp", b"\1" + items[begin : begin + size])
+
 def decompressed(frame: bytes) -> bytes:
     """One zstd frame, by the library that is there for zarrpoint: Python 3.11 has none."""
     to = ctypes.create_string_buffer(1 << 20)

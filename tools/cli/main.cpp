@@ -9,6 +9,7 @@
 #if defined(ZARRPOINT_CLI_ZFP)
 #include <zarrpoint/codec/zfp.hpp>
 #endif
+#include <zarrpoint/dcp.hpp>
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
@@ -74,21 +75,23 @@ std::uint64_t default_memory() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) / 2;
 }
 
-/// Directories and what Orbax saved in them, with the symbolic links of a scope followed when they
-/// are read.
+/// Directories and what PyTorch and Orbax saved in them, with the symbolic links of a scope
+/// followed when they are read.
 template <zp::link_scope Scope>
 struct directory_scheme {
   static constexpr std::string_view name = "file";
   static zp::result<zp::stored_place> open(const zp::url& at, const zp::place_use& use) {
     ZARRPOINT_TRY(path, at.path());
     if (use.write) return zp::directory_place(path, use);
+    ZARRPOINT_TRY(state, zp::dcp::find_state(path, Scope));
+    if (state) return *std::move(state);
     return zp::orbax::directory_place(path, Scope);
   }
 };
 
 template <zp::link_scope Scope>
-constexpr zp::store_table stores_of =
-    zp::orbax_stores::with<directory_scheme<Scope>, zp::zip_inflate_scheme>::table();
+constexpr zp::store_table stores_of = zp::orbax_stores::with<
+    zp::dcp_scheme, directory_scheme<Scope>, zp::zip_inflate_scheme>::table();
 
 /// What `--follow-links` says.
 zp::store_table stores_for(std::string_view links) {

@@ -43,8 +43,6 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
   auto opened = open_zarr(path, how);
   if (opened || opened.failure().code != zp::errc::not_found) return opened;
-  if (is_there(path + "/.metadata"))
-    return unsupported(path, "a torch.distributed checkpoint (DCP) is not supported");
   auto loose = open_loose_arrays(path, how);
   if (loose || loose.failure().code != zp::errc::not_found) return loose;
   if (is_there(path + "/_METADATA") || is_there(path + "/_CHECKPOINT_METADATA") ||

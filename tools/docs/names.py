@@ -88,7 +88,7 @@ def public_names(folder):
     return names
 
 
-SPACES = {"cuda", "dlpack", "megatron", "safetensors", "torch", "distributed", "eigen", "opencv", "onnxruntime"}
+SPACES = {"cuda", "dcp", "dlpack", "megatron", "safetensors", "torch", "distributed", "eigen", "opencv", "onnxruntime"}
 
 
 def page(names, home):

@@ -76,6 +76,9 @@ class file {
   /// What the file says under `__metadata__`.
   const metadata_map& metadata() const noexcept { return header_.metadata; }
 
+  /// Where in the file the data begin, from which `tensor_info::offset` counts.
+  std::uint64_t data_offset() const noexcept { return data_offset_; }
+
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   /// Errors: `not_found`.
   result<tensor_spec> spec(std::string_view name) const;

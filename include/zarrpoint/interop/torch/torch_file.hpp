@@ -42,6 +42,10 @@ class file {
   /// bool that is none.
   result<tensor_in_file> view(const tensor_info& of) const;
 
+  /// The storage of a tensor as an object, for callers that read ranges of it. Errors: `corrupt`
+  /// when there is none, or one of another size; `unsupported` for another byte order.
+  result<std::unique_ptr<blob>> storage(const tensor_info& of) const;
+
   /// Copies the elements to memory of their dtype and shape, any strides. Errors: `dtype_mismatch`,
   /// `shape_mismatch`, `corrupt`, `unsupported` for another byte order, `resource_limit`, `io`.
   result<void> read(const tensor_info& of, const mutable_host_view& into) const;
@@ -71,6 +75,8 @@ class file {
                                                                    const record& which);
 
   result<std::unique_ptr<blob>> open_storage(const tensor_info& of) const;
+
+  result<void> check_order(const tensor_info& of) const;
 
   /// The strided view of a storage.
   result<host_view> elements_of(bytes_view storage, const tensor_info& of) const;

@@ -123,12 +123,21 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::open_storage(const tensor_i
   return std::move(out);
 }
 
+ZARRPOINT_INLINE result<void> file::check_order(const tensor_info& of) const {
+  if (order_ == native_endian || of.spec.type.scalar_size() == 1) return {};
+  return error{errc::unsupported, "its elements are of another byte order"};
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::storage(const tensor_info& of) const {
+  ZARRPOINT_CHECK(check_order(of).at(archive_.describe(store_key::root())));
+  return open_storage(of);
+}
+
 ZARRPOINT_INLINE result<host_view> file::elements_of(bytes_view storage,
                                                      const tensor_info& of) const {
   if (of.end > storage.size() || of.offset > of.end)
     return error{errc::corrupt, "the tensor lies outside its storage"};
-  if (order_ != native_endian && of.spec.type.scalar_size() > 1)
-    return error{errc::unsupported, "its elements are of another byte order"};
+  ZARRPOINT_CHECK(check_order(of));
   if (of.spec.type == dtype(dtype_kind::bool_)) {
     for (const std::byte each : storage.subspan(static_cast<std::size_t>(of.offset),
                                                 static_cast<std::size_t>(of.end - of.offset)))

@@ -82,27 +82,31 @@ ZARRPOINT_INLINE result<zip_directory_place> read_zip_end64(const blob& archive,
   return out;
 }
 
-/// The end record says where the directory is.
+/// The end record says where the directory is. A comment may follow it, but hardly ever does: a
+/// short tail is looked at first.
 ZARRPOINT_INLINE result<zip_directory_place> find_zip_directory(const blob& archive) {
   if (archive.size() < zip_end_size) return zip_corrupt("too small for an archive");
-  const std::uint64_t tail_size =
-      std::min<std::uint64_t>(archive.size(), zip_end_size + std::size_t{zip_full16});
-  const std::uint64_t tail_offset = archive.size() - tail_size;
-  ZARRPOINT_TRY(tail, read_zip_range(archive, tail_offset, tail_size));
-  for (std::size_t at = tail.size() - zip_end_size + 1; at-- > 0;) {
-    if (load_le<std::uint32_t>(tail.data() + at) != zip_end_mark) continue;
-    zip_cursor end(bytes_view(tail).subspan(at + 4));
-    const auto disk = end.take<std::uint16_t>();
-    const auto directory_disk = end.take<std::uint16_t>();
-    const auto entries_here = end.take<std::uint16_t>();
-    zip_directory_place out;
-    out.entries = end.take<std::uint16_t>();
-    out.size = end.take<std::uint32_t>();
-    out.offset = end.take<std::uint32_t>();
-    if (end.take<std::uint16_t>() != end.left()) continue;  // the mark by chance, in a comment
-    if (disk != directory_disk || (disk != 0 && disk != zip_full16) || entries_here != out.entries)
-      return zip_unsupported("archives of several volumes");
-    return read_zip_end64(archive, tail_offset + at, out);
+  for (const std::size_t comment : {std::size_t{1000}, std::size_t{zip_full16}}) {
+    const std::uint64_t tail_size = std::min<std::uint64_t>(archive.size(), zip_end_size + comment);
+    const std::uint64_t tail_offset = archive.size() - tail_size;
+    ZARRPOINT_TRY(tail, read_zip_range(archive, tail_offset, tail_size));
+    for (std::size_t at = tail.size() - zip_end_size + 1; at-- > 0;) {
+      if (load_le<std::uint32_t>(tail.data() + at) != zip_end_mark) continue;
+      zip_cursor end(bytes_view(tail).subspan(at + 4));
+      const auto disk = end.take<std::uint16_t>();
+      const auto directory_disk = end.take<std::uint16_t>();
+      const auto entries_here = end.take<std::uint16_t>();
+      zip_directory_place out;
+      out.entries = end.take<std::uint16_t>();
+      out.size = end.take<std::uint32_t>();
+      out.offset = end.take<std::uint32_t>();
+      // The mark by chance, in a comment.
+      if (end.take<std::uint16_t>() != end.left()) continue;
+      if (disk != directory_disk || (disk != 0 && disk != zip_full16) ||
+          entries_here != out.entries)
+        return zip_unsupported("archives of several volumes");
+      return read_zip_end64(archive, tail_offset + at, out);
+    }
   }
   return zip_corrupt(
       "the end of central directory record is missing: the file is cut short or is not a zip "

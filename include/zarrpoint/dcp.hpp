@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Checkpoints of torch.distributed.checkpoint and of Megatron-Core's torch_dist, to read.
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_store.hpp>

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+/// A checkpoint of torch.distributed.checkpoint, as a store to read and list in which it is a Zarr
+/// hierarchy: each tensor is an array at its fully qualified name, dots as they are
+/// (`model.layers.0.weight`), whatever the processes that saved it; a slash in a name makes a
+/// group. Its chunks are the boxes that the processes saved, read by ranges from where they lie.
+///
+/// What is not a tensor is an array of rank 0: numbers and bools of that type, texts of the data
+/// type `string`, and anything else as the text of the document that `torch::to_document` makes of
+/// it (its attribute `content_type` is `application/json`). So is `common.pt` of Megatron-Core, by
+/// the name `common`. Of its objects (`key/shard_0_1`) it is the one object that their list holds.
+class state_store {
+ public:
+  /// The checkpoint in the directory `at` of `base`, which holds `.metadata`, or the
+  /// `__0.metadata`, `__1.metadata` and on of processes that saved each for itself; or the
+  /// safetensors files of one model, by their index or as torch's writer for them names them.
+  /// Errors: `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes,
+  /// naming it; `unsupported` for names that are not valid keys, or of which one is that of a
+  /// parent of another; those of `read_metadata`.
+  static result<state_store> open(any_store base, store_key at,
+                                  const torch::pickle_limits& limits = metadata_limits);
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+
+  std::string describe(const store_key& key) const;
+
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+  const dcp::metadata& metadata() const noexcept;
+
+  /// All values that are not tensors as one document, in the form of the state dict: each at its
+  /// path, where the saver told it, else by its name; `null` in a list where a tensor is. Errors:
+  /// `resource_limit`; those of `torch::open` and `torch::to_document`.
+  result<node> values() const;
+
+  /// The file of a value that is not a tensor: its root is what was saved, and nothing of it is
+  /// run. Errors: `not_found`; those of `torch::open`.
+  result<torch::file> value(std::string_view name) const;
+
+ private:
+  struct state;
+  explicit state_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  static result<state_store> read(any_store base, store_key at, const torch::pickle_limits& limits);
+
+  std::shared_ptr<const state> state_;
+};
+
+}}}  // namespace zarrpoint::v0::dcp
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
+#endif

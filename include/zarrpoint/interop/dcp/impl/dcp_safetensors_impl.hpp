@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+inline constexpr std::string_view index_name = "model.safetensors.index.json";
+
+/// Its member `weight_map`, from tensors to files; nothing where there is no index.
+ZARRPOINT_INLINE result<std::optional<node>> weight_map(const any_store& store,
+                                                        const store_key& at) {
+  ZARRPOINT_TRY(key, at.child(index_name));
+  ZARRPOINT_TRY(bytes, get(store, key, std::uint64_t{128} << 20));
+  if (!bytes) return std::optional<node>();
+  ZARRPOINT_TRY(document, parse_json(*bytes).at(std::string(index_name)));
+  node* const map = document.find("weight_map");
+  if (map == nullptr || map->if_object() == nullptr)
+    return error{errc::corrupt, std::string(index_name) + " has no object \"weight_map\""};
+  for (const node::member& one : *map->if_object())
+    if (one.value.if_string() == nullptr)
+      return error{errc::corrupt, std::string(index_name) + ": the file of " +
+                                      v0::detail::in_quotes(one.key) + " is not text"};
+  return std::optional(std::move(*map));
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> safetensors_files(const any_store& store,
+                                                                    const store_key& at) {
+  std::set<std::string> out;
+  ZARRPOINT_TRY(index, weight_map(store, at));
+  if (index) {
+    for (const node::member& one : *index->if_object()) out.insert(*one.value.if_string());
+  } else if (store.can_list()) {
+    ZARRPOINT_TRY(entries, store.list(at));
+    for (const list_entry& entry : entries)
+      if (!entry.is_prefix && entry.name.starts_with("shard-") &&
+          entry.name.find("-model-") != entry.name.npos && entry.name.ends_with(".safetensors"))
+        out.insert(entry.name);
+  }
+  return std::vector<std::string>(out.begin(), out.end());
+}
+
+/// Where the box of a tensor begins in it: `{"w": {"saved_offsets": [0, 4]}}`, or at its start.
+ZARRPOINT_INLINE result<dims> saved_offset(const node& info, std::string_view name,
+                                           std::size_t rank) {
+  const node* const mine = info.find(name);
+  const node* const offsets = mine != nullptr ? mine->find("saved_offsets") : nullptr;
+  if (offsets == nullptr) return dims(rank, 0);
+  const auto* const list = offsets->if_array();
+  if (list == nullptr || list->size() != rank)
+    return error{errc::corrupt, "its saved_offsets are not of its rank"};
+  dims out;
+  for (const node& one : *list) {
+    const auto number = one.to_int64();
+    if (!number || *number < 0)
+      return error{errc::corrupt, "its saved_offsets must hold integers of 0 or more"};
+    out.push_back(*number);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> add_box(tensor_entry& to, tensor_chunk chunk, dtype type) {
+  const std::size_t rank = chunk.at.rank();
+  if (!to.spec.type.valid()) to.spec = {type, dims(rank, 0)};
+  if (to.spec.type != type || to.spec.shape.rank() != rank)
+    return error{errc::corrupt, "it has two dtypes or ranks"};
+  for (std::size_t d = 0; d < rank; ++d) {
+    ZARRPOINT_TRY(end, checked_add(chunk.at.offset[d], chunk.at.shape[d]));
+    to.spec.shape[d] = std::max(to.spec.shape[d], end);
+  }
+  if (!chunk.at.empty()) to.chunks.push_back(std::move(chunk));
+  return {};
+}
+
+ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const store_key& at,
+                                                   const std::vector<std::string>& files) {
+  std::map<std::string, tensor_entry> found;
+  for (const std::string& name : files) {
+    ZARRPOINT_TRY(key, at.child(name));
+    ZARRPOINT_TRY(file, safetensors::open(store, key));
+    node info;
+    if (const auto told = file.metadata().find("DCP_SHARDING_INFO");
+        told != file.metadata().end()) {
+      ZARRPOINT_TRY(parsed,
+                    parse_json(as_bytes(told->second)).at(name + ": its DCP_SHARDING_INFO"));
+      info = std::move(parsed);
+    }
+    for (const safetensors::tensor_info& tensor : file.tensors()) {
+      const auto add = [&]() -> result<void> {
+        ZARRPOINT_TRY(offset, saved_offset(info, tensor.name, tensor.spec.shape.rank()));
+        stored_item item{name, file.data_offset() + tensor.offset, tensor.bytes, {}, true};
+        tensor_entry& entry = found[tensor.name];
+        entry.name = tensor.name;
+        return add_box(entry, {{offset, tensor.spec.shape}, std::move(item)}, tensor.spec.type);
+      };
+      ZARRPOINT_CHECK(add().at(name + ": the tensor " + v0::detail::in_quotes(tensor.name)));
+    }
+  }
+  ZARRPOINT_TRY(index, weight_map(store, at));
+  if (index)
+    for (const node::member& one : *index->if_object())
+      if (!found.contains(one.key))
+        return error{errc::corrupt, std::string(index_name) + " names the tensor " +
+                                        v0::detail::in_quotes(one.key) + ", which no file has"};
+  metadata out;
+  for (auto& [name, entry] : found) {
+    const std::string context = "the tensor " + v0::detail::in_quotes(name);
+    ZARRPOINT_CHECK(byte_count(entry.spec).at(context));
+    ZARRPOINT_CHECK(sort_chunks(entry).at(context));
+    out.tensors.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}}}}  // namespace zarrpoint::v0::dcp::detail

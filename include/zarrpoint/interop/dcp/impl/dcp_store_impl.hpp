@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/dcp/dcp_grid.hpp>
+#include <zarrpoint/interop/dcp/dcp_item.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
+#include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/chunk_key.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+namespace detail {
+
+inline constexpr std::string_view metadata_name = ".metadata";
+inline constexpr std::string_view common_name = "common.pt";
+
+/// A name of the hierarchy, and what lies there.
+struct leaf {
+  enum class kind : std::uint8_t { tensor, value, common };
+
+  std::string name;
+  kind is = kind::tensor;
+  std::size_t at = 0;  ///< in the list of its kind
+};
+
+/// `__12.metadata`: what a process saved for itself; nothing for other names.
+ZARRPOINT_INLINE std::optional<std::uint64_t> rank_of(std::string_view name) {
+  constexpr std::string_view begin = "__";
+  if (!name.starts_with(begin) || !name.ends_with(metadata_name)) return std::nullopt;
+  name = name.substr(begin.size(), name.size() - begin.size() - metadata_name.size());
+  if (name.empty() || name.size() > 9) return std::nullopt;
+  std::uint64_t out = 0;
+  for (const char digit : name) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    out = out * 10 + static_cast<std::uint64_t>(digit - '0');
+  }
+  return out;
+}
+
+/// The files of the processes that saved each for itself, in the order of their ranks.
+ZARRPOINT_INLINE result<std::vector<std::string>> rank_files(const any_store& directory,
+                                                             const store_key& at) {
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  ZARRPOINT_TRY(entries, directory.list(at));
+  for (const list_entry& entry : entries)
+    if (const auto rank = entry.is_prefix ? std::nullopt : rank_of(entry.name))
+      found.emplace_back(*rank, entry.name);
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> out;
+  out.reserve(found.size());
+  for (auto& [rank, name] : found) out.push_back(std::move(name));
+  return out;
+}
+
+}  // namespace detail
+
+struct state_store::state : std::enable_shared_from_this<state_store::state> {
+  any_store base;  ///< its root is the directory of the checkpoint
+  dcp::metadata metadata;
+  std::vector<detail::tensor_grid> grids;  ///< one for each tensor
+  std::vector<detail::leaf> leaves;        ///< sorted by name
+  std::vector<std::string> keys;           ///< one beneath each leaf, sorted
+  memory_store groups;
+  std::string name;
+
+  state(any_store directory, dcp::metadata read, std::string called)
+      : base(std::move(directory)), metadata(std::move(read)), name(std::move(called)) {}
+
+  const detail::leaf* find(std::string_view wanted) const {
+    const auto at = std::lower_bound(
+        leaves.begin(), leaves.end(), wanted,
+        [](const detail::leaf& a, std::string_view b) { return std::string_view(a.name) < b; });
+    return at != leaves.end() && at->name == wanted ? &*at : nullptr;
+  }
+
+  /// The leaf that `key` lies beneath, or is, and the rest of the key.
+  const detail::leaf* find(std::string_view key, std::string_view& rest) const {
+    for (std::size_t end = key.size(); end != 0 && end != key.npos;
+         end = key.substr(0, end).rfind('/')) {
+      if (const detail::leaf* const found = find(key.substr(0, end))) {
+        rest = end == key.size() ? std::string_view() : key.substr(end + 1);
+        return found;
+      }
+    }
+    return nullptr;
+  }
+
+  result<void> add_group(const std::string& path) const {
+    constexpr std::string_view document = R"({"zarr_format":3,"node_type":"group"})";
+    ZARRPOINT_TRY(at, store_key::parse(path));
+    ZARRPOINT_TRY(key, at.child("zarr.json"));
+    return groups.put(key, as_bytes(document));
+  }
+
+  /// Sorts the leaves, and makes the groups above them.
+  result<void> place_leaves() {
+    std::sort(leaves.begin(), leaves.end(),
+              [](const detail::leaf& a, const detail::leaf& b) { return a.name < b.name; });
+    ZARRPOINT_CHECK(add_group(""));
+    std::string last;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const std::string& path = leaves[i].name;
+      const auto refuse = [&](const std::string& why) {
+        return error{errc::unsupported, "the name " + v0::detail::in_quotes(path) + why};
+      };
+      if (const auto key = store_key::parse(path); !key || path.empty())
+        return refuse(" is not a valid key: " + (key ? "it is empty" : key.failure().message));
+      if (path.size() > store_key::max_size - 64) return refuse(" is too long for a key");
+      if (i > 0 && leaves[i - 1].name == path) return refuse(" is that of two entries");
+      for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
+        const std::string group = path.substr(0, at);
+        if (find(group) != nullptr)
+          return refuse(" lies beneath " + v0::detail::in_quotes(group) + ", which is an entry");
+        if (last.starts_with(group + '/')) continue;
+        ZARRPOINT_CHECK(add_group(group));
+      }
+      last = path + '/';
+      keys.push_back(path + "/c");
+    }
+    std::sort(keys.begin(), keys.end());
+    return {};
+  }
+
+  result<torch::file> open_value(const detail::leaf& of) const {
+    constexpr torch::pickle_limits limits{.max_bytes = std::uint64_t{64} << 20,
+                                          .max_values = std::size_t{1} << 20};
+    if (of.is == detail::leaf::kind::common) {
+      ZARRPOINT_TRY(key, store_key::parse(detail::common_name));
+      return torch::open(base, key, limits);
+    }
+    ZARRPOINT_TRY(item,
+                  detail::open_item(base, metadata.values[of.at].from, std::uint64_t{256} << 20));
+    return torch::open(std::move(item), limits);
+  }
+
+  result<std::string> document_of(std::size_t at) const {
+    const detail::tensor_grid& grid = grids[at];
+    const tensor_spec spec{metadata.tensors[at].spec.type, grid.shape()};
+    return detail::raw_document(spec, grid.chunk_shape(), grid.edges());
+  }
+
+  result<std::unique_ptr<blob>> open_chunk(std::size_t at, std::string_view rest,
+                                           std::string called) const {
+    const detail::tensor_grid& grid = grids[at];
+    const auto index = chunk_key_encoding().parse(rest, grid.shape().rank());
+    if (!index) return std::unique_ptr<blob>();
+    for (std::size_t d = 0; d < index->rank(); ++d)
+      if ((*index)[d] >= grid.counts()[d]) return std::unique_ptr<blob>();
+    // A chunk keeps all of this, and with it the entry of its tensor.
+    const std::shared_ptr<const tensor_entry> tensor(shared_from_this(), &metadata.tensors[at]);
+    detail::chunk_plan plan{base, tensor, {}, grid.chunk_box(*index), std::move(called)};
+    for (const std::uint32_t box : grid.boxes_of(*index))
+      plan.boxes.push_back(&tensor->chunks[box]);
+    return detail::chunk_blob::open(std::move(plan));
+  }
+
+  static result<std::unique_ptr<blob>> in_memory(bytes_view bytes) {
+    const memory_store made;
+    ZARRPOINT_TRY(key, store_key::parse("made"));
+    ZARRPOINT_CHECK(made.put(key, bytes));
+    return made.open(key);
+  }
+
+  result<std::unique_ptr<blob>> open_in(const detail::leaf& of, std::string_view rest,
+                                        std::string called) const {
+    const bool is_document = rest == "zarr.json";
+    if (of.is == detail::leaf::kind::tensor) {
+      if (!is_document) return open_chunk(of.at, rest, std::move(called));
+      ZARRPOINT_TRY(text, document_of(of.at));
+      return in_memory(as_bytes(text));
+    }
+    if (!is_document && rest != "c" && !rest.starts_with("c/0")) return std::unique_ptr<blob>();
+    ZARRPOINT_TRY(file, open_value(of));
+    ZARRPOINT_TRY(made, detail::to_array(file, of.name));
+    if (is_document) return in_memory(as_bytes(made.document));
+    if (rest != chunk_key_encoding().key(dims(made.rank, 0))) return std::unique_ptr<blob>();
+    return in_memory(made.chunk);
+  }
+
+  /// What lies beneath an array: its document, and its chunks, by the digits of their keys.
+  result<std::vector<list_entry>> list_in(const detail::leaf& of, std::string_view rest) const {
+    dims counts;
+    if (of.is == detail::leaf::kind::tensor) {
+      counts = grids[of.at].counts();
+    } else {
+      ZARRPOINT_TRY(file, open_value(of));
+      ZARRPOINT_TRY(made, detail::to_array(file, of.name));
+      counts = dims(made.rank, 1);
+    }
+    const bool has_none = box::whole(counts).empty();
+    std::vector<list_entry> out;
+    if (rest.empty()) {
+      if (!has_none) out.push_back({"c", counts.rank() != 0});
+      out.push_back({"zarr.json", false});
+      return out;
+    }
+    const auto depth = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '/'));
+    if (has_none || depth >= counts.rank() || (rest != "c" && !rest.starts_with("c/"))) return out;
+    const auto above = chunk_key_encoding().parse(rest, depth);
+    if (!above) return out;
+    for (std::size_t d = 0; d < depth; ++d)
+      if ((*above)[d] >= counts[d]) return out;
+    for (index_t i = 0; i < counts[depth]; ++i)
+      out.push_back({std::to_string(i), depth + 1 < counts.rank()});
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+};
+
+ZARRPOINT_INLINE result<state_store> state_store::open(any_store base, store_key at,
+                                                       const torch::pickle_limits& limits) {
+  const std::string name = base.describe(at);
+  auto opened = guarded([&] { return read(std::move(base), std::move(at), limits); });
+  return std::move(opened).at("open the checkpoint of PyTorch " + name);
+}
+
+ZARRPOINT_INLINE result<state_store> state_store::read(any_store base, store_key at,
+                                                       const torch::pickle_limits& limits) {
+  const std::string name = base.describe(at);
+  const any_store directory = at.is_root() ? base : any_store(prefix_store(base, at));
+  const auto document = [&](std::string_view file) -> result<std::optional<dcp::metadata>> {
+    ZARRPOINT_TRY(key, store_key::parse(file));
+    ZARRPOINT_TRY(bytes, get(directory, key, limits.max_bytes));
+    if (!bytes) return std::optional<dcp::metadata>();
+    ZARRPOINT_TRY(made, read_metadata(*bytes, limits).at(std::string(file)));
+    return std::optional(std::move(made));
+  };
+  ZARRPOINT_TRY(whole, document(detail::metadata_name));
+  if (!whole) {
+    ZARRPOINT_TRY(files, detail::rank_files(directory, store_key::root()));
+    for (const std::string& file : files) {
+      ZARRPOINT_TRY(part, document(file));
+      if (!part) continue;
+      if (whole) {
+        ZARRPOINT_CHECK(detail::merge(*whole, *std::move(part)).at(file));
+      } else {
+        whole = std::move(part);
+      }
+    }
+  }
+  if (!whole) {
+    ZARRPOINT_TRY(files, detail::safetensors_files(directory, store_key::root()));
+    if (!files.empty()) {
+      ZARRPOINT_TRY(made, detail::read_safetensors(directory, store_key::root(), files));
+      whole = std::move(made);
+    }
+  }
+  if (!whole)
+    return error{errc::not_found,
+                 "there is no .metadata: it is not a checkpoint, or its save was "
+                 "not finished"};
+  const auto out = std::make_shared<state>(directory, *std::move(whole), name);
+  for (const tensor_entry& tensor : out->metadata.tensors) {
+    ZARRPOINT_TRY(grid, detail::tensor_grid::make(tensor).at("the tensor " +
+                                                             v0::detail::in_quotes(tensor.name)));
+    out->leaves.push_back({tensor.name, detail::leaf::kind::tensor, out->grids.size()});
+    out->grids.push_back(std::move(grid));
+  }
+  for (const value_entry& value : out->metadata.values)
+    out->leaves.push_back(
+        {value.name, detail::leaf::kind::value, out->leaves.size() - out->grids.size()});
+  ZARRPOINT_TRY(common, store_key::parse(detail::common_name));
+  ZARRPOINT_TRY(object, directory.open(common));
+  if (object != nullptr) out->leaves.push_back({"common", detail::leaf::kind::common, 0});
+  ZARRPOINT_CHECK(out->place_leaves());
+  return state_store(out);
+}
+
+ZARRPOINT_INLINE const dcp::metadata& state_store::metadata() const noexcept {
+  return state_->metadata;
+}
+
+ZARRPOINT_INLINE result<node> state_store::values() const {
+  return guarded([&]() -> result<node> {
+    node out = node(node::object());
+    std::size_t most_gaps = std::size_t{1} << 20;
+    for (const detail::leaf& leaf : state_->leaves) {
+      if (leaf.is == detail::leaf::kind::tensor) continue;
+      const auto put = [&]() -> result<void> {
+        ZARRPOINT_TRY(file, state_->open_value(leaf));
+        ZARRPOINT_TRY(made, detail::to_node(file, leaf.name));
+        std::vector<path_step> path;
+        if (leaf.is == detail::leaf::kind::value) path = state_->metadata.values[leaf.at].path;
+        if (path.empty()) path = {{leaf.name, false}};
+        return detail::put_at(out, path, std::move(made), most_gaps);
+      };
+      ZARRPOINT_CHECK(put().at("the value " + v0::detail::in_quotes(leaf.name)));
+    }
+    return out;
+  });
+}
+
+ZARRPOINT_INLINE result<torch::file> state_store::value(std::string_view name) const {
+  const detail::leaf* const found = state_->find(name);
+  if (found == nullptr || found->is == detail::leaf::kind::tensor)
+    return error{errc::not_found, state_->name + " has no value " + v0::detail::in_quotes(name)};
+  return state_->open_value(*found);
+}
+
+ZARRPOINT_INLINE std::string state_store::describe(const store_key& key) const {
+  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> state_store::open(const store_key& key) const {
+  return guarded([&]() -> result<std::unique_ptr<blob>> {
+    std::string_view rest;
+    const detail::leaf* const found = state_->find(key.str(), rest);
+    if (found == nullptr) return state_->groups.open(key);
+    return state_->open_in(*found, rest, describe(key));
+  });
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> state_store::list(const store_key& prefix) const {
+  return guarded([&]() -> result<std::vector<list_entry>> {
+    std::string_view rest;
+    if (const detail::leaf* const found = state_->find(prefix.str(), rest))
+      return state_->list_in(*found, rest);
+    auto out = v0::detail::list_children(prefix, [&](std::string_view text) {
+      const auto at = std::lower_bound(state_->keys.begin(), state_->keys.end(), text);
+      return at == state_->keys.end() ? nullptr : &*at;
+    });
+    ZARRPOINT_TRY(made, state_->groups.list(prefix));
+    out.insert(out.end(), made.begin(), made.end());
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  });
+}
+
+}}}  // namespace zarrpoint::v0::dcp

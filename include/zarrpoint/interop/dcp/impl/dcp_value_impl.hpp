@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+ZARRPOINT_INLINE result<std::string> document_of(const array_metadata& of) {
+  ZARRPOINT_TRY(document, to_v3(of));
+  return dump_json(document);
+}
+
+ZARRPOINT_INLINE result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
+                                                  std::vector<axis_edges> edges) {
+  array_metadata out;
+  out.shape = spec.shape;
+  out.type = spec.type;
+  out.chunk_shape = chunk_shape;
+  out.fill = fill_value::zero(spec.type);
+  node order;
+  if (spec.type.scalar_size() > 1)
+    order.set("endian", native_endian == endian::little ? "little" : "big");
+  out.codecs.emplace_back("bytes", std::move(order));
+  out.edges = std::move(edges);
+  return document_of(out);
+}
+
+template <class T>
+result<value_array> scalar_array(const T& value) {
+  ZARRPOINT_TRY(document, raw_document({dtype_of<T>, {}}, {}));
+  value_array out{std::move(document), {}, 0};
+  const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
+  out.chunk.assign(bytes.begin(), bytes.end());
+  return out;
+}
+
+/// One text, by the codec `vlen-utf8`: the number of texts, the size of each, and the texts.
+ZARRPOINT_INLINE result<value_array> text_array(std::string_view text, bool is_json) {
+  if (text.size() > UINT32_MAX) return error{errc::resource_limit, "its text has more than 4 GiB"};
+  array_metadata made;
+  made.type = dtype(dtype_kind::string);
+  made.fill = fill_value::zero(made.type);
+  made.codecs.emplace_back("vlen-utf8");
+  if (is_json) made.attributes.set("content_type", "application/json");
+  ZARRPOINT_TRY(document, document_of(made));
+  value_array out{std::move(document), std::vector<std::byte>(8 + text.size()), 0};
+  store_le<std::uint32_t>(out.chunk.data(), 1);
+  store_le<std::uint32_t>(out.chunk.data() + 4, static_cast<std::uint32_t>(text.size()));
+  const bytes_view bytes = as_bytes(text);
+  std::copy(bytes.begin(), bytes.end(), out.chunk.begin() + 8);
+  return out;
+}
+
+/// A tensor of a dtype that we have; nothing for others, which their document tells of.
+ZARRPOINT_INLINE result<std::optional<value_array>> stored_tensor(const torch::file& from,
+                                                                  const torch::pickle_value& of) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 28;
+  const auto info = from.tensor(of);
+  if (!info) {
+    if (info.failure().code == errc::unsupported) return std::optional<value_array>();
+    return info.failure();
+  }
+  ZARRPOINT_TRY(size, byte_count(info->spec));
+  if (size > most_bytes)
+    return error{errc::resource_limit,
+                 "its tensor has more than " + std::to_string(most_bytes) + " bytes"};
+  dims chunk_shape = info->spec.shape;
+  for (index_t& extent : chunk_shape) extent = std::max<index_t>(extent, 1);
+  ZARRPOINT_TRY(document, raw_document(info->spec, chunk_shape));
+  ZARRPOINT_TRY(copy, tensor::make(info->spec));
+  ZARRPOINT_CHECK(from.read(*info, copy.mutable_view()));
+  const std::byte* const first = copy.view().data;
+  return std::optional(
+      value_array{std::move(document), {first, first + size}, info->spec.shape.rank()});
+}
+
+/// Whether it is `key/shard_0.3_1.8`.
+ZARRPOINT_INLINE bool is_object_key(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash != name.npos && name.substr(slash + 1).starts_with("shard_");
+}
+
+/// Whether a file holds the list of one object.
+ZARRPOINT_INLINE bool is_object(const torch::pickle_value& value, std::string_view name) {
+  return is_object_key(name) && value.kind() == torch::pickle_kind::list &&
+         value.element_count() == 1;
+}
+
+ZARRPOINT_INLINE result<node> to_node(const torch::file& from, std::string_view name) {
+  ZARRPOINT_TRY(whole, torch::to_document(from));
+  if (!is_object(from.root(), name)) return std::move(whole);
+  return std::move(whole.if_array()->front());
+}
+
+ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> path, node value,
+                                     std::size_t& most_gaps) {
+  node* at = &document;
+  for (const path_step& step : path) {
+    const error in_the_way{errc::corrupt, "its path leads through another value, at " +
+                                              v0::detail::in_quotes(step.text)};
+    if (step.is_index) {
+      if (at->is_null()) *at = node(node::array());
+      node::array* const list = at->if_array();
+      if (list == nullptr) return in_the_way;
+      std::size_t place = 0;
+      const char* const end = step.text.data() + step.text.size();
+      const auto read = std::from_chars(step.text.data(), end, place);
+      if (read.ptr != end || read.ec != std::errc() || place >= list->size() + most_gaps)
+        return error{errc::resource_limit, "its place " + step.text + " in a list is too far"};
+      if (place >= list->size()) {
+        most_gaps -= place - list->size();
+        list->resize(place + 1);
+      }
+      at = &(*list)[place];
+    } else {
+      if (!at->is_null() && at->if_object() == nullptr) return in_the_way;
+      if (at->find(step.text) == nullptr) at->set(step.text, node());
+      at = at->find(step.text);
+    }
+  }
+  *at = std::move(value);
+  return {};
+}
+
+ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::string_view name) {
+  torch::pickle_value value = from.root();
+  if (is_object(value, name)) value = value.element(0);
+  if (const auto truth = value.to_bool()) return scalar_array(*truth);
+  if (const auto number = value.to_int64()) return scalar_array(*number);
+  if (const auto number = value.to_uint64()) return scalar_array(*number);
+  if (const auto number = value.to_double()) return scalar_array(*number);
+  if (const std::string* const text = value.if_string()) return text_array(*text, false);
+  if (torch::is_tensor(value)) {
+    ZARRPOINT_TRY(made, stored_tensor(from, value));
+    if (made) return *std::move(made);
+  }
+  ZARRPOINT_TRY(document, to_node(from, name));
+  return text_array(dump_json(document), true);
+}
+
+}}}}  // namespace zarrpoint::v0::dcp::detail

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of PyTorch: each command takes them as it takes others."""
+
+import json
+import shutil
+
+from support import FAILED, GOLDEN, NO, OK, Case
+
+FOLDER = GOLDEN / "dcp"
+
+
+class Torch(Case):
+    def test_every_tensor(self):
+        count = 0
+        for case in json.loads((FOLDER / "index.json").read_text())["cases"]:
+            elements = (FOLDER / f"{case['case']}.bin").read_bytes()
+            for leaf in case["leaves"]:
+                done = self.expect(OK, "cat", FOLDER / case["case"], leaf["name"], "--raw")
+                self.assertEqual(done.stdout, elements[leaf["offset"] :][: len(done.stdout)], leaf)
+                count += 1
+        self.assertEqual(count, 13)
+
+    def test_a_copy(self):
+        for case in ("one-process", "dtensor-2x2", "torch_dist-tp2-pp1-2ranks"):
+            copy = self.folder / f"{case}.zarr"
+            self.expect(OK, "verify", FOLDER / case)
+            self.expect(OK, "inspect", FOLDER / case, "--json")
+            self.expect(OK, "convert", FOLDER / case, copy)
+            self.expect(OK, "verify", copy)
+            self.expect(OK, "diff", FOLDER / case, copy)
+            self.expect(OK, "convert", FOLDER / case, self.folder / f"{case}.safetensors")
+
+    def test_what_is_gone(self):
+        copy = self.folder / "damaged"
+        shutil.copytree(FOLDER / "dtensor-2x2", copy)
+        (copy / "__2_0.distcp").unlink()
+        done = self.expect(NO, "verify", copy)
+        self.assertIn(b"__2_0.distcp: the file is missing", done.stdout)
+        self.assertIn(b"__2_0.distcp", self.expect(FAILED, "cat", copy, "w").stderr)
+        (copy / ".metadata").write_bytes(b"\x80\x02cposix\nsystem\nX\x02\0\0\0ls\x85R.")
+        self.assertIn(b"posix.system", self.expect(FAILED, "inspect", copy).stderr)

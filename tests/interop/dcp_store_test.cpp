@@ -1,0 +1,561 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/handlers.hpp>
+#include <zarrpoint/interop/dcp/dcp_grid.hpp>
+#include <zarrpoint/interop/dcp/dcp_item.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
+#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include "pickle_bytes.hpp"
+#include "support/dcp_bytes.hpp"
+#include "support/random_rounds.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace dcp_store_test {
+
+using namespace zarrpoint;
+using test::dcp_box;
+using test::dcp_tensor;
+namespace fs = std::filesystem;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/dcp/";
+
+store_key key(std::string_view text) { return store_key::parse(text).value(); }
+
+result<checkpoint> opened(const std::string& path) {
+  return open(path, {.stores = dcp_stores::table()});
+}
+
+result<dcp::state_store> state_of(const any_store& from) {
+  return dcp::state_store::open(from, store_key::root());
+}
+
+/// What only metadata say.
+result<dcp::state_store> told(const std::vector<dcp_tensor>& tensors) {
+  const memory_store out;
+  out.put(key(".metadata"), as_bytes(std::string_view(test::dcp_metadata(tensors)))).value();
+  return state_of(out);
+}
+
+std::string text_of(const checkpoint& from, std::string_view name) {
+  const tensor loaded = from.load<tensor>(name).value();
+  const host_view view = loaded.view();
+  const auto count = static_cast<std::size_t>(element_count(loaded.spec().shape).value());
+  return {reinterpret_cast<const char*>(view.data), count * view.type.size()};
+}
+
+template <class T>
+bool refuses(const result<T>& of, std::string_view text) {
+  if (of) return false;
+  INFO(to_string(of.failure()));
+  CHECK(of.failure().message.find(text) != std::string::npos);
+  return of.failure().message.find(text) != std::string::npos;
+}
+
+/// Whether all elements of a part are their places in the tensor.
+bool are_places(const checkpoint& from, std::string_view name, const box& part) {
+  const dims shape = from.metadata(name).value().spec.shape;
+  const auto got = from.load<std::vector<float>>(name, part).value();
+  const std::string item = test::dcp_item(shape, part);
+  const memory_store store;
+  store.put(key("item"), as_bytes(item)).value();
+  const torch::file file = torch::open(store, key("item")).value();
+  tensor wanted = tensor::make({dtype(dtype_kind::float32), part.shape}).value();
+  file.read(file.tensor(file.root()).value(), wanted.mutable_view()).value();
+  return std::equal(got.begin(), got.end(), wanted.data<float>().begin(),
+                    wanted.data<float>().end());
+}
+
+TEST_CASE("dcp: every tensor of what PyTorch and Megatron-Core wrote has what was saved") {
+  const node index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
+  int arrays = 0;
+  for (const node& one : *index.find("cases")->if_array()) {
+    const std::string name = *one.find("case")->if_string();
+    const std::string expected = test::read_file(golden + name + ".bin");
+    const auto from = opened(golden + name);
+    REQUIRE(from);
+    for (const node& leaf : *one.find("leaves")->if_array()) {
+      const std::string leaf_name = *leaf.find("name")->if_string();
+      INFO(name, ": ", leaf_name);
+      const auto loaded = from->load<tensor>(leaf_name);
+      REQUIRE(loaded);
+      CHECK(to_string(loaded->spec().type) == *leaf.find("dtype")->if_string());
+      const std::string text = text_of(*from, leaf_name);
+      const auto offset = static_cast<std::size_t>(*leaf.find("offset")->to_int64());
+      CHECK(text == expected.substr(offset, text.size()));
+      REQUIRE(leaf.find("shape")->if_array()->size() == loaded->spec().shape.rank());
+      for (std::size_t d = 0; d < loaded->spec().shape.rank(); ++d)
+        CHECK((*leaf.find("shape")->if_array())[d].to_int64() == loaded->spec().shape[d]);
+      ++arrays;
+    }
+  }
+  CHECK(arrays == 13);
+}
+
+TEST_CASE("dcp: values that are not tensors") {
+  const auto from = opened(golden + "one-process").value();
+  CHECK(from.load<std::int64_t>("step").value() == 12);
+  CHECK(from.load<std::string>("name").value() == "demo");
+  CHECK(from.load<double>("opt.1.lr").value() == 0.2);
+  const auto base = file_store::open(golden + "one-process", {.read_only = true}).value();
+  const auto store = state_of(base).value();
+  CHECK(*store.value("name").value().root().if_string() == "demo");
+  CHECK(store.value("model.w").failure().code == errc::not_found);
+  CHECK(dump_json(store.values().value()) ==
+        R"({"name":"demo","opt":[{"lr":0.1},{"lr":0.2}],"step":12})");
+  const dcp::metadata& told = store.metadata();
+  REQUIRE(told.values.size() == 4);
+  CHECK(told.values[1].path ==
+        std::vector<dcp::path_step>{{"opt", false}, {"0", true}, {"lr", false}});
+  CHECK(told.tensors[0].path == std::vector<dcp::path_step>{{"model", false}, {"e", false}});
+  const auto megatron = opened(golden + "torch_dist-tp2-pp1-2ranks").value();
+  CHECK(megatron.load<std::string>("optimizer.step/shard_0_1").value() == R"({"step":3})");
+  CHECK(megatron.load<std::string>("common").value() == R"({"iteration":7})");
+}
+
+TEST_CASE("dcp: values at their paths in a document") {
+  node document;
+  std::size_t gaps = 10;
+  const auto put = [&](std::vector<dcp::path_step> path, int value) {
+    return dcp::detail::put_at(document, path, node(value), gaps);
+  };
+  CHECK(put({{"a", false}, {"3", true}}, 5));
+  CHECK(put({{"a", false}, {"1", true}, {"b", false}}, 6));
+  CHECK(dump_json(document) == R"({"a":[null,{"b":6},null,5]})");
+  CHECK(gaps == 7);
+  CHECK(refuses(put({{"a", false}, {"b", false}}, 7), "through another value, at \"b\""));
+  CHECK(refuses(put({{"a", false}, {"3", true}, {"0", true}}, 7), "through another value"));
+  CHECK(refuses(put({{"a", false}, {"11", true}}, 7), "too far"));
+  CHECK(refuses(put({{"a", false}, {"-1", true}}, 7), "too far"));
+}
+
+TEST_CASE("dcp: what torch.save holds as an array") {
+  const auto made = [](const torch::value& what, const char* name = "x") {
+    const memory_store store;
+    torch::save(store, key("v"), what).value();
+    return dcp::detail::to_array(torch::open(store, key("v")).value(), name).value();
+  };
+  CHECK(made(node(true)).document.find(R"("bool")") != std::string::npos);
+  CHECK(made(node(UINT64_MAX)).document.find(R"("uint64")") != std::string::npos);
+  CHECK(made(node()).document.find("application/json") != std::string::npos);
+  CHECK(made(node("text")).document.find("application/json") == std::string::npos);
+  const node list(node::array{node(5)});
+  CHECK(made(list).document.find(R"("string")") != std::string::npos);
+  CHECK(made(list, "k/shard_0_1").document.find(R"("int64")") != std::string::npos);
+  tensor three = tensor::make({dtype(dtype_kind::int16), {3, 0}}).value();
+  const auto empty = made(torch::value(as_const(three.mutable_view())));
+  CHECK(empty.document.find(R"("shape":[3,0])") != std::string::npos);
+  CHECK(empty.chunk.empty());
+}
+
+TEST_CASE("dcp: boxes as a regular grid, a rectilinear one, or the parts of one chunk") {
+  const auto store = test::dcp_checkpoint({
+      {"regular", {10, 7}, {{{0, 0}, {4, 7}}, {{4, 0}, {4, 7}}, {{8, 0}, {2, 7}}}},
+      {"edges", {5, 6}, {{{0, 0}, {2, 5}}, {{2, 5}, {3, 1}}, {{0, 5}, {2, 1}}, {{2, 0}, {3, 5}}}},
+      {"loose", {4, 6}, {{{0, 0}, {1, 6}}, {{1, 0}, {3, 2}}, {{1, 2}, {3, 4}}}},
+      {"replicas", {3}, {{{0}, {3}}, {{0}, {3}, ""}}},
+      {"scalar", {}, {{{}, {}}}},
+      {"a/b.c/d", {2, 2}, {{{0, 0}, {2, 2}}}},
+  });
+  const auto state = state_of(store).value();
+  const auto from = open(state).value();
+  CHECK(from.names() ==
+        std::vector<std::string>{"a/b.c/d", "edges", "loose", "regular", "replicas", "scalar"});
+  for (const std::string& name : from.names())
+    CHECK(are_places(from, name, box::whole(from.metadata(name).value().spec.shape)));
+  CHECK(are_places(from, "loose", {{0, 1}, {4, 3}}));
+  CHECK(are_places(from, "edges", {{1, 4}, {3, 2}}));
+  const auto grid = [&](const char* name) {
+    return array::open(any_store(state), key(name), default_context()).value().metadata();
+  };
+  CHECK(grid("regular").chunk_shape == dims{4, 7});
+  CHECK(grid("regular").edges.empty());
+  CHECK(grid("edges").edges.size() == 2);
+  CHECK(grid("loose").chunk_shape == dims{4, 6});
+  std::vector<std::string> chunks;
+  for (const list_entry& one : state.list(key("regular/c")).value()) chunks.push_back(one.name);
+  CHECK(chunks == std::vector<std::string>{"0", "1", "2"});
+  CHECK(state.list(key("regular/c/1")).value() == std::vector<list_entry>{{"0", false}});
+  CHECK(state.open(key("regular/c/3/0")).value() == nullptr);
+  CHECK(state.open(key("regular/c/0")).value() == nullptr);
+}
+
+/// Cuts a box in two, again and again.
+void cut(const box& whole, std::mt19937& random, std::vector<dcp_box>& out) {
+  const std::size_t axis = random() % whole.rank();
+  const index_t extent = whole.shape[axis];
+  if (extent < 2 || random() % 4 == 0) {
+    out.push_back({whole.offset, whole.shape});
+    return;
+  }
+  const auto first = 1 + static_cast<index_t>(random() % static_cast<unsigned>(extent - 1));
+  box part = whole;
+  part.shape[axis] = first;
+  cut(part, random, out);
+  part.offset[axis] += first;
+  part.shape[axis] = extent - first;
+  cut(part, random, out);
+}
+
+TEST_CASE("dcp: any boxes that fill a tensor, and any part of it") {
+  std::mt19937 random(11);
+  for (int round = 0; round < zarrpoint_test::random_rounds(120); ++round) {
+    dims shape;
+    for (std::size_t rank = 1 + random() % 3; shape.rank() < rank;)
+      shape.push_back(1 + static_cast<index_t>(random() % 9));
+    dcp_tensor made{"t", shape, {}};
+    cut(box::whole(shape), random, made.boxes);
+    std::shuffle(made.boxes.begin(), made.boxes.end(), random);
+    CAPTURE(round);
+    const auto from = open(state_of(test::dcp_checkpoint({made})).value()).value();
+    CHECK(are_places(from, "t", box::whole(shape)));
+    box part = box::whole(shape);
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      part.offset[d] = static_cast<index_t>(random() % static_cast<unsigned>(shape[d]));
+      part.shape[d] =
+          1 + static_cast<index_t>(random() % static_cast<unsigned>(shape[d] - part.offset[d]));
+    }
+    CHECK(are_places(from, "t", part));
+    if (made.boxes.size() == 1) continue;
+    made.boxes.pop_back();
+    CHECK_FALSE(told({made}).has_value());
+  }
+}
+
+TEST_CASE("dcp: a tensor that is one box can be mapped, and large ones are read by ranges") {
+  const test::temp_directory made;
+  const dims shape{300, 200};
+  auto item = test::dcp_item(shape, box::whole(shape));
+  const std::string front(64 - 1, 'x');  // so that its elements are not aligned, and then are
+  for (const std::size_t at : {front.size(), front.size() + 1}) {
+    std::ofstream(made / "f.distcp") << std::string(at, 'x') << item;
+    std::ofstream(made / ".metadata")
+        << test::dcp_metadata({{"t", shape, {{{0, 0}, shape, "f.distcp", at, item.size()}}}});
+    const auto from = opened(made.path().string()).value();
+    const mapped_tensor<float> view = from.view<float>("t").value();
+    CHECK(view.is_zero_copy() == (at % 64 == 0));
+    CHECK(view[60000 - 1] == 59999.0F);
+    CHECK(are_places(from, "t", {{299, 3}, {1, 190}}));
+  }
+}
+
+TEST_CASE("dcp: items that were compressed") {
+  const dims shape{50, 60};
+  const std::string item = test::dcp_item(shape, box::whole(shape));
+  std::string packed(ZSTD_compressBound(item.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), item.data(), item.size(), 1));
+  const auto state = [&](const std::string& bytes, std::vector<std::string> transforms) {
+    const memory_store out;
+    out.put(key("f"), as_bytes(bytes)).value();
+    const std::string text = test::dcp_metadata(
+        {{"t", shape, {{{0, 0}, shape, "f", 0, bytes.size(), std::move(transforms)}}}});
+    out.put(key(".metadata"), as_bytes(text)).value();
+    return open(state_of(out).value()).value();
+  };
+  CHECK(are_places(state(packed, {"stream.zstd/1"}), "t", {{3, 1}, {40, 50}}));
+  const auto load = [](const checkpoint& from) { return from.load<tensor>("t"); };
+  CHECK(refuses(load(state(packed, {"stream.lz4/1"})), "\"stream.lz4/1\" is not known"));
+  CHECK(refuses(load(state(packed.substr(0, 900), {"stream.zstd/1"})), "cut short"));
+  CHECK(refuses(load(state("damaged" + packed, {"stream.zstd/1"})), "damaged"));
+  const std::string zeros(std::size_t{8} << 20, '\0');
+  std::string bomb(ZSTD_compressBound(zeros.size()), '\0');
+  bomb.resize(ZSTD_compress(bomb.data(), bomb.size(), zeros.data(), zeros.size(), 1));
+  const auto burst = load(state(bomb, {"stream.zstd/1"}));
+  CHECK(refuses(burst, "bytes that are expected"));
+}
+
+TEST_CASE("dcp: what the processes saved each for itself") {
+  const dims shape{4, 3};
+  const auto part = [&](index_t first) {
+    return test::dcp_checkpoint(
+        {{"t", shape, {{{first, 0}, {2, 3}}}}, {"r" + std::to_string(first), {2}, {{{0}, {2}}}}});
+  };
+  const memory_store both;
+  for (const index_t rank : {0, 1}) {
+    const memory_store one = part(2 * rank);
+    const std::string number = std::to_string(rank);
+    std::string metadata = test::dcp_bytes(one, ".metadata");
+    for (std::size_t at = 0; (at = metadata.find("__0_0", at)) != metadata.npos; ++at)
+      metadata.replace(at + 2, 1, number);
+    both.put(key("__" + number + ".metadata"), as_bytes(metadata)).value();
+    both.put(key("__" + number + "_0.distcp"), as_bytes(test::dcp_bytes(one, "__0_0.distcp")))
+        .value();
+  }
+  const auto from = open(state_of(both).value()).value();
+  CHECK(from.names() == std::vector<std::string>{"r0", "r2", "t"});
+  CHECK(are_places(from, "t", box::whole(shape)));
+  both.put(key("__2.metadata"), as_bytes(test::dcp_metadata({{"t", {9}, {{{0}, {9}, "f", 0, 9}}}})))
+      .value();
+  CHECK(refuses(state_of(both), "to different processes"));
+  CHECK(state_of(memory_store()).failure().code == errc::not_found);
+}
+
+/// A box of a tensor of float32 whose elements are their places, in a safetensors file.
+void put_safetensors(const any_store& to, const char* name, const dims& shape, const box& part,
+                     const safetensors::metadata_map& metadata) {
+  const memory_store store;
+  store.put(key("item"), as_bytes(test::dcp_item(shape, part))).value();
+  const torch::file file = torch::open(store, key("item")).value();
+  const torch::tensor_in_file view = file.view(file.tensor(file.root()).value()).value();
+  safetensors::save(to, key(name), std::vector<safetensors::named_view>{{"t", view.elements}},
+                    metadata)
+      .value();
+}
+
+TEST_CASE("dcp: boxes in safetensors files, as torch writes them for Hugging Face") {
+  const dims shape{5, 6};
+  const auto of = [&](const std::string& offsets) {
+    const memory_store out;
+    put_safetensors(out, "shard-00001-model-00001-of-00001.safetensors", shape, {{0, 0}, {5, 4}},
+                    {});
+    put_safetensors(out, "shard-00002-model-00001-of-00001.safetensors", shape, {{0, 4}, {5, 2}},
+                    {{"DCP_SHARDING_INFO", R"({"t":{"saved_offsets":)" + offsets + "}}"}});
+    return state_of(out);
+  };
+  const auto from = open(of("[0,4]").value()).value();
+  CHECK(from.metadata("t").value().spec.shape == shape);
+  CHECK(are_places(from, "t", box::whole(shape)));
+  CHECK(are_places(from, "t", {{1, 3}, {2, 2}}));
+  CHECK(refuses(of("[0,3]"), "overlap"));
+  CHECK(refuses(of("[0,5]"), "\"t\": its boxes have 30 of its 35 elements"));
+  CHECK(refuses(of("[0]"), "not of its rank"));
+  CHECK(refuses(of("[0,-1]"), "integers of 0 or more"));
+  CHECK(refuses(of("[0,9223372036854775807]"), "\"t\""));
+  CHECK(refuses(of("[0,4]x"), "DCP_SHARDING_INFO"));
+}
+
+TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  const dims shape{200, 100};
+  put_safetensors(folder, "model-00001-of-00002.safetensors", shape, box::whole(shape), {});
+  const auto index = [&](const std::string& map) {
+    folder.put(key("model.safetensors.index.json"), as_bytes(R"({"weight_map":)" + map + "}"))
+        .value();
+    return opened(made.path().string());
+  };
+  const auto from = index(R"({"t":"model-00001-of-00002.safetensors"})");
+  REQUIRE(from);
+  CHECK(are_places(*from, "t", box::whole(shape)));
+  CHECK(from->view<float>("t").value().is_zero_copy());
+  CHECK(refuses(
+      index(R"({"t":"model-00001-of-00002.safetensors","u":"model-00001-of-00002.safetensors"})"),
+      "names the tensor \"u\", which no file has"));
+  CHECK(refuses(index(R"({"t":"other.safetensors"})"), "no such file"));
+  CHECK(refuses(index(R"({"t":"../other.safetensors"})"), "segment"));
+  CHECK(refuses(index(R"({"t":5})"), "is not text"));
+  CHECK(refuses(index("5"), "weight_map"));
+}
+
+TEST_CASE("dcp: cells that Megatron-Core stored flat") {
+  const auto entry = [](dims stored, dims whole, std::vector<box> boxes) {
+    dcp::tensor_entry out{"t", {}, {dtype(dtype_kind::float32), stored}, {}, whole};
+    for (const box& one : boxes) out.chunks.push_back({one, {}});
+    return dcp::detail::tensor_grid::make(out);
+  };
+  const auto grid = entry({2, 1, 6}, {4, 3},
+                          {{{0, 0, 0}, {1, 1, 6}}, {{1, 0, 0}, {1, 1, 2}}, {{1, 0, 2}, {1, 1, 4}}});
+  REQUIRE(grid);
+  CHECK(grid->shape() == dims{4, 3});
+  CHECK(grid->chunk_shape() == dims{2, 3});
+  CHECK(grid->chunk_box({1, 0}) == box{{1, 0, 0}, {1, 1, 6}});
+  CHECK(grid->boxes_of({0, 0}).size() == 1);
+  CHECK(grid->boxes_of({1, 0}).size() == 2);
+  CHECK(refuses(entry({2, 1, 6}, {4, 3}, {{{0, 0, 0}, {1, 1, 6}}, {{1, 0, 0}, {1, 1, 2}}}),
+                "a hole"));
+  CHECK(refuses(entry({2, 1, 6}, {4, 3}, {{{0, 0, 0}, {1, 1, 5}}, {{1, 0, 0}, {1, 1, 6}}}),
+                "a hole"));
+  CHECK(refuses(entry({2, 1, 6}, {4, 3},
+                      {{{0, 0, 0}, {1, 1, 6}}, {{1, 0, 0}, {1, 1, 4}}, {{1, 0, 2}, {1, 1, 4}}}),
+                "overlap"));
+  CHECK(refuses(entry({2, 1, 6}, {4, 3}, {{{0, 0, 0}, {2, 1, 6}}}), "several cells"));
+  CHECK(refuses(entry({2, 1, 5}, {4, 3}, {}), "no grid"));
+  CHECK(refuses(entry({3, 1, 6}, {4, 3}, {}), "no grid"));
+  CHECK(refuses(entry({2, 6}, {4, 3}, {}), "no grid"));
+}
+
+TEST_CASE("dcp: Megatron-Core leaves out axes that it put in front") {
+  const dims shape{2, 3, 4};
+  std::string file;
+  std::vector<dcp_box> boxes;
+  for (const index_t layer : {0, 1}) {
+    std::string item = test::dcp_item(shape, {{layer, 0, 0}, {1, 3, 4}});
+    boxes.push_back({{layer, 0, 0}, {3, 4}, "f", file.size(), item.size()});
+    file += item;
+  }
+  const memory_store out;
+  out.put(key("f"), as_bytes(file)).value();
+  out.put(key(".metadata"), as_bytes(test::dcp_metadata({{"t", shape, boxes}}))).value();
+  CHECK(are_places(open(state_of(out).value()).value(), "t", box::whole(shape)));
+}
+
+TEST_CASE("dcp: boxes that overlap, leave holes or lie outside are refused by name") {
+  const auto of = [](dims shape, std::vector<dcp_box> boxes) {
+    return told({{"layer.w", shape, std::move(boxes)}});
+  };
+  CHECK(refuses(of({4, 4}, {{{0, 0}, {3, 4}}, {{2, 0}, {2, 4}}}), "\"layer.w\": its boxes [0:3"));
+  CHECK(refuses(of({4, 4}, {{{0, 0}, {4, 4}}, {{0, 0}, {2, 4}}}), "overlap"));
+  CHECK(refuses(of({4, 4}, {{{0, 0}, {2, 4}}}), "it has holes"));
+  CHECK(refuses(of({4, 4}, {}), "it has holes"));
+  CHECK(refuses(of({}, {}), "it has holes"));
+  CHECK(refuses(of({4}, {{{2}, {3}}}), "lies outside of the shape [4]"));
+  CHECK(refuses(of({4}, {{{5}, {0}}}), "lies outside of the shape [4]"));
+  CHECK(refuses(of({4}, {{{0, 0}, {4, 1}}}), "its rank"));
+  CHECK(refuses(of({4}, {{{0}, {4}, ""}}), "no item for [0:4]"));
+  CHECK(of({0, 4}, {{{0, 0}, {0, 4}}}));
+  CHECK(refuses(of({INT64_MAX, 4}, {}), "\"layer.w\""));
+  CHECK(refuses(of({4}, {{{INT64_MAX}, {INT64_MAX}}}), "lies outside"));
+}
+
+TEST_CASE("dcp: names, classes and dtypes that are not known are named") {
+  const std::vector<dcp_box> whole{{{0}, {4}}};
+  for (const char* name : {"", "..", "a//b", "/a", "a/../b", "a\\b"})
+    CHECK(refuses(told({{name, {4}, whole}}), "is not a valid key"));
+  CHECK(refuses(told({{std::string(3000, 'a'), {4}, whole}}), "more than 1024 bytes"));
+  CHECK(refuses(told({{"a", {4}, whole}, {"a/b", {4}, whole}}), "\"a/b\" lies beneath \"a\""));
+  CHECK(refuses(told({{"a", {4}, whole}, {"a", {4}, whole}}), "that of two entries"));
+  CHECK(refuses(told({{"a", {4}, whole, "quint8"}}), "\"torch.quint8\""));
+  CHECK(refuses(told({{"a", {4}, whole, "float32", "OtherMetadata"}}),
+                "\"torch.distributed.checkpoint.metadata.OtherMetadata\", which is not known"));
+  for (const char* file : {"../f", "/etc/passwd", "a/../../f"})
+    CHECK(refuses(told({{"a", {4}, {{{0}, {4}, file}}}}), "the file of its item"));
+}
+
+TEST_CASE("dcp: metadata that disagree with the archives") {
+  const dims shape{4, 4};
+  const std::string item = test::dcp_item(shape, box::whole(shape));
+  const auto load = [&](const dcp_box& where, std::string_view bytes,
+                        const char* dtype = "float32") {
+    const memory_store out;
+    out.put(key("f"), as_bytes(bytes)).value();
+    out.put(key(".metadata"), as_bytes(test::dcp_metadata({{"t", shape, {where}, dtype}}))).value();
+    return open(state_of(out).value()).value().load<tensor>("t");
+  };
+  const dcp_box whole{{0, 0}, shape, "f", 0, item.size()};
+  CHECK(load(whole, item));
+  CHECK(refuses(load(whole, item.substr(0, 900)), "run past the end of the file"));
+  CHECK(refuses(load({{0, 0}, shape, "f", UINT64_MAX - 4, 4}, item), "run past"));
+  CHECK(refuses(load({{0, 0}, shape, "f", 0, item.size() - 1}, item), "zip"));
+  CHECK(refuses(load({{0, 0}, shape, "f", 1, item.size() - 1}, item), "f at 1"));
+  CHECK(refuses(load({{0, 0}, shape, "g", 0, item.size()}, item), "g: the file is missing"));
+  CHECK(
+      refuses(load(whole, item, "int32"), "its item holds float32[4, 4], the metadata say int32"));
+  const std::string other = test::dcp_item({4, 5}, box::whole({4, 5}));
+  CHECK(refuses(load({{0, 0}, shape, "f", 0, other.size()}, other), "float32[4, 5]"));
+  const memory_store text;
+  torch::save(text, key("f"), torch::value(node("no tensor"))).value();
+  const std::string words = test::dcp_bytes(text, "f");
+  CHECK(refuses(load({{0, 0}, shape, "f", 0, words.size()}, words), "holds no tensor"));
+}
+
+TEST_CASE("dcp: pickles that ask for calls, and ones that are huge") {
+  const auto read = [](std::string_view bytes, const torch::pickle_limits& limits = {}) {
+    return dcp::read_metadata(as_bytes(bytes), limits);
+  };
+  using namespace std::string_literals;
+  CHECK(refuses(read("\x80\x02"
+                     "cposix\nsystem\nX\x02\0\0\0ls\x85R."s),
+                "\"posix.system\""));
+  CHECK(refuses(read("\x80\x02N."), "without a state_dict_metadata"));
+  const std::string sound = test::dcp_metadata({{"t", {4}, {{{0}, {4}}, {{0}, {4}}}}});
+  CHECK(read(sound));
+  CHECK(refuses(read(sound, {.max_values = 20}), "more than 20 values"));
+  CHECK(refuses(read(sound, {.max_bytes = 20}), "more than the limit of 20"));
+  // One box that a list has many times: two bytes each.
+  std::string many =
+      "\x80\x02"
+      "cm\nMetadata\n(}X\1\0\0\0tcm\nTensorStorageMetadata\n("s
+      "cm\nTensorProperties\nctorch\nfloat32\n\x85RK\4\x85]("s
+      "cm\nChunkStorageMetadata\nK\0\x85K\4\x85\x86Rq\1"s;
+  for (int i = 0; i < 900; ++i) many += "h\1";
+  many += "etRsN}tR.";
+  CHECK(refuses(read(many), "no item for [0:4]"));
+  CHECK(refuses(read(many, {.max_values = 1000}), "more than 125 boxes"));
+}
+
+TEST_CASE("dcp: damaged metadata and files are errors or what they say, and nothing worse") {
+  const memory_store sound =
+      test::dcp_checkpoint({{"t", {4, 6}, {{{0, 0}, {1, 6}}, {{1, 0}, {3, 2}}, {{1, 2}, {3, 4}}}},
+                            {"u", {3}, {{{0}, {3}}}}});
+  const auto try_all = [&](const char* damaged, const std::string& bytes) {
+    const memory_store out;
+    for (const char* name : {".metadata", "__0_0.distcp"})
+      out.put(key(name), as_bytes(test::dcp_bytes(sound, name))).value();
+    out.put(key(damaged), as_bytes(bytes)).value();
+    const auto state = state_of(out);
+    if (!state) return false;
+    const auto from = open(*state);
+    if (!from) return false;
+    bool all = true;
+    for (const std::string& name : from->names()) {
+      const auto leaf = from->metadata(name);
+      if (!leaf || byte_count(leaf->spec).value_or(1 << 20) >= 1 << 20) continue;
+      all = from->load<tensor>(name).has_value() && all;
+    }
+    return all;
+  };
+  for (const char* name : {".metadata", "__0_0.distcp"}) {
+    const std::string whole = test::dcp_bytes(sound, name);
+    CHECK(try_all(name, whole));
+    std::mt19937 random(5);
+    for (int i = 0; i < zarrpoint_test::random_rounds(600); ++i) {
+      std::string damaged = whole;
+      damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
+      try_all(name, damaged);
+      CHECK_FALSE(try_all(name, whole.substr(0, random() % whole.size())));
+    }
+  }
+}
+
+TEST_CASE("dcp: directories, their parts, and the newest iteration of a run") {
+  const test::temp_directory made;
+  const std::string step = made / "iter_0000120";
+  fs::copy(golden + "torch_dist-tp2-pp1-2ranks", step, fs::copy_options::recursive);
+  CHECK_FALSE(dcp::find_state(made / "other").value());
+  CHECK_FALSE(opened(made.path().string()).has_value());
+  std::ofstream(made / "latest_checkpointed_iteration.txt") << "120\n";
+  CHECK(opened(made.path().string()).value().contains("decoder.weight"));
+  CHECK(opened("dcp://" + step).value().contains("decoder.weight"));
+  const auto one = dcp::find_state(step + "/optimizer.flat/").value();
+  REQUIRE(one);
+  CHECK(one->key.str() == "optimizer.flat");
+  std::ofstream(step + "/zarr.json") << R"({"zarr_format":3,"node_type":"group"})";
+  CHECK_FALSE(dcp::find_state(step).value());
+}
+
+TEST_CASE("dcp: as docs/torch.md has it") {
+  namespace zp = zarrpoint;
+  const std::string path = golden + "one-process";
+  const auto ckpt = zp::open(path, {.stores = zp::dcp_stores::table()}).value();
+  for (const std::string& name : ckpt.names()) std::puts(name.c_str());
+  const auto w = ckpt.load<std::vector<float>>("model.w", zp::box({0, 0}, {8, 3}));
+  const auto step = ckpt.load<std::int64_t>("step");
+  CHECK(w.value().size() == 24);
+  CHECK(step.value() == 12);
+  const auto base = zp::file_store::open(path, {.read_only = true}).value();
+  const auto saved = zp::dcp::state_store::open(base, zp::store_key::root()).value();
+  for (const zp::dcp::tensor_entry& tensor : saved.metadata().tensors)
+    std::printf("%s: %zu boxes\n", tensor.name.c_str(), tensor.chunks.size());
+}
+
+}  // namespace dcp_store_test
