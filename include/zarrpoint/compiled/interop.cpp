@@ -16,6 +16,8 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>

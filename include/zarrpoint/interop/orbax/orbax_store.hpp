@@ -18,14 +18,15 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// each array lies at the path of its leaf (`params/dense/kernel`), whether Orbax keeps it in an
 /// OCDBT database or in directories, as Zarr v2 or v3. Text leaves are arrays of rank 0 with the
 /// data type `string`; empty dicts and lists are groups; what is `None` is only in `tree()`.
+/// What Orbax before 0.5 kept in the msgpack file `checkpoint` is there as well.
 ///
 /// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where
 /// Orbax stores all of them, never the fill value.
 class tree_store {
  public:
-  /// The tree in the directory `at` of `base`, which holds `_METADATA`. Errors: `not_found` for
-  /// none; `corrupt`, naming the file; `unsupported` for leaves whose values are in msgpack
-  /// (Orbax before 0.5), whose names are not valid keys, or share one; those of
+  /// The tree in the directory `at` of `base`, which holds `_METADATA` or the older `checkpoint`.
+  /// Errors: `not_found` for neither; `corrupt`, naming the file; `unsupported` for leaves whose
+  /// names are not valid keys, or share one, and for a type that Zarr has not; those of
   /// `ocdbt_store::open`.
   static result<tree_store> open(any_store base, store_key at);
 

@@ -52,6 +52,14 @@ struct tree {
 /// the root, and "b" beneath "a"); `resource_limit`.
 result<tree> read_tree(bytes_view json);
 
+namespace detail {
+
+/// Sorts the leaves, and drops those in whose place a subtree is. Errors: `unsupported` for two of
+/// one name.
+result<void> arrange(std::vector<tree_leaf>& leaves);
+
+}  // namespace detail
+
 }}}  // namespace zarrpoint::v0::orbax
 
 #if ZARRPOINT_BODIES

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -28,6 +29,16 @@ ZARRPOINT_INLINE result<bool> holds(const stored_place& directory, std::string_v
   ZARRPOINT_TRY(key, directory.key.child(name));
   ZARRPOINT_TRY(object, directory.store.open(key));
   return object != nullptr;
+}
+
+/// Whether a directory holds a tree: `_METADATA`, or the older msgpack file.
+ZARRPOINT_INLINE result<bool> holds_tree(const stored_place& directory) {
+  ZARRPOINT_TRY(has, holds(directory, "_METADATA"));
+  if (has) return true;
+  ZARRPOINT_TRY(key, directory.key.child("checkpoint"));
+  ZARRPOINT_TRY(object, directory.store.open(key));
+  if (object == nullptr) return false;
+  return is_aggregate(*object);
 }
 
 /// The number of a step's directory: `23`, `0023`, `step_23`; nothing for other names.
@@ -64,7 +75,8 @@ ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& s
                                                            const std::vector<std::string>& names) {
   std::vector<std::string> items;
   for (const std::string& name : names) {
-    ZARRPOINT_TRY(has, holds(step, name + "/_METADATA"));
+    ZARRPOINT_TRY(key, step.key.child(name));
+    ZARRPOINT_TRY(has, holds_tree({step.store, std::move(key)}));
     if (has) items.push_back(name);
   }
   if (items.empty()) return std::optional<found_tree>();
@@ -78,16 +90,18 @@ ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& s
 }
 
 ZARRPOINT_INLINE error no_tree(const stored_place& directory) {
-  return {errc::not_found,
-          directory.store.describe(directory.key) +
-              " holds no tree of Orbax: no _METADATA, and no item or step with one"};
+  return {errc::not_found, directory.store.describe(directory.key) +
+                               " holds no tree of Orbax: no _METADATA, no msgpack file "
+                               "\"checkpoint\", and no item or step with one"};
 }
 
 /// Whether a directory is Orbax's by what lies in it. A manager's root has only steps.
 ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   if (directory.store.describe(directory.key).find(unfinished_mark) != std::string::npos)
     return true;
-  for (const char* name : {"_METADATA", "_CHECKPOINT_METADATA", "orbax.checkpoint"}) {
+  ZARRPOINT_TRY(is_tree, holds_tree(directory));
+  if (is_tree) return true;
+  for (const char* name : {"_CHECKPOINT_METADATA", "orbax.checkpoint"}) {
     ZARRPOINT_TRY(has, holds(directory, name));
     if (has) return true;
   }
@@ -98,10 +112,11 @@ ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   ZARRPOINT_TRY(names, finished_beneath(directory));
   for (const std::string& name : names) {
     if (!step_number(name)) continue;
-    for (const char* document : {"/_CHECKPOINT_METADATA", "/_METADATA"}) {
-      ZARRPOINT_TRY(has, holds(directory, name + document));
-      if (has) return true;
-    }
+    ZARRPOINT_TRY(is_step, holds(directory, name + "/_CHECKPOINT_METADATA"));
+    if (is_step) return true;
+    ZARRPOINT_TRY(key, directory.key.child(name));
+    ZARRPOINT_TRY(has, holds_tree({directory.store, std::move(key)}));
+    if (has) return true;
   }
   return false;
 }
@@ -112,7 +127,7 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
   if (directory.store.describe(directory.key).find(detail::unfinished_mark) != std::string::npos)
     return error{errc::unsupported,
                  directory.store.describe(directory.key) + ": its save was not finished"};
-  ZARRPOINT_TRY(is_item, detail::holds(directory, "_METADATA"));
+  ZARRPOINT_TRY(is_item, detail::holds_tree(directory));
   if (is_item) return found_tree{directory, {}};
   ZARRPOINT_TRY(names, detail::finished_beneath(directory));
   std::vector<std::string> items = names;
@@ -127,7 +142,7 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
   for (const std::string& name : names) {
     ZARRPOINT_TRY(key, directory.key.child(name));
     const stored_place step{directory.store, std::move(key)};
-    ZARRPOINT_TRY(is_tree, detail::holds(step, "_METADATA"));
+    ZARRPOINT_TRY(is_tree, detail::holds_tree(step));
     if (is_tree) return found_tree{step, name};
     ZARRPOINT_TRY(beneath, detail::finished_beneath(step));
     ZARRPOINT_TRY(found, detail::item_of(step, beneath));

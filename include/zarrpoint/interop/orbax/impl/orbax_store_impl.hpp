@@ -6,6 +6,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
@@ -36,6 +37,12 @@ struct placed_array {
   store_key storage;
 };
 
+/// A chunk that was made: of elements in the file `checkpoint`.
+struct made_chunk {
+  std::string key;
+  std::vector<aggregate_piece> pieces;
+};
+
 ZARRPOINT_INLINE bool is_document(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zattrs" || name == ".zgroup" ||
          name == ".zmetadata";
@@ -64,6 +71,33 @@ ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
   return out;
 }
 
+/// An array of one chunk.
+ZARRPOINT_INLINE std::string array_document(const aggregate_leaf& leaf) {
+  node::array shape, chunk;
+  for (const index_t length : leaf.shape) {
+    shape.emplace_back(length);
+    chunk.emplace_back(std::max<index_t>(length, 1));
+  }
+  const auto named = [](const char* name, const char* member, node value) {
+    return node::object{{"name", name},
+                        {"configuration", node::object{{member, std::move(value)}}}};
+  };
+  const bool is_complex = leaf.type.starts_with("complex");
+  const node zero = leaf.type == "bool" ? node(false)
+                    : is_complex        ? node(node::array{0, 0})
+                                        : node(0);
+  return dump_json(node::object{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", std::move(shape)},
+      {"data_type", leaf.type},
+      {"chunk_grid", named("regular", "chunk_shape", std::move(chunk))},
+      {"chunk_key_encoding", named("default", "separator", "/")},
+      {"fill_value", zero},
+      {"codecs", node::array{named("bytes", "endian", "little")}},
+  });
+}
+
 /// The text of a leaf: its storage name is a JSON pointer without its escapes.
 ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
   const node* at = &texts;
@@ -83,8 +117,11 @@ struct tree_store::state {
   orbax::tree tree;
   memory_store made;                         ///< the documents of groups, and the texts
   std::vector<detail::placed_array> arrays;  ///< sorted by name
-  std::vector<std::string> keys;             ///< one beneath each array, sorted
+  std::vector<std::string> keys;             ///< one beneath each array, and of each made chunk
   std::string name;
+  std::shared_ptr<const blob> aggregate;     ///< the file `checkpoint`
+  std::vector<detail::aggregate_leaf> held;  ///< its leaves, sorted by name
+  std::vector<detail::made_chunk> chunks;    ///< sorted by key
 
   /// The array that `key` is or lies beneath, and the rest of the key.
   const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
@@ -144,6 +181,14 @@ struct tree_store::state {
     return {};
   }
 
+  result<void> add_stored(const tree_leaf& leaf, std::string_view under) {
+    ZARRPOINT_TRY(storage, store_key::parse(under));
+    ZARRPOINT_CHECK(store_key::parse(leaf.name));
+    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
+    arrays.push_back({leaf.name, std::move(storage)});
+    return {};
+  }
+
   result<void> add_leaf(const tree_leaf& leaf, const node& texts) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
@@ -154,14 +199,42 @@ struct tree_store::state {
       if (leaf.value_type != "None" && !leaf.name.empty()) return add_group(leaf.name);
       return {};
     }
-    if (leaf.is_skipped)
-      return error{errc::unsupported,
-                   "its value is in the msgpack file \"checkpoint\", which is not read"};
-    ZARRPOINT_TRY(storage, store_key::parse(leaf.storage));
-    ZARRPOINT_CHECK(store_key::parse(leaf.name));
-    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
-    arrays.push_back({leaf.name, std::move(storage)});
+    return leaf.is_skipped ? add_held(leaf) : add_stored(leaf, leaf.storage);
+  }
+
+  /// What the file `checkpoint` has of a leaf.
+  result<void> add_held(const tree_leaf& leaf) {
+    const auto at = std::lower_bound(
+        held.begin(), held.end(), leaf.name,
+        [](const detail::aggregate_leaf& a, const std::string& b) { return a.leaf.name < b; });
+    if (at == held.end() || at->leaf.name != leaf.name)
+      return error{errc::corrupt,
+                   "no array is stored for it, and the msgpack file \"checkpoint\" " +
+                       std::string(aggregate ? "has no value" : "is not there")};
+    switch (at->kind) {
+      case detail::aggregate_kind::placeholder: return add_stored(leaf, at->text);
+      case detail::aggregate_kind::text: return add_text(leaf.name, at->text);
+      case detail::aggregate_kind::empty: return {};
+      case detail::aggregate_kind::array: break;
+    }
+    ZARRPOINT_TRY(node_key, store_key::parse(leaf.name));
+    ZARRPOINT_TRY(document, node_key.child("zarr.json"));
+    ZARRPOINT_CHECK(made.put(document, as_bytes(detail::array_document(*at))));
+    std::string coordinates = "c";
+    for (std::size_t i = 0; i < at->shape.rank(); ++i) coordinates += "/0";
+    ZARRPOINT_TRY(chunk, node_key.child(coordinates));
+    if (!at->text.empty()) return made.put(chunk, as_bytes(at->text));
+    if (at->pieces.empty()) return {};
+    keys.emplace_back(chunk.str());
+    chunks.push_back({std::string(chunk.str()), std::move(at->pieces)});
     return {};
+  }
+
+  const detail::made_chunk* find_chunk(std::string_view key) const {
+    const auto at =
+        std::lower_bound(chunks.begin(), chunks.end(), key,
+                         [](const detail::made_chunk& a, std::string_view b) { return a.key < b; });
+    return at != chunks.end() && at->key == key ? &*at : nullptr;
   }
 };
 
@@ -178,8 +251,25 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     return get(item, key, detail::most_document_bytes);
   };
   ZARRPOINT_TRY(metadata, document("_METADATA"));
-  if (!metadata) return error{errc::not_found, "there is no _METADATA"};
-  ZARRPOINT_TRY(tree, read_tree(*metadata).at("_METADATA"));
+  ZARRPOINT_TRY(aggregate_key, store_key::parse("checkpoint"));
+  ZARRPOINT_TRY(aggregate, item.open(aggregate_key));
+  std::vector<detail::aggregate_leaf> held;
+  if (aggregate != nullptr) {
+    ZARRPOINT_TRY(found, detail::read_aggregate(*aggregate).at("checkpoint"));
+    held = std::move(found);
+  } else if (!metadata) {
+    return error{errc::not_found, "there is no _METADATA"};
+  }
+  orbax::tree tree;
+  if (metadata) {
+    ZARRPOINT_TRY(described, read_tree(*metadata).at("_METADATA"));
+    tree = std::move(described);
+  } else {
+    for (const detail::aggregate_leaf& each : held) tree.leaves.push_back(each.leaf);
+    ZARRPOINT_CHECK(detail::arrange(tree.leaves).at("checkpoint"));
+  }
+  std::sort(held.begin(), held.end(),
+            [](const auto& a, const auto& b) { return a.leaf.name < b.leaf.name; });
   ZARRPOINT_TRY(strings, document("_strings.json"));
   node texts;
   if (strings) {
@@ -197,8 +287,15 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                  "there is no manifest.ocdbt: its save was not finished; what each process saved "
                  "may be in the databases ocdbt.process_0 and on"};
   }
-  auto out = std::make_shared<state>(
-      state{std::move(arrays), std::move(tree), {}, {}, {}, base.describe(at)});
+  auto out = std::make_shared<state>(state{std::move(arrays),
+                                           std::move(tree),
+                                           {},
+                                           {},
+                                           {},
+                                           base.describe(at),
+                                           std::move(aggregate),
+                                           std::move(held),
+                                           {}});
   std::string last;
   const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
@@ -210,6 +307,9 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     ZARRPOINT_CHECK(added().at("the leaf " + v0::detail::in_quotes(leaf.name)));
   }
   std::sort(out->keys.begin(), out->keys.end());
+  std::sort(out->chunks.begin(), out->chunks.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  out->held = {};
   return tree_store(std::move(out));
 }
 
@@ -227,7 +327,11 @@ ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
   std::string_view rest;
   const detail::placed_array* const at = state_->find(key.str(), rest);
-  if (at == nullptr || rest.empty()) return state_->made.open(key);
+  if (at == nullptr || rest.empty()) {
+    const detail::made_chunk* const chunk = state_->find_chunk(key.str());
+    if (chunk == nullptr) return state_->made.open(key);
+    return detail::aggregate_elements(state_->aggregate, chunk->pieces);
+  }
   ZARRPOINT_TRY(stored, at->storage.child(rest));
   ZARRPOINT_TRY(object, state_->base.open(stored));
   if (object == nullptr) ZARRPOINT_CHECK(state_->check_missing(*at, rest).at(describe(key)));
