@@ -3,6 +3,8 @@
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
+#include <zarrpoint/interop/orbax/orbax_documents.hpp>
+#include <zarrpoint/interop/orbax/orbax_msgpack.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -178,6 +180,22 @@ TEST_CASE("orbax: damaged and hostile msgpack") {
   const std::string wide = "\xcf\x40"s + std::string(7, '\0');
   const std::string inner = "\x93\x92" + wide + wide + text("int8") + "\xc4\0"s;
   CHECK(fails(one("\xc7"s + static_cast<char>(inner.size()) + "\x01" + inner), "too large"));
+}
+
+TEST_CASE("orbax: msgpack by its values, within limits") {
+  memory_store out;
+  const std::string bytes = "\x92\xa1q\xc7\x02\x05\x01\x02";
+  out.put(key("f"), as_bytes(bytes)).value();
+  const auto file = out.open(key("f")).value();
+  orbax::detail::msgpack_input in(*file);
+  const auto head = in.head().value();
+  CHECK(head.kind == orbax::detail::msgpack_kind::array);
+  CHECK(head.number == 2);
+  CHECK(in.short_text(1).value() == "q");
+  CHECK(in.head().value().extension == 5);
+  CHECK(!in.within(2, [&] { return in.skip(1); }));
+  CHECK(!in.count(std::uint64_t{1} << 60));
+  CHECK(orbax::detail::group_document({}) == R"({"zarr_format":3,"node_type":"group"})");
 }
 
 TEST_CASE("orbax: a value of msgpack is read however wide it is written") {

@@ -4,12 +4,14 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
@@ -40,6 +42,14 @@ class tree_store {
 
   /// The tree as Orbax describes it, with what is empty.
   const orbax::tree& tree() const noexcept;
+
+  /// How each leaf lay on devices, by its name, as far as `_sharding` tells; read anew each time.
+  /// Errors: those of `read_shardings`, naming the file.
+  result<std::vector<std::pair<std::string, sharding>>> shardings() const;
+
+  /// What the files of `array_metadatas` tell of each leaf, by its name; read anew each time.
+  /// Errors: `corrupt`, naming the file, also where two processes do not agree.
+  result<std::vector<orbax::array_facts>> array_facts() const;
 
  private:
   struct state;

@@ -7,13 +7,13 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
+#include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
-#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,72 +48,11 @@ ZARRPOINT_INLINE bool is_document(std::string_view name) {
          name == ".zmetadata";
 }
 
-ZARRPOINT_INLINE std::string group_document(const node& attributes) {
-  node out;
-  out.set("zarr_format", 3);
-  out.set("node_type", "group");
-  if (attributes.if_object() != nullptr) out.set("attributes", attributes);
-  return dump_json(out);
-}
-
-/// An array of rank 0 that holds one text, by the codec `vlen-utf8`.
-ZARRPOINT_INLINE constexpr std::string_view text_document =
-    R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"string",)"
-    R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
-    R"("chunk_key_encoding":{"name":"default"},"fill_value":"","codecs":[{"name":"vlen-utf8"}]})";
-
-ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
-  std::vector<std::byte> out(8 + text.size());
-  store_le<std::uint32_t>(out.data(), 1);
-  store_le<std::uint32_t>(out.data() + 4, static_cast<std::uint32_t>(text.size()));
-  const bytes_view bytes = as_bytes(text);
-  std::copy(bytes.begin(), bytes.end(), out.begin() + 8);
-  return out;
-}
-
-/// An array of one chunk.
-ZARRPOINT_INLINE std::string array_document(const aggregate_leaf& leaf) {
-  node::array shape, chunk;
-  for (const index_t length : leaf.shape) {
-    shape.emplace_back(length);
-    chunk.emplace_back(std::max<index_t>(length, 1));
-  }
-  const auto named = [](const char* name, const char* member, node value) {
-    return node::object{{"name", name},
-                        {"configuration", node::object{{member, std::move(value)}}}};
-  };
-  const bool is_complex = leaf.type.starts_with("complex");
-  const node zero = leaf.type == "bool" ? node(false)
-                    : is_complex        ? node(node::array{0, 0})
-                                        : node(0);
-  return dump_json(node::object{
-      {"zarr_format", 3},
-      {"node_type", "array"},
-      {"shape", std::move(shape)},
-      {"data_type", leaf.type},
-      {"chunk_grid", named("regular", "chunk_shape", std::move(chunk))},
-      {"chunk_key_encoding", named("default", "separator", "/")},
-      {"fill_value", zero},
-      {"codecs", node::array{named("bytes", "endian", "little")}},
-  });
-}
-
-/// The text of a leaf: its storage name is a JSON pointer without its escapes.
-ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
-  const node* at = &texts;
-  while (at != nullptr) {
-    const std::size_t slash = storage.find('/');
-    at = at->find(storage.substr(0, slash));
-    if (slash == storage.npos) break;
-    storage.remove_prefix(slash + 1);
-  }
-  return at != nullptr ? at->if_string() : nullptr;
-}
-
 }  // namespace detail
 
 struct tree_store::state {
   any_store base;  ///< where the arrays are
+  any_store item;  ///< the directory
   orbax::tree tree;
   memory_store made;                         ///< the documents of groups, and the texts
   std::vector<detail::placed_array> arrays;  ///< sorted by name
@@ -139,6 +78,26 @@ struct tree_store::state {
       const std::size_t slash = wanted.rfind('/');
       wanted = slash == wanted.npos ? std::string_view() : wanted.substr(0, slash);
     }
+  }
+
+  result<std::optional<std::vector<std::byte>>> document(std::string_view file) const {
+    ZARRPOINT_TRY(key, store_key::parse(file));
+    return get(item, key, detail::most_document_bytes);
+  }
+
+  /// Those of what is known by storage name that are leaves, in their order, with their names.
+  template <class T>
+  std::vector<T> by_leaf(std::vector<T>& known, std::string T::*name) const {
+    std::vector<T> out;
+    for (const tree_leaf& leaf : tree.leaves) {
+      const auto at =
+          std::lower_bound(known.begin(), known.end(), leaf.storage,
+                           [&](const T& a, const std::string& b) { return a.*name < b; });
+      if (at == known.end() || (*at).*name != leaf.storage) continue;
+      out.push_back(*at);
+      out.back().*name = leaf.name;
+    }
+    return out;
   }
 
   /// What is not there may be missing by right: a document of the other version of Zarr, and a
@@ -288,6 +247,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                  "may be in the databases ocdbt.process_0 and on"};
   }
   auto out = std::make_shared<state>(state{std::move(arrays),
+                                           item,
                                            std::move(tree),
                                            {},
                                            {},
@@ -314,6 +274,46 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
 }
 
 ZARRPOINT_INLINE const orbax::tree& tree_store::tree() const noexcept { return state_->tree; }
+
+ZARRPOINT_INLINE result<std::vector<std::pair<std::string, sharding>>> tree_store::shardings()
+    const {
+  using all = std::vector<std::pair<std::string, sharding>>;
+  return guarded([&]() -> result<all> {
+    ZARRPOINT_TRY(text, state_->document("_sharding"));
+    if (!text) return all();
+    ZARRPOINT_TRY(read, read_shardings(*text).at(state_->name + "/_sharding"));
+    return state_->by_leaf(read, &std::pair<std::string, sharding>::first);
+  });
+}
+
+ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() const {
+  using facts = orbax::array_facts;
+  return guarded([&]() -> result<std::vector<facts>> {
+    ZARRPOINT_TRY(folder, store_key::parse("array_metadatas"));
+    ZARRPOINT_TRY(files, state_->item.list(folder));
+    std::vector<facts> all;
+    for (const list_entry& file : files) {
+      if (file.is_prefix || !file.name.starts_with("process_")) continue;
+      const std::string name = "array_metadatas/" + file.name;
+      ZARRPOINT_TRY(text, state_->document(name));
+      if (!text) continue;
+      ZARRPOINT_TRY(read, read_array_facts(*text).at(state_->name + '/' + name));
+      for (facts& each : read) all.push_back(std::move(each));
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const facts& a, const facts& b) { return a.name < b.name; });
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i].name == all[i - 1].name &&
+          (all[i].write_shape != all[i - 1].write_shape || all[i].extra != all[i - 1].extra))
+        return error{errc::corrupt, state_->name +
+                                        "/array_metadatas: two processes do not agree on " +
+                                        v0::detail::in_quotes(all[i].name)};
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](const facts& a, const facts& b) { return a.name == b.name; }),
+              all.end());
+    return state_->by_leaf(all, &facts::name);
+  });
+}
 
 ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
   std::string_view rest;
