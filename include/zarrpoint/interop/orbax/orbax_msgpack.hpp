@@ -37,7 +37,7 @@ struct msgpack_head {
 };
 
 /// A file of msgpack, read from its begin ("MessagePack specification"). Errors of all members:
-/// `corrupt` for what ends too early or is no msgpack; `resource_limit` for more than `most_bytes`
+/// `corrupt` for what ends too early or is not msgpack; `resource_limit` for more than `most_bytes`
 /// of what is kept; those of the file.
 class msgpack_input {
  public:
