@@ -21,8 +21,10 @@
 #include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_value_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>

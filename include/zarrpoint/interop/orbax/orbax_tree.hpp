@@ -46,6 +46,8 @@ struct tree {
   bool has_all_chunks = false;
   bool is_ocdbt = false;  ///< its arrays were saved to an OCDBT database
   node custom_metadata;   ///< the user's, or null
+  /// `value_metadata_tree`, which says what containers were: see `to_value`. Mostly empty.
+  std::string rich_types;
 };
 
 /// Reads `_METADATA`. Errors: `corrupt`; `unsupported` for two leaves of one name ("a/b" beneath

@@ -98,6 +98,9 @@ ZARRPOINT_INLINE result<tree> read_tree(bytes_view json) {
   };
   out.has_all_chunks = is_set("store_array_data_equal_to_fill_value");
   out.is_ocdbt = is_set("use_ocdbt");
+  node* const rich = document.find("value_metadata_tree");
+  if (rich != nullptr && rich->if_string() != nullptr)
+    out.rich_types = std::move(*rich->if_string());
   if (node* const custom = document.find("custom_metadata"))
     out.custom_metadata = std::move(*custom);
   return out;
