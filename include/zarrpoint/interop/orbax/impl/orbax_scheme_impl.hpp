@@ -150,7 +150,7 @@ struct item_path {
   std::string_view rest;
 };
 
-/// The ways to see an item in the segment that is no directory, the shortest directory first.
+/// The ways to see an item in the segment that is not a directory, the shortest directory first.
 ZARRPOINT_INLINE std::vector<item_path> split_items(std::string_view above, std::string_view rest) {
   const std::size_t end = std::min(rest.find('/'), rest.size());
   std::vector<item_path> out;
