@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // zarrpoint among the peers of run.py.
-// Usage: orbax_peer open CHECKPOINT            prints the seconds until every leaf is known
-//        orbax_peer load CHECKPOINT            prints the seconds until all is in new memory, and a
-//        sum of all bytes
+// Usage: orbax_peer open CHECKPOINT            prints the seconds until every leaf is known, those
+// of
+//                                              all processors, and how many leaves there are
+//        orbax_peer load CHECKPOINT            the same until all is in new memory
 //        orbax_peer same CHECKPOINT TENSORS    compares every byte with a safetensors file
 
 #include <zarrpoint/orbax.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <variant>
 
@@ -21,28 +23,35 @@ namespace zp = zarrpoint;
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+/// Prints the seconds and those of all processors since it was made, and a number of arrays.
+class stopwatch {
+ public:
+  void tell(std::size_t arrays) const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began_;
+    const double used = static_cast<double>(std::clock() - used_) / CLOCKS_PER_SEC;
+    std::printf("%.6f %.6f %zu\n", spent.count(), used, arrays);
+  }
 
-double since(clock_type::time_point began) {
-  return std::chrono::duration<double>(clock_type::now() - began).count();
-}
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::clock_t used_ = std::clock();
+};
 
 zp::checkpoint opened(const std::string& path) {
   return zp::open(path, {.stores = zp::orbax_stores::table()}).value();
 }
 
 int open(const std::string& path) {
-  const auto began = clock_type::now();
+  const stopwatch watch;
   const auto ckpt = opened(path);
-  const std::size_t leaves = ckpt.names().size();
-  std::printf("%.6f %zu\n", since(began), leaves);
+  watch.tell(ckpt.names().size());
   return 0;
 }
 
 int load(const std::string& path) {
-  const auto began = clock_type::now();
+  const stopwatch watch;
   const auto leaves = zp::load_all(opened(path)).value();
-  std::printf("%.6f %zu\n", since(began), leaves.size());
+  watch.tell(leaves.size());
   return 0;
 }
 

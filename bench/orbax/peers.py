@@ -5,7 +5,7 @@
 
     peers.py make MODEL.safetensors CHECKPOINT    the tensors, by their names, as Orbax saves them (Zarr v3 in OCDBT)
     peers.py many CHECKPOINT COUNT                as many parameters of 64 bytes, in groups of a hundred
-    peers.py open|load LIBRARY CHECKPOINT         prints the seconds, and how many arrays there are
+    peers.py open|load LIBRARY CHECKPOINT         prints the seconds, those of all processors, and how many arrays there are
 
 LIBRARY is orbax or tensorstore. What is loaded is in memory of its own, as NumPy has it.
 """
@@ -18,6 +18,10 @@ from pathlib import Path
 import numpy as np
 
 THREADS = 2
+
+
+def now():
+    return time.perf_counter(), time.process_time()
 
 
 def nested(flat):
@@ -64,7 +68,7 @@ def open_tensorstore(path):
     import tensorstore as ts
 
     context = ts.Context({"data_copy_concurrency": {"limit": THREADS}, "file_io_concurrency": {"limit": THREADS}})
-    began = time.perf_counter()
+    began = now()
     base = {"driver": "ocdbt", "base": f"file://{Path(path).resolve()}/"}
     specs = [{"driver": "zarr3", "kvstore": base | {"path": f"{name}/"}} for name in names(path)]
     arrays = [each.result() for each in [ts.open(spec, read=True, context=context) for spec in specs]]
@@ -81,7 +85,7 @@ def open_orbax(path):
     import orbax.checkpoint as ocp
 
     checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_zarr3=True))
-    began = time.perf_counter()
+    began = now()
     return began, jax.tree.leaves(checkpointer.metadata(Path(path).resolve()).item_metadata.tree)
 
 
@@ -90,7 +94,7 @@ def load_orbax(path):
     import orbax.checkpoint as ocp
 
     checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_zarr3=True))
-    began = time.perf_counter()
+    began = now()
     return began, jax.tree.leaves(checkpointer.restore(Path(path).resolve()))
 
 
@@ -100,7 +104,8 @@ def main(arguments):
     if arguments[0] == "many":
         return many(arguments[1], int(arguments[2]))
     began, found = globals()[f"{arguments[0]}_{arguments[1]}"](arguments[2])
-    print(f"{time.perf_counter() - began:.6f} {len(found)}")
+    spent, used = (after - before for before, after in zip(began, now()))
+    print(f"{spent:.6f} {used:.6f} {len(found)}")
     return None
 
 
