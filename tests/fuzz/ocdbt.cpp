@@ -3,14 +3,21 @@
 
 // The body of an OCDBT record: the first byte says which, and its height. Checksums are made here,
 // since no fuzzer finds them. A node that is read is the root of a database, which is then listed.
+// Or what else Orbax writes: a msgpack file, or a document.
 
+#include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_sharding.hpp>
+#include <zarrpoint/interop/orbax/orbax_step.hpp>
+#include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_value.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/ocdbt_bytes.hpp"
 #include "fuzz.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace {
@@ -38,7 +45,8 @@ void check_node(const zp::detail::ocdbt_node& node) {
   }
 }
 
-void list_all(const zp::ocdbt_store& store, const zp::store_key& at, int& left) {
+template <class S>
+void list_all(const S& store, const zp::store_key& at, int& left) {
   const auto children = store.list(at);
   if (!children) return;
   for (const zp::list_entry& child : *children) {
@@ -50,13 +58,51 @@ void list_all(const zp::ocdbt_store& store, const zp::store_key& at, int& left) 
   }
 }
 
+void read_msgpack(std::string_view text) {
+  const zp::memory_store base;
+  base.put(key("checkpoint"), zp::as_bytes(text)).value();
+  const auto tree = zp::orbax::tree_store::open(base, zp::store_key::root());
+  if (!tree) return;
+  int left = 1000;
+  list_all(*tree, zp::store_key::root(), left);
+  (void)zp::orbax::to_value(tree->tree());
+  const auto opened = zp::open(*tree, bounded());
+  if (opened) require(opened->size() <= tree->tree().leaves.size(), "each array is a leaf");
+}
+
+void read_document(std::string_view text, unsigned which) {
+  const auto bytes = zp::as_bytes(text);
+  if (which == 0) {
+    const auto shardings = zp::orbax::read_shardings(bytes);
+    if (!shardings) return;
+    for (const auto& [name, how] : *shardings) {
+      std::uint64_t devices = 1;
+      for (const zp::index_t length : how.mesh.shape) devices *= static_cast<std::uint64_t>(length);
+      if (devices > 4096) continue;  // slow, and no news
+      const zp::dims shape(std::min<std::size_t>(how.partition.size(), zp::max_rank), 24);
+      const auto boxes = zp::orbax::device_boxes(how.mesh, how.partition, shape);
+      if (!boxes) continue;
+      const auto found = zp::orbax::find_partition(how.mesh, *boxes, shape);
+      require(found && zp::orbax::device_boxes(how.mesh, *found, shape).value() == *boxes,
+              "what boxes were made from is found");
+    }
+  } else if (which == 1) {
+    const auto tree = zp::orbax::read_tree(bytes);
+    if (tree) (void)zp::orbax::to_value(*tree);
+  } else if (which == 2) {
+    (void)zp::orbax::read_array_facts(bytes);
+  } else {
+    (void)zp::orbax::read_checkpoint_facts(bytes);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const unsigned kind = data[0] % 3U;
-  const auto height = static_cast<std::uint8_t>(data[0] / 3U % 4U);
+  const unsigned kind = data[0] % 5U;
+  const auto height = static_cast<std::uint8_t>(data[0] / 5U % 4U);
   if (kind == 0) {
     const auto record = test::ocdbt_record(zp::detail::ocdbt_manifest_mark, body);
     (void)zp::detail::read_ocdbt_manifest(record, limit);
@@ -67,6 +113,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (kind == 1) {
     (void)zp::detail::read_ocdbt_versions(test::ocdbt_record(zp::detail::ocdbt_versions_mark, body),
                                           height, limit);
+  } else if (kind == 3) {
+    read_msgpack(body);
+  } else if (kind == 4) {
+    read_document(body, height);
   } else {
     const auto record = test::ocdbt_record(zp::detail::ocdbt_node_mark, body);
     const auto node = zp::detail::read_ocdbt_node(record, height, limit);

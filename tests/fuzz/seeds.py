@@ -138,6 +138,10 @@ for file in (*golden.rglob("manifest.ocdbt"), *golden.rglob("d/*")):
         kind, record = marks.get(data[at : at + 4]), data[at : at + int.from_bytes(data[at + 4 : at + 12], "little")]
         if kind is not None and len(record) > 18 and record[13] == 1:
             body = decompressed(record[14:-4])
-            add("ocdbt", bytes([kind + (3 * body[0] if kind == 2 and body else 0)]) + body)
+            add("ocdbt", bytes([kind + (5 * body[0] if kind == 2 and body else 0)]) + body)
         at += 2
+for name, first in (("checkpoint", 3), ("_sharding", 4), ("_METADATA", 9), ("process_*", 14), ("_CHECKPOINT_METADATA", 19)):
+    for file in (golden / "orbax").rglob(name):
+        if file.is_file():
+            add("ocdbt", bytes([first]) + file.read_bytes())
 print(*(f"{folder.name}: {len(list(folder.iterdir()))} seeds" for folder in sorted(out.iterdir())), sep="\n")

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/error.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 
 #include "exit_status.hpp"
 
@@ -22,6 +23,7 @@ namespace zp = zarrpoint;
 struct inspect_arguments {
   std::string path, node;
   bool json = false;
+  zp::link_scope links{};  ///< that the context's stores follow
 };
 exit_status run_inspect(const inspect_arguments& of, const zp::context& how);
 

@@ -5,12 +5,14 @@
 
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "about_orbax.hpp"
 #include "commands.hpp"
 #include "output.hpp"
 #include "source.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -51,8 +53,9 @@ struct sizes {
 
 class inspection {
  public:
-  inspection(const source& from, const std::vector<std::size_t>& shown, std::string_view node)
-      : from_(from), shown_(shown) {
+  inspection(const source& from, const std::vector<std::size_t>& shown, std::string_view node,
+             zp::node orbax)
+      : from_(from), shown_(shown), node_(node), orbax_(std::move(orbax)) {
     for (const group_entry& group : from.groups()) {
       if (is_within(group.name, node)) groups_.push_back(&group);
     }
@@ -85,7 +88,7 @@ class inspection {
     // What says most stays longest: the name, the dtype and the shape.
     const std::optional<std::size_t> limit = line_limit();
     if (limit) out.fit(*limit, {6, 5, 4, 1, 9, 8, 7, 3, 2, 0});
-    std::string text = out.text(true) + attributes_text(limit);
+    std::string text = out.text(true) + attributes_text(limit) + orbax_text(limit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
       if (!sizes_[i].fault) continue;
       const std::string line = '"' + escaped(from_.entries()[shown_[i]].name) +
@@ -119,6 +122,16 @@ class inspection {
     return painted("attributes", paint::bold) + '\n' + out.rows();
   }
 
+  std::string orbax_text(std::optional<std::size_t> limit) const {
+    table out({"", ""});
+    out.right_from(2);
+    for (const zp::node::member& line : orbax_lines(orbax_, node_))
+      out.add({"  " + escaped(line.key), escaped(*line.value.if_string(), false)});
+    if (out.empty()) return {};
+    if (limit) out.fit(*limit, {1});
+    return painted("orbax", paint::bold) + '\n' + out.rows();
+  }
+
   zp::node json(const std::string& path) const {
     zp::node::array arrays;
     for (std::size_t i = 0; i < shown_.size(); ++i) arrays.push_back(json_of(i));
@@ -137,6 +150,7 @@ class inspection {
     set_bytes(totals, total_.logical);
     totals.set("stored_bytes", total_.stored.value_or(0));
     out.set("totals", std::move(totals));
+    if (!orbax_.is_null()) out.set("orbax", orbax_);
     return out;
   }
 
@@ -181,7 +195,7 @@ class inspection {
       codecs += (codecs.empty() ? "" : " ") + codec_text(codec);
     const bool chunked = array.spec && array.zarr_format != 0;
     return {label,
-            array.typestr == "array" ? "" : escaped(array.typestr),
+            array.typestr == "array" ? "" : escaped(kind_of_leaf(array)),
             escaped(array.type),
             array.spec ? shape_text(array.spec->shape) : "",
             chunked ? shape_text(array.chunk_shape) : "",
@@ -192,6 +206,18 @@ class inspection {
             array.spec && !array.spec->type.is_variable() && size.stored
                 ? ratio_text(size.logical, *size.stored)
                 : ""};
+  }
+
+  /// The handler that saved it, or what it was to Orbax.
+  std::string kind_of_leaf(const entry& array) const {
+    const zp::node* const leaves = orbax_.find("leaves");
+    if (leaves == nullptr) return array.typestr;
+    const zp::node::object& sorted = *leaves->if_object();
+    const auto at =
+        std::lower_bound(sorted.begin(), sorted.end(), array.name,
+                         [](const zp::node::member& a, const std::string& b) { return a.key < b; });
+    if (at == sorted.end() || at->key != array.name) return array.typestr;
+    return *at->value.find("kind")->if_string();
   }
 
   static void set_bytes(zp::node& to, std::uint64_t bytes) {
@@ -228,6 +254,8 @@ class inspection {
 
   const source& from_;
   const std::vector<std::size_t>& shown_;
+  std::string node_;
+  zp::node orbax_;  ///< what it tells beside the arrays, or null
   std::vector<const group_entry*> groups_;
   std::vector<sizes> sizes_;
   sizes total_;
@@ -259,7 +287,9 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(from, open_source(of.path, how));
     for (const std::string& warning : from->warnings()) note(escaped(of.path) + ": " + warning);
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
-    const inspection found(*from, shown, of.node);
+    auto orbax = about_orbax(of.path, of.links);
+    if (!orbax) note(escaped(of.path) + ": " + to_string(orbax.failure()));
+    const inspection found(*from, shown, of.node, orbax ? *std::move(orbax) : zp::node());
     if (of.json) return put_json(found.json(of.path));
     return put(title(of.path, *from) + '\n' + found.tree());
   };

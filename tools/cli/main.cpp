@@ -94,9 +94,17 @@ constexpr zp::store_table stores_of = zp::orbax_stores::with<
     zp::dcp_scheme, directory_scheme<Scope>, zp::zip_inflate_scheme>::table();
 
 /// What `--follow-links` says.
-zp::store_table stores_for(std::string_view links) {
-  if (links == "anywhere") return stores_of<zp::link_scope::anywhere>;
-  return links.empty() ? stores_of<zp::link_scope::none> : stores_of<zp::link_scope::beneath_root>;
+zp::link_scope scope_of(std::string_view links) {
+  if (links == "anywhere") return zp::link_scope::anywhere;
+  return links.empty() ? zp::link_scope::none : zp::link_scope::beneath_root;
+}
+
+zp::store_table stores_for(zp::link_scope links) {
+  switch (links) {
+    case zp::link_scope::anywhere: return stores_of<zp::link_scope::anywhere>;
+    case zp::link_scope::beneath_root: return stores_of<zp::link_scope::beneath_root>;
+    default: return stores_of<zp::link_scope::none>;
+  }
 }
 
 zp::context make_context(std::uint64_t memory, std::string_view links) {
@@ -106,7 +114,7 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
 #else
   how.codecs = zp::all_codecs::table();
 #endif
-  how.stores = stores_for(links);
+  how.stores = stores_for(scope_of(links));
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
@@ -189,7 +197,10 @@ struct command_line {
 
   void add_inspect() {
     CLI::App* to = add("inspect", "Show a tree of what is in there, without reading an element",
-                       [this](const zp::context& how) { return run_inspect(inspect, how); });
+                       [this](const zp::context& how) {
+                         inspect.links = scope_of(links);
+                         return run_inspect(inspect, how);
+                       });
     add_place(to, inspect.path, inspect.node);
     add_json(to, inspect.json);
   }

@@ -3,6 +3,7 @@
 #include "source.hpp"
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 
@@ -112,6 +113,11 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
       // It may be there all the same: in a zip file.
       if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
         return open_zipped_zarr(path, how);
+      // Or an item of an Orbax checkpoint: `run/checkpoints:state`.
+      if (path.find(':') != path.npos) {
+        const auto item = zp::orbax::find_at(path);
+        if (!item || *item) return open_zarr(path, how);
+      }
       return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
     case path_kind::directory: return open_directory(path, how);
     case path_kind::other: return unsupported(path, "neither a file nor a directory");

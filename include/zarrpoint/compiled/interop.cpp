@@ -16,9 +16,15 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_value_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>

@@ -5,9 +5,11 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,12 +24,27 @@ struct found_tree {
 };
 
 /// The tree in a directory of Orbax's: its own, that of the one item which has one (`state`,
-/// `default`), or that of the newest step beneath a manager's root. Errors: `not_found` for a
+/// `default`), or that of the newest step beneath a manager's root. With `item`, that item of the
+/// step, or of the newest step that has it, which may be one of JSON. Errors: `not_found` for a
 /// directory in which there is none; `invalid_argument` for several items, naming them;
 /// `unsupported` for a save that was not finished.
-result<found_tree> find_tree(const stored_place& directory);
+result<found_tree> find_tree(const stored_place& directory, std::string_view item = {});
 
-/// The directory at `path` as such a tree. Errors: those of `find_tree` and `tree_store::open`.
+/// What a path names: a directory of Orbax's or what lies in it, with `:item` for one of several.
+struct found_path {
+  std::string directory;  ///< the part of the path that is one
+  found_tree found;       ///< in it
+  store_key rest;         ///< beneath the tree
+};
+
+/// The tree that `path` leads to: `run/checkpoints`, `run/checkpoints/1200/ema`, and
+/// `run/checkpoints:ema` for an item of the newest step, each with the path of a node behind it.
+/// Nothing where no directory on the way is Orbax's. Errors: those of `find_tree`.
+result<std::optional<found_path>> find_at(const std::string& path,
+                                          link_scope links = link_scope::none);
+
+/// The tree that `path` leads to; of an item of JSON a group whose attributes are the item, or have
+/// it as "value" if it is not an object. Errors: those of `find_tree` and `tree_store::open`.
 result<stored_place> tree_place(const std::string& path, link_scope links = link_scope::none);
 
 /// What a path is to read: a directory of Orbax's as the tree in it, one with an OCDBT database as

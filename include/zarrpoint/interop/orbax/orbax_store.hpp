@@ -4,12 +4,14 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
@@ -18,14 +20,15 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// each array lies at the path of its leaf (`params/dense/kernel`), whether Orbax keeps it in an
 /// OCDBT database or in directories, as Zarr v2 or v3. Text leaves are arrays of rank 0 with the
 /// data type `string`; empty dicts and lists are groups; what is `None` is only in `tree()`.
+/// What Orbax before 0.5 kept in the msgpack file `checkpoint` is there as well.
 ///
 /// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where
 /// Orbax stores all of them, never the fill value.
 class tree_store {
  public:
-  /// The tree in the directory `at` of `base`, which holds `_METADATA`. Errors: `not_found` for
-  /// none; `corrupt`, naming the file; `unsupported` for leaves whose values are in msgpack
-  /// (Orbax before 0.5), whose names are not valid keys, or share one; those of
+  /// The tree in the directory `at` of `base`, which holds `_METADATA` or the older `checkpoint`.
+  /// Errors: `not_found` for neither; `corrupt`, naming the file; `unsupported` for leaves whose
+  /// names are not valid keys, or share one, and for a type that Zarr has not; those of
   /// `ocdbt_store::open`.
   static result<tree_store> open(any_store base, store_key at);
 
@@ -39,6 +42,14 @@ class tree_store {
 
   /// The tree as Orbax describes it, with what is empty.
   const orbax::tree& tree() const noexcept;
+
+  /// How each leaf lay on devices, by its name, as far as `_sharding` tells; read anew each time.
+  /// Errors: those of `read_shardings`, naming the file.
+  result<std::vector<std::pair<std::string, sharding>>> shardings() const;
+
+  /// What the files of `array_metadatas` tell of each leaf, by its name; read anew each time.
+  /// Errors: `corrupt`, naming the file, also where two processes do not agree.
+  result<std::vector<orbax::array_facts>> array_facts() const;
 
  private:
   struct state;

@@ -46,11 +46,21 @@ struct tree {
   bool has_all_chunks = false;
   bool is_ocdbt = false;  ///< its arrays were saved to an OCDBT database
   node custom_metadata;   ///< the user's, or null
+  /// `value_metadata_tree`, which says what containers were: see `to_value`. Mostly empty.
+  std::string rich_types;
 };
 
 /// Reads `_METADATA`. Errors: `corrupt`; `unsupported` for two leaves of one name ("a/b" beneath
 /// the root, and "b" beneath "a"); `resource_limit`.
 result<tree> read_tree(bytes_view json);
+
+namespace detail {
+
+/// Sorts the leaves, and drops those in whose place a subtree is. Errors: `unsupported` for two of
+/// one name.
+result<void> arrange(std::vector<tree_leaf>& leaves);
+
+}  // namespace detail
 
 }}}  // namespace zarrpoint::v0::orbax
 

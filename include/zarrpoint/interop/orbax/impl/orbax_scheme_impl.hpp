@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -20,15 +24,6 @@ namespace zarrpoint { inline namespace v0 {
 namespace orbax {
 
 namespace detail {
-
-/// In the names of directories that a save has not finished.
-inline constexpr std::string_view unfinished_mark = ".orbax-checkpoint-tmp";
-
-ZARRPOINT_INLINE result<bool> holds(const stored_place& directory, std::string_view name) {
-  ZARRPOINT_TRY(key, directory.key.child(name));
-  ZARRPOINT_TRY(object, directory.store.open(key));
-  return object != nullptr;
-}
 
 /// The number of a step's directory: `23`, `0023`, `step_23`; nothing for other names.
 ZARRPOINT_INLINE std::optional<std::string> step_number(std::string_view name) {
@@ -49,45 +44,52 @@ ZARRPOINT_INLINE bool is_step(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// The directories beneath that a save has finished.
-ZARRPOINT_INLINE result<std::vector<std::string>> finished_beneath(const stored_place& directory) {
-  ZARRPOINT_TRY(children, directory.store.list(directory.key));
-  std::vector<std::string> out;
-  for (const list_entry& child : children)
-    if (child.is_prefix && child.name.find(unfinished_mark) == child.name.npos)
-      out.push_back(child.name);
-  return out;
-}
-
-/// The one item of a step that holds a tree.
+/// The item of a step: the one that holds a tree, or the one of a name.
 ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& step,
-                                                           const std::vector<std::string>& names) {
+                                                           const std::vector<std::string>& names,
+                                                           std::string_view wanted) {
   std::vector<std::string> items;
   for (const std::string& name : names) {
-    ZARRPOINT_TRY(has, holds(step, name + "/_METADATA"));
-    if (has) items.push_back(name);
+    if (!wanted.empty() && name != wanted) continue;
+    ZARRPOINT_TRY(key, step.key.child(name));
+    const stored_place item{step.store, std::move(key)};
+    ZARRPOINT_TRY(is_tree, holds_tree(item));
+    std::string json;
+    if (!wanted.empty() && !is_tree) {
+      ZARRPOINT_TRY(file, json_file(item));
+      json = std::move(file);
+    }
+    if (is_tree || !json.empty()) items.push_back(name);
   }
   if (items.empty()) return std::optional<found_tree>();
   if (items.size() > 1) {
-    std::string text = step.store.describe(step.key) + " has several items:";
+    const std::string place = step.store.describe(step.key);
+    std::string text = place + " has several items:";
     for (const std::string& name : items) text += " " + v0::detail::in_quotes(name);
-    return error{errc::invalid_argument, text + "; open one of them by its path"};
+    return error{errc::invalid_argument,
+                 text + "; open one of them, as " + v0::detail::in_quotes(place + ':' + items[0])};
   }
   ZARRPOINT_TRY(key, step.key.child(items[0]));
   return std::optional(found_tree{{step.store, std::move(key)}, items[0]});
 }
 
-ZARRPOINT_INLINE error no_tree(const stored_place& directory) {
-  return {errc::not_found,
-          directory.store.describe(directory.key) +
-              " holds no tree of Orbax: no _METADATA, and no item or step with one"};
+ZARRPOINT_INLINE error no_tree(const stored_place& directory, std::string_view item) {
+  const std::string place = directory.store.describe(directory.key);
+  if (!item.empty())
+    return {errc::not_found, place + " has no item " + v0::detail::in_quotes(item) +
+                                 " with a tree or JSON, and no step that has"};
+  return {errc::not_found, place +
+                               " holds no tree of Orbax: no _METADATA, no msgpack file "
+                               "\"checkpoint\", and no item or step with one"};
 }
 
 /// Whether a directory is Orbax's by what lies in it. A manager's root has only steps.
 ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   if (directory.store.describe(directory.key).find(unfinished_mark) != std::string::npos)
     return true;
-  for (const char* name : {"_METADATA", "_CHECKPOINT_METADATA", "orbax.checkpoint"}) {
+  ZARRPOINT_TRY(is_tree, holds_tree(directory));
+  if (is_tree) return true;
+  for (const char* name : {"_CHECKPOINT_METADATA", "orbax.checkpoint"}) {
     ZARRPOINT_TRY(has, holds(directory, name));
     if (has) return true;
   }
@@ -98,27 +100,30 @@ ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   ZARRPOINT_TRY(names, finished_beneath(directory));
   for (const std::string& name : names) {
     if (!step_number(name)) continue;
-    for (const char* document : {"/_CHECKPOINT_METADATA", "/_METADATA"}) {
-      ZARRPOINT_TRY(has, holds(directory, name + document));
-      if (has) return true;
-    }
+    ZARRPOINT_TRY(is_step, holds(directory, name + "/_CHECKPOINT_METADATA"));
+    if (is_step) return true;
+    ZARRPOINT_TRY(key, directory.key.child(name));
+    ZARRPOINT_TRY(has, holds_tree({directory.store, std::move(key)}));
+    if (has) return true;
   }
   return false;
 }
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
+ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory,
+                                              std::string_view item) {
   if (directory.store.describe(directory.key).find(detail::unfinished_mark) != std::string::npos)
     return error{errc::unsupported,
                  directory.store.describe(directory.key) + ": its save was not finished"};
-  ZARRPOINT_TRY(is_item, detail::holds(directory, "_METADATA"));
-  if (is_item) return found_tree{directory, {}};
+  ZARRPOINT_TRY(is_item, detail::holds_tree(directory));
+  if (is_item && item.empty()) return found_tree{directory, {}};
   ZARRPOINT_TRY(names, detail::finished_beneath(directory));
   std::vector<std::string> items = names;
-  std::erase_if(items, [](const std::string& name) { return detail::is_step(name); });
-  ZARRPOINT_TRY(item, detail::item_of(directory, items));
-  if (item) return *std::move(item);
+  if (item.empty())
+    std::erase_if(items, [](const std::string& name) { return detail::is_step(name); });
+  ZARRPOINT_TRY(own, detail::item_of(directory, items, item));
+  if (own) return *std::move(own);
   // The newest step first.
   std::erase_if(names, [](const std::string& name) { return !detail::step_number(name); });
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
@@ -127,32 +132,110 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory) {
   for (const std::string& name : names) {
     ZARRPOINT_TRY(key, directory.key.child(name));
     const stored_place step{directory.store, std::move(key)};
-    ZARRPOINT_TRY(is_tree, detail::holds(step, "_METADATA"));
-    if (is_tree) return found_tree{step, name};
+    ZARRPOINT_TRY(is_tree, detail::holds_tree(step));
+    if (is_tree && item.empty()) return found_tree{step, name};
     ZARRPOINT_TRY(beneath, detail::finished_beneath(step));
-    ZARRPOINT_TRY(found, detail::item_of(step, beneath));
+    ZARRPOINT_TRY(found, detail::item_of(step, beneath, item));
     if (found) return found_tree{found->place, name + "/" + found->path};
   }
-  return detail::no_tree(directory);
+  return detail::no_tree(directory, item);
+}
+
+namespace detail {
+
+/// The part of a path that names an item, and what stands around it: `root:state/params`.
+struct item_path {
+  std::string directory;
+  std::string_view item;
+  std::string_view rest;
+};
+
+/// The ways to see an item in the segment that is not a directory, the shortest directory first.
+ZARRPOINT_INLINE std::vector<item_path> split_items(std::string_view above, std::string_view rest) {
+  const std::size_t end = std::min(rest.find('/'), rest.size());
+  std::vector<item_path> out;
+  for (std::size_t colon = rest.find(':'); colon < end && colon + 1 < end;
+       colon = rest.find(':', colon + 1))
+    out.push_back({std::string(above) + std::string(rest.substr(0, colon)),
+                   rest.substr(colon + 1, end - colon - 1),
+                   rest.substr(std::min(end + 1, rest.size()))});
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::optional<found_path>> found_in(std::string directory, any_store store,
+                                                            std::string_view item) {
+  const stored_place root{std::move(store), store_key::root()};
+  ZARRPOINT_TRY(is_one, is_orbax(root));
+  if (!is_one) return std::optional<found_path>();
+  ZARRPOINT_TRY(found, find_tree(root, item));
+  return std::optional(found_path{std::move(directory), std::move(found), store_key::root()});
+}
+
+/// An item of JSON as a group.
+ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
+  ZARRPOINT_TRY(value, read_json_item(item));
+  node attributes;
+  if (value.if_object() != nullptr) {
+    attributes = std::move(value);
+  } else {
+    attributes.set("value", std::move(value));
+  }
+  memory_store made;
+  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
+  ZARRPOINT_CHECK(made.put(document, as_bytes(group_document(attributes))));
+  return any_store(std::move(made));
+}
+
+ZARRPOINT_INLINE result<stored_place> open_found(found_path at) {
+  ZARRPOINT_TRY(is_tree, holds_tree(at.found.place));
+  if (!is_tree) {
+    ZARRPOINT_TRY(json, json_store(at.found.place));
+    return stored_place{std::move(json), std::move(at.rest)};
+  }
+  ZARRPOINT_TRY(store,
+                tree_store::open(std::move(at.found.place.store), std::move(at.found.place.key)));
+  return stored_place{std::move(store), std::move(at.rest)};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<std::optional<found_path>> find_at(const std::string& path,
+                                                           link_scope links) {
+  ZARRPOINT_TRY(at, v0::detail::split_at_directory(path, links));
+  std::string_view above = path;
+  while (above.size() > 1 && above.ends_with('/')) above.remove_suffix(1);
+  // A relative path may have no directory on its way but the one with an item.
+  const std::string_view rest = at ? at->key.str() : above;
+  above.remove_suffix(rest.size());
+  for (const detail::item_path& named : detail::split_items(above, rest)) {
+    auto store = file_store::open(named.directory, {.read_only = true, .follow_links = links});
+    if (!store) continue;
+    ZARRPOINT_TRY(beneath, store_key::parse(named.rest));
+    ZARRPOINT_TRY(found, detail::found_in(named.directory, *std::move(store), named.item));
+    if (found) found->rest = std::move(beneath);
+    return std::move(found);
+  }
+  if (!at) return std::optional<found_path>();
+  while (above.size() > 1 && above.ends_with('/')) above.remove_suffix(1);
+  ZARRPOINT_TRY(found, detail::found_in(std::string(above), std::move(at->store), {}));
+  if (found) found->rest = std::move(at->key);
+  return std::move(found);
 }
 
 ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links) {
-  ZARRPOINT_TRY(at, v0::detail::split_at_directory(path, links));
-  if (!at) {
+  ZARRPOINT_TRY(at, find_at(path, links));
+  if (at) return detail::open_found(*std::move(at));
+  ZARRPOINT_TRY(nearest, v0::detail::split_at_directory(path, links));
+  if (!nearest) {
     ZARRPOINT_CHECK(file_store::open(path, {.read_only = true, .follow_links = links}));
     return error{errc::not_found, path + " does not exist"};
   }
-  ZARRPOINT_TRY(found, find_tree({at->store, store_key::root()}));
-  ZARRPOINT_TRY(store, tree_store::open(std::move(found.place.store), std::move(found.place.key)));
-  return stored_place{std::move(store), std::move(at->key)};
+  return detail::no_tree({std::move(nearest->store), store_key::root()}, {});
 }
 
 ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path, link_scope links) {
-  ZARRPOINT_TRY(directory, v0::detail::split_at_directory(path, links));
-  if (directory) {
-    ZARRPOINT_TRY(is_orbax, detail::is_orbax({directory->store, store_key::root()}));
-    if (is_orbax) return tree_place(path, links);
-  }
+  ZARRPOINT_TRY(at, find_at(path, links));
+  if (at) return detail::open_found(*std::move(at));
   ZARRPOINT_TRY(database, v0::detail::find_ocdbt(path, links));
   if (database) return *std::move(database);
   ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true, .follow_links = links}));

@@ -6,13 +6,14 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
+#include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
-#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,55 +37,30 @@ struct placed_array {
   store_key storage;
 };
 
+/// A chunk that was made: of elements in the file `checkpoint`.
+struct made_chunk {
+  std::string key;
+  std::vector<aggregate_piece> pieces;
+};
+
 ZARRPOINT_INLINE bool is_document(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zattrs" || name == ".zgroup" ||
          name == ".zmetadata";
-}
-
-ZARRPOINT_INLINE std::string group_document(const node& attributes) {
-  node out;
-  out.set("zarr_format", 3);
-  out.set("node_type", "group");
-  if (attributes.if_object() != nullptr) out.set("attributes", attributes);
-  return dump_json(out);
-}
-
-/// An array of rank 0 that holds one text, by the codec `vlen-utf8`.
-ZARRPOINT_INLINE constexpr std::string_view text_document =
-    R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"string",)"
-    R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
-    R"("chunk_key_encoding":{"name":"default"},"fill_value":"","codecs":[{"name":"vlen-utf8"}]})";
-
-ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
-  std::vector<std::byte> out(8 + text.size());
-  store_le<std::uint32_t>(out.data(), 1);
-  store_le<std::uint32_t>(out.data() + 4, static_cast<std::uint32_t>(text.size()));
-  const bytes_view bytes = as_bytes(text);
-  std::copy(bytes.begin(), bytes.end(), out.begin() + 8);
-  return out;
-}
-
-/// The text of a leaf: its storage name is a JSON pointer without its escapes.
-ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
-  const node* at = &texts;
-  while (at != nullptr) {
-    const std::size_t slash = storage.find('/');
-    at = at->find(storage.substr(0, slash));
-    if (slash == storage.npos) break;
-    storage.remove_prefix(slash + 1);
-  }
-  return at != nullptr ? at->if_string() : nullptr;
 }
 
 }  // namespace detail
 
 struct tree_store::state {
   any_store base;  ///< where the arrays are
+  any_store item;  ///< the directory
   orbax::tree tree;
   memory_store made;                         ///< the documents of groups, and the texts
   std::vector<detail::placed_array> arrays;  ///< sorted by name
-  std::vector<std::string> keys;             ///< one beneath each array, sorted
+  std::vector<std::string> keys;             ///< one beneath each array, and of each made chunk
   std::string name;
+  std::shared_ptr<const blob> aggregate;     ///< the file `checkpoint`
+  std::vector<detail::aggregate_leaf> held;  ///< its leaves, sorted by name
+  std::vector<detail::made_chunk> chunks;    ///< sorted by key
 
   /// The array that `key` is or lies beneath, and the rest of the key.
   const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
@@ -102,6 +78,26 @@ struct tree_store::state {
       const std::size_t slash = wanted.rfind('/');
       wanted = slash == wanted.npos ? std::string_view() : wanted.substr(0, slash);
     }
+  }
+
+  result<std::optional<std::vector<std::byte>>> document(std::string_view file) const {
+    ZARRPOINT_TRY(key, store_key::parse(file));
+    return get(item, key, detail::most_document_bytes);
+  }
+
+  /// Those of what is known by storage name that are leaves, in their order, with their names.
+  template <class T>
+  std::vector<T> by_leaf(std::vector<T>& known, std::string T::*name) const {
+    std::vector<T> out;
+    for (const tree_leaf& leaf : tree.leaves) {
+      const auto at =
+          std::lower_bound(known.begin(), known.end(), leaf.storage,
+                           [&](const T& a, const std::string& b) { return a.*name < b; });
+      if (at == known.end() || (*at).*name != leaf.storage) continue;
+      out.push_back(*at);
+      out.back().*name = leaf.name;
+    }
+    return out;
   }
 
   /// What is not there may be missing by right: a document of the other version of Zarr, and a
@@ -144,6 +140,14 @@ struct tree_store::state {
     return {};
   }
 
+  result<void> add_stored(const tree_leaf& leaf, std::string_view under) {
+    ZARRPOINT_TRY(storage, store_key::parse(under));
+    ZARRPOINT_CHECK(store_key::parse(leaf.name));
+    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
+    arrays.push_back({leaf.name, std::move(storage)});
+    return {};
+  }
+
   result<void> add_leaf(const tree_leaf& leaf, const node& texts) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
@@ -154,14 +158,42 @@ struct tree_store::state {
       if (leaf.value_type != "None" && !leaf.name.empty()) return add_group(leaf.name);
       return {};
     }
-    if (leaf.is_skipped)
-      return error{errc::unsupported,
-                   "its value is in the msgpack file \"checkpoint\", which is not read"};
-    ZARRPOINT_TRY(storage, store_key::parse(leaf.storage));
-    ZARRPOINT_CHECK(store_key::parse(leaf.name));
-    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
-    arrays.push_back({leaf.name, std::move(storage)});
+    return leaf.is_skipped ? add_held(leaf) : add_stored(leaf, leaf.storage);
+  }
+
+  /// What the file `checkpoint` has of a leaf.
+  result<void> add_held(const tree_leaf& leaf) {
+    const auto at = std::lower_bound(
+        held.begin(), held.end(), leaf.name,
+        [](const detail::aggregate_leaf& a, const std::string& b) { return a.leaf.name < b; });
+    if (at == held.end() || at->leaf.name != leaf.name)
+      return error{errc::corrupt,
+                   "no array is stored for it, and the msgpack file \"checkpoint\" " +
+                       std::string(aggregate ? "has no value" : "is not there")};
+    switch (at->kind) {
+      case detail::aggregate_kind::placeholder: return add_stored(leaf, at->text);
+      case detail::aggregate_kind::text: return add_text(leaf.name, at->text);
+      case detail::aggregate_kind::empty: return {};
+      case detail::aggregate_kind::array: break;
+    }
+    ZARRPOINT_TRY(node_key, store_key::parse(leaf.name));
+    ZARRPOINT_TRY(document, node_key.child("zarr.json"));
+    ZARRPOINT_CHECK(made.put(document, as_bytes(detail::array_document(*at))));
+    std::string coordinates = "c";
+    for (std::size_t i = 0; i < at->shape.rank(); ++i) coordinates += "/0";
+    ZARRPOINT_TRY(chunk, node_key.child(coordinates));
+    if (!at->text.empty()) return made.put(chunk, as_bytes(at->text));
+    if (at->pieces.empty()) return {};
+    keys.emplace_back(chunk.str());
+    chunks.push_back({std::string(chunk.str()), std::move(at->pieces)});
     return {};
+  }
+
+  const detail::made_chunk* find_chunk(std::string_view key) const {
+    const auto at =
+        std::lower_bound(chunks.begin(), chunks.end(), key,
+                         [](const detail::made_chunk& a, std::string_view b) { return a.key < b; });
+    return at != chunks.end() && at->key == key ? &*at : nullptr;
   }
 };
 
@@ -178,8 +210,25 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     return get(item, key, detail::most_document_bytes);
   };
   ZARRPOINT_TRY(metadata, document("_METADATA"));
-  if (!metadata) return error{errc::not_found, "there is no _METADATA"};
-  ZARRPOINT_TRY(tree, read_tree(*metadata).at("_METADATA"));
+  ZARRPOINT_TRY(aggregate_key, store_key::parse("checkpoint"));
+  ZARRPOINT_TRY(aggregate, item.open(aggregate_key));
+  std::vector<detail::aggregate_leaf> held;
+  if (aggregate != nullptr) {
+    ZARRPOINT_TRY(found, detail::read_aggregate(*aggregate).at("checkpoint"));
+    held = std::move(found);
+  } else if (!metadata) {
+    return error{errc::not_found, "there is no _METADATA"};
+  }
+  orbax::tree tree;
+  if (metadata) {
+    ZARRPOINT_TRY(described, read_tree(*metadata).at("_METADATA"));
+    tree = std::move(described);
+  } else {
+    for (const detail::aggregate_leaf& each : held) tree.leaves.push_back(each.leaf);
+    ZARRPOINT_CHECK(detail::arrange(tree.leaves).at("checkpoint"));
+  }
+  std::sort(held.begin(), held.end(),
+            [](const auto& a, const auto& b) { return a.leaf.name < b.leaf.name; });
   ZARRPOINT_TRY(strings, document("_strings.json"));
   node texts;
   if (strings) {
@@ -197,8 +246,16 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                  "there is no manifest.ocdbt: its save was not finished; what each process saved "
                  "may be in the databases ocdbt.process_0 and on"};
   }
-  auto out = std::make_shared<state>(
-      state{std::move(arrays), std::move(tree), {}, {}, {}, base.describe(at)});
+  auto out = std::make_shared<state>(state{std::move(arrays),
+                                           item,
+                                           std::move(tree),
+                                           {},
+                                           {},
+                                           {},
+                                           base.describe(at),
+                                           std::move(aggregate),
+                                           std::move(held),
+                                           {}});
   std::string last;
   const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
@@ -210,10 +267,53 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     ZARRPOINT_CHECK(added().at("the leaf " + v0::detail::in_quotes(leaf.name)));
   }
   std::sort(out->keys.begin(), out->keys.end());
+  std::sort(out->chunks.begin(), out->chunks.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  out->held = {};
   return tree_store(std::move(out));
 }
 
 ZARRPOINT_INLINE const orbax::tree& tree_store::tree() const noexcept { return state_->tree; }
+
+ZARRPOINT_INLINE result<std::vector<std::pair<std::string, sharding>>> tree_store::shardings()
+    const {
+  using all = std::vector<std::pair<std::string, sharding>>;
+  return guarded([&]() -> result<all> {
+    ZARRPOINT_TRY(text, state_->document("_sharding"));
+    if (!text) return all();
+    ZARRPOINT_TRY(read, read_shardings(*text).at(state_->name + "/_sharding"));
+    return state_->by_leaf(read, &std::pair<std::string, sharding>::first);
+  });
+}
+
+ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() const {
+  using facts = orbax::array_facts;
+  return guarded([&]() -> result<std::vector<facts>> {
+    ZARRPOINT_TRY(folder, store_key::parse("array_metadatas"));
+    ZARRPOINT_TRY(files, state_->item.list(folder));
+    std::vector<facts> all;
+    for (const list_entry& file : files) {
+      if (file.is_prefix || !file.name.starts_with("process_")) continue;
+      const std::string name = "array_metadatas/" + file.name;
+      ZARRPOINT_TRY(text, state_->document(name));
+      if (!text) continue;
+      ZARRPOINT_TRY(read, read_array_facts(*text).at(state_->name + '/' + name));
+      for (facts& each : read) all.push_back(std::move(each));
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const facts& a, const facts& b) { return a.name < b.name; });
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i].name == all[i - 1].name &&
+          (all[i].write_shape != all[i - 1].write_shape || all[i].extra != all[i - 1].extra))
+        return error{errc::corrupt, state_->name +
+                                        "/array_metadatas: two processes do not agree on " +
+                                        v0::detail::in_quotes(all[i].name)};
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](const facts& a, const facts& b) { return a.name == b.name; }),
+              all.end());
+    return state_->by_leaf(all, &facts::name);
+  });
+}
 
 ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
   std::string_view rest;
@@ -227,7 +327,11 @@ ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
   std::string_view rest;
   const detail::placed_array* const at = state_->find(key.str(), rest);
-  if (at == nullptr || rest.empty()) return state_->made.open(key);
+  if (at == nullptr || rest.empty()) {
+    const detail::made_chunk* const chunk = state_->find_chunk(key.str());
+    if (chunk == nullptr) return state_->made.open(key);
+    return detail::aggregate_elements(state_->aggregate, chunk->pieces);
+  }
   ZARRPOINT_TRY(stored, at->storage.child(rest));
   ZARRPOINT_TRY(object, state_->base.open(stored));
   if (object == nullptr) ZARRPOINT_CHECK(state_->check_missing(*at, rest).at(describe(key)));

@@ -53,6 +53,32 @@ ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
   return out;
 }
 
+ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
+  std::sort(leaves.begin(), leaves.end(),
+            [](const tree_leaf& a, const tree_leaf& b) { return a.name < b.name; });
+  const auto has = [&](std::string_view name) {
+    const auto at = std::lower_bound(
+        leaves.begin(), leaves.end(), name,
+        [](const tree_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
+    return at != leaves.end() && at->name == name;
+  };
+  // What partial saves put in the place of a subtree goes when the subtree is there.
+  std::vector<std::string> replaced;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const std::string& name = leaves[i].name;
+    if (i > 0 && leaves[i - 1].name == name)
+      return error{errc::unsupported, "two leaves have the name " + v0::detail::in_quotes(name)};
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
+      if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
+    if (!name.empty() && has("")) replaced.emplace_back();
+  }
+  std::sort(replaced.begin(), replaced.end());
+  std::erase_if(leaves, [&](const tree_leaf& leaf) {
+    return std::binary_search(replaced.begin(), replaced.end(), leaf.name);
+  });
+  return {};
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<tree> read_tree(bytes_view json) {
@@ -65,34 +91,16 @@ ZARRPOINT_INLINE result<tree> read_tree(bytes_view json) {
     ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
     out.leaves.push_back(std::move(leaf));
   }
-  std::sort(out.leaves.begin(), out.leaves.end(),
-            [](const tree_leaf& a, const tree_leaf& b) { return a.name < b.name; });
-  const auto has = [&](std::string_view name) {
-    const auto at = std::lower_bound(
-        out.leaves.begin(), out.leaves.end(), name,
-        [](const tree_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
-    return at != out.leaves.end() && at->name == name;
-  };
-  // What partial saves put in the place of a subtree goes when the subtree is there.
-  std::vector<std::string> replaced;
-  for (std::size_t i = 0; i < out.leaves.size(); ++i) {
-    const std::string& name = out.leaves[i].name;
-    if (i > 0 && out.leaves[i - 1].name == name)
-      return error{errc::unsupported, "two leaves have the name " + v0::detail::in_quotes(name)};
-    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
-      if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
-    if (!name.empty() && has("")) replaced.emplace_back();
-  }
-  std::sort(replaced.begin(), replaced.end());
-  std::erase_if(out.leaves, [&](const tree_leaf& leaf) {
-    return std::binary_search(replaced.begin(), replaced.end(), leaf.name);
-  });
+  ZARRPOINT_CHECK(detail::arrange(out.leaves));
   const auto is_set = [&](const char* name) {
     const node* const value = document.find(name);
     return value != nullptr && value->if_bool() != nullptr && *value->if_bool();
   };
   out.has_all_chunks = is_set("store_array_data_equal_to_fill_value");
   out.is_ocdbt = is_set("use_ocdbt");
+  node* const rich = document.find("value_metadata_tree");
+  if (rich != nullptr && rich->if_string() != nullptr)
+    out.rich_types = std::move(*rich->if_string());
   if (node* const custom = document.find("custom_metadata"))
     out.custom_metadata = std::move(*custom);
   return out;

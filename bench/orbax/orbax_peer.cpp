@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// zarrpoint among the peers of run.py.
+// Usage: orbax_peer open CHECKPOINT            prints the seconds until every leaf is known, those
+// of
+//                                              all processors, and how many leaves there are
+//        orbax_peer load CHECKPOINT            the same until all is in new memory
+//        orbax_peer same CHECKPOINT TENSORS    compares every byte with a safetensors file
+
+#include <zarrpoint/orbax.hpp>
+#include <zarrpoint/safetensors.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <variant>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+/// Prints the seconds and those of all processors since it was made, and a number of arrays.
+class stopwatch {
+ public:
+  void tell(std::size_t arrays) const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began_;
+    const double used = static_cast<double>(std::clock() - used_) / CLOCKS_PER_SEC;
+    std::printf("%.6f %.6f %zu\n", spent.count(), used, arrays);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::clock_t used_ = std::clock();
+};
+
+zp::checkpoint opened(const std::string& path) {
+  return zp::open(path, {.stores = zp::orbax_stores::table()}).value();
+}
+
+int open(const std::string& path) {
+  const stopwatch watch;
+  const auto ckpt = opened(path);
+  watch.tell(ckpt.names().size());
+  return 0;
+}
+
+int load(const std::string& path) {
+  const stopwatch watch;
+  const auto leaves = zp::load_all(opened(path)).value();
+  watch.tell(leaves.size());
+  return 0;
+}
+
+int same(const std::string& path, const std::string& original) {
+  const auto leaves = zp::load_all(opened(path)).value();
+  const auto file = zp::safetensors::open(original).value();
+  if (leaves.size() != file.tensors().size()) return 1;
+  for (const auto& [name, value] : leaves) {
+    const auto wanted = file.view(name).value();
+    const auto* loaded = std::get_if<zp::tensor>(&value);
+    if (loaded == nullptr || loaded->shape() != wanted.shape || loaded->type() != wanted.type)
+      return 1;
+    if (std::memcmp(loaded->view().data, wanted.data, loaded->size() * wanted.type.size()) != 0)
+      return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 2 ? words[1] : "";
+  if (what == "open") return open(words[2]);
+  if (what == "load") return load(words[2]);
+  if (what == "same" && count == 4) return same(words[2], words[3]);
+  return 2;
+}

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+// The msgpack file `checkpoint` that Orbax wrote until 0.5, and Flax before it: a tree of maps
+// whose leaves are values, or say that an array lies beside the file.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+/// What a leaf of such a file is.
+enum class aggregate_kind : std::uint8_t {
+  array,        ///< elements, in the file or in `text`
+  text,         ///< UTF-8, in `text`
+  placeholder,  ///< an array that Orbax keeps under the name in `text`
+  empty,        ///< `None`, or an empty dict, list or tuple
+};
+
+/// Bytes of the file.
+struct aggregate_piece {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+/// One leaf of such a file.
+struct aggregate_leaf {
+  tree_leaf leaf;
+  aggregate_kind kind = aggregate_kind::empty;
+  std::string text;
+  std::string type;  ///< of the elements, as Zarr v3 names it
+  dims shape;
+  std::vector<aggregate_piece> pieces;  ///< the elements one after another, little-endian
+};
+
+/// The leaves of such a file, in its order; elements stay where they are. Errors: `corrupt`;
+/// `unsupported` for what neither Orbax nor Flax writes, and for types that Zarr has not;
+/// `resource_limit`; those of the file.
+result<std::vector<aggregate_leaf>> read_aggregate(const blob& file);
+
+/// Whether a file begins as one that holds a map: TensorFlow's `checkpoint` is a text.
+result<bool> is_aggregate(const blob& file);
+
+/// The elements of a leaf as an object.
+std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const blob> file,
+                                         std::vector<aggregate_piece> pieces);
+
+}}}}  // namespace zarrpoint::v0::orbax::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
+#endif
