@@ -21,6 +21,7 @@ logs=build/logs
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$logs"
 export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+export CCACHE_NOHASHDIR=1 # the step mpi compiles what dev has, in another folder
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
@@ -198,7 +199,7 @@ cost() { need_packages libxtensor-dev && "$python" tests/tools/check_compile_cos
 size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 # The scoreboard of docs/reliability.md, its short form.
-reliability() { library && bash tests/reliability/run.sh; }
+reliability() { bash tests/reliability/run.sh; }
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 # A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
@@ -206,19 +207,19 @@ tidy() { "$python" tests/tools/run_tidy.py; }
 as_printed() {
   need_packages g++ cmake make ninja-build git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libeigen3-dev \
     libcli11-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-torch python3-venv && python_packages &&
-    packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
+    packages_in build/consumers/conan_venv tests/consumers/conan/requirements.txt &&
     if [ -n "${FULL:-}" ]; then set --; else set -- -- "The command" "The include folder" "One file" pkg-config "Conan:"; fi &&
-    "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv "$venv/bin/python" "$@"
+    "$python" tests/tools/run_as_printed.py build/as_printed build/consumers/conan_venv "$venv/bin/python" "$@"
 }
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
 rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron reshard"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mpi cli cuda parallel interop conformance reliability libtorch mdspan" "asan coverage fuzz"
+chains=("dev reshard mpi cli cuda parallel interop conformance libtorch mdspan" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers as_printed tidy noexcept single_header compile_fail cost docs size format readme layers"
+order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {

@@ -8,7 +8,7 @@
 #   bash tests/reliability/run.sh 8            eight hours, from a new seed; adds its counts to docs/reliability.md
 #   bash tests/reliability/run.sh 0.5 kills    half an hour of the named rows
 #
-# SEED=N before the command is the seed; LIBRARY=FILE, the compiled form to link with. Exit status 1 for a violation, or a control that is not caught.
+# SEED=N before the command is the seed. Exit status 1 for a violation, or a control that is not caught.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 hours=${1:-}
@@ -35,15 +35,13 @@ failing_disk 50    20    2
 "
 rows=(${*:-kills crash_states faults allocations damage documents escapes races ranks power_cuts failing_disk fuzz sweep mpi})
 
-form=(${LIBRARY:+-DZARRPOINT_COMPILED})
-library=(${LIBRARY:+"$LIBRARY"})
 compile() { # NAME OPTION SOURCE...
   local name=$1 cxx=(g++)
   command -v ccache >/dev/null && cxx=(ccache g++)
   mkdir -p "$build"
-  "${cxx[@]}" -std=c++20 "$2" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror "${form[@]}" -Iinclude -c "$3" \
+  "${cxx[@]}" -std=c++20 "$2" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude -c "$3" \
     -o "$build/$name.o" &&
-    g++ "$build/$name.o" "${@:4}" "${library[@]}" -o "$build/$name" -lzstd -pthread
+    g++ "$build/$name.o" "${@:4}" -o "$build/$name" -lzstd -pthread
 }
 begin=$SECONDS
 compile reliability -O1 tests/reliability/reliability.cpp tests/allocation/failing_new.cpp &
