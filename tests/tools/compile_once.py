@@ -7,7 +7,7 @@
     g++ ARGUMENT...                     as the compiler itself
 
 Each source is preprocessed with all of its flags. What comes out, without the names of files, is compiled by
-ccache with -O0, without warnings and debug information; so a second way that finds the same headers costs only the
+ccache with -O0 and assertions, without warnings and debug information; so a second way that finds the same headers costs only the
 preprocessor, and one that finds others, or sets another macro or flag, is compiled. A command with -Werror, or that
 makes no object or program, goes to g++ as it is.
 """
@@ -34,6 +34,8 @@ def split(arguments):
     sources, target, preprocess, others, linked = [], None, [], [], []
     rest = iter(arguments)
     for one in rest:
+        if one == "-DNDEBUG":  # which comes with -O3
+            continue
         if one == "-o":
             target = next(rest)
         elif one.endswith(".cpp"):
@@ -47,7 +49,7 @@ def split(arguments):
             linked.append(one)
         elif one.startswith(("-l", "-L", "-Wl,")) or not one.startswith("-"):
             linked.append(one)
-        elif one != "-c" and not one.startswith("-W"):
+        elif one != "-c" and not one.startswith(("-W", "-O", "-g")):
             others.append(one)
     return sources, target, preprocess, others, linked
 
