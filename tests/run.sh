@@ -21,6 +21,7 @@ logs=build/logs
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$logs"
 export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+export CCACHE_NOHASHDIR=1 # the step mpi compiles what dev has, in another folder
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
@@ -83,6 +84,12 @@ preset() {
 row() { if [ -n "${FULL:-}" ]; then preset "$1"; else preset "$1" "$2"; fi; }
 
 dev() { preset dev; }
+# The library of the preset dev, with which programs of other steps are linked.
+library() {
+  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null &&
+    cmake --build --preset dev -j "$jobs" --target zarrpoint_compiled &&
+    export LIBRARY=$PWD/build/dev/libzarrpoint_compiled.a
+}
 # By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
 asan() {
   rm -rf build/asan/profiles
@@ -109,7 +116,7 @@ aarch64() {
 compile_fail() { "$python" tests/tools/compile_fail.py; }
 readme() { "$python" tests/tools/extract_readme.py build/readme; }
 interop() {
-  need_packages python3-dev python3-torch && python_packages && "$venv/bin/python" tests/interop/run.py build/interop
+  need_packages python3-dev python3-torch && python_packages && library && "$venv/bin/python" tests/interop/run.py build/interop
 }
 # Megatron-Core itself: its PyTorch is that of PyPI, which brings CUDA, 4.7 GB in all.
 megatron() {
@@ -120,10 +127,10 @@ megatron() {
 }
 # torch::Tensor against PyTorch's C++ library: a program of its own, for half a minute of headers.
 libtorch() {
-  need_packages libtorch-dev && mkdir -p build/libtorch &&
+  need_packages libtorch-dev && mkdir -p build/libtorch && library &&
     g++ -std=c++20 -O0 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror \
-      -Iinclude -isystem /usr/include/torch/csrc/api/include tests/interop/libtorch_test.cpp \
-      -o build/libtorch/libtorch_test -ltorch -ltorch_cpu -lc10 -lzstd -pthread &&
+      -DZARRPOINT_COMPILED -Iinclude -isystem /usr/include/torch/csrc/api/include tests/interop/libtorch_test.cpp \
+      "$LIBRARY" -o build/libtorch/libtorch_test -ltorch -ltorch_cpu -lc10 -lzstd -pthread &&
     build/libtorch/libtorch_test
 }
 # mdspan_of NAME COMPILER... : the test of the mdspans of real libraries, with the one that the
@@ -131,11 +138,11 @@ libtorch() {
 mdspan_of() {
   local program=build/mdspan_$1
   "${@:2}" -O0 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude \
-    tests/handler/mdspan_libraries.cpp -o "$program" -lzstd -pthread && "$program"
+    tests/handler/mdspan_libraries.cpp ${LIBRARY:+-DZARRPOINT_COMPILED "$LIBRARY"} -o "$program" -lzstd -pthread && "$program"
 }
 # Kokkos', which the package of Basix has as one header. That of a CUDA toolkit is in the step cuda.
 mdspan() {
-  packages_in build/mdspan-venv tests/handler/mdspan_requirements.txt --no-deps &&
+  packages_in build/mdspan-venv tests/handler/mdspan_requirements.txt --no-deps && library &&
     mdspan_of kokkos g++ -std=c++20 -D_GLIBCXX_ASSERTIONS \
       -isystem "$(echo build/mdspan-venv/lib/python3*/site-packages/basix/include)" \
       '-DMDSPAN_HEADER=<basix/mdspan.hpp>' -DMDSPAN_NAMESPACE=Kokkos \
@@ -143,6 +150,7 @@ mdspan() {
 }
 # That of the standard library: of Debian's, libc++ 19 alone has one.
 mdspan_std() {
+  unset LIBRARY # whose standard library is another one
   need_packages clang-19 libc++-19-dev libc++abi-19-dev &&
     mdspan_of std clang++-19 -std=c++23 -stdlib=libc++ -Wno-deprecated-declarations \
       '-DMDSPAN_HEADER=<mdspan>' -DMDSPAN_NAMESPACE=std
@@ -172,10 +180,10 @@ reshard() {
     cmake --build --preset dev -j "$jobs" --target distributed_tests &&
     ZARRPOINT_TEST_LONG=1 build/dev/tests/distributed_tests --test-case='reshard: random pairs*' --no-skip
 }
-parallel() { bash examples/parallel/run.sh; }
+parallel() { PRESET=dev bash examples/parallel/run.sh; }
 cuda() { bash tests/cuda/run.sh; }
 conformance() {
-  python_packages && "$venv/bin/python" tests/conformance/run.py build/conformance &&
+  python_packages && library && "$venv/bin/python" tests/conformance/run.py build/conformance &&
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
 }
 cli() {
@@ -199,18 +207,19 @@ tidy() { "$python" tests/tools/run_tidy.py; }
 as_printed() {
   need_packages g++ cmake make ninja-build git pkg-config libzstd-dev nlohmann-json3-dev libxtensor-dev libeigen3-dev \
     libcli11-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev python3-torch python3-venv && python_packages &&
-    packages_in build/conan_venv tests/consumers/conan/requirements.txt &&
+    packages_in build/consumers/conan_venv tests/consumers/conan/requirements.txt &&
     if [ -n "${FULL:-}" ]; then set --; else set -- -- "The command" "The include folder" "One file" pkg-config "Conan:"; fi &&
-    "$python" tests/tools/run_as_printed.py build/as_printed build/conan_venv "$venv/bin/python" "$@"
+    "$python" tests/tools/run_as_printed.py build/as_printed build/consumers/conan_venv "$venv/bin/python" "$@"
 }
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
 rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron reshard"
-# Those that share a folder of build/, in their order; each other step is a chain of its own.
-chains=("dev reshard mpi cli cuda" "asan coverage fuzz")
+# Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
+chains=("dev reshard mpi cli cuda parallel interop conformance libtorch mdspan" "asan coverage fuzz"
+  "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers as_printed tidy noexcept conformance interop libtorch reliability mdspan parallel single_header cost size docs format readme compile_fail layers"
+order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"
 
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {
@@ -262,7 +271,7 @@ run_steps() {
   rm -f "$logs/results"
   [[ $named != *" packages "* ]] || one packages
   # shellcheck disable=SC2046
-  todo=$(chains_of $(for step in $order mpi cli cuda coverage fuzz $rows; do
+  todo=$(chains_of $(for step in $order ${chains[*]} $rows; do
     [[ $named != *" $step "* ]] || echo "$step"
   done))
   [ "$jobs" -ge 2 ] && [[ $todo == *$'\n'* ]] || lanes=1

@@ -13,13 +13,14 @@ need_packages g++ cmake ninja-build pkg-config libzstd-dev nlohmann-json3-dev li
   openmpi-bin
 
 echo "building (about a minute)"
+preset=${PRESET:-release}
 mkdir -p build
-cmake --preset release >build/parallel.log &&
-  cmake --build --preset release --target parallel >>build/parallel.log || {
+cmake --preset "$preset" >build/parallel.log &&
+  cmake --build --preset "$preset" --target parallel >>build/parallel.log || {
   cat build/parallel.log
   exit 1
 }
-program=build/release/examples/parallel
+program=build/$preset/examples/parallel
 folder=build/parallel
 checkpoint=$folder/model.zarr
 rm -rf "$folder" && mkdir "$folder"

@@ -18,6 +18,7 @@
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include "support/array_cases.hpp"
+#include "support/random_rounds.hpp"
 #include "support/recording_store.hpp"
 #include "support/temp_directory.hpp"
 
@@ -269,7 +270,7 @@ void round_trips(random_source& random, const any_executor& executor) {
 
 TEST_CASE("what is written to boxes is read from boxes, for every kind of array") {
   random_source random(20260722);
-  for (int round = 0; round < 700; ++round) {
+  for (int round = 0; round < random_rounds(700); ++round) {
     CAPTURE(round);
     round_trips(random, inline_executor{});
   }
@@ -278,7 +279,7 @@ TEST_CASE("what is written to boxes is read from boxes, for every kind of array"
 TEST_CASE("the same with many workers") {
   random_source random(1);
   const thread_pool pool(4);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < random_rounds(150); ++round) {
     CAPTURE(round);
     round_trips(random, pool.executor());
   }

@@ -20,6 +20,7 @@ prepare() {
   need_packages g++ cmake ninja-build ccache pkg-config libzstd-dev zlib1g-dev nlohmann-json3-dev \
     libxtensor-dev python3 python3-venv || return 1
   mkdir -p "$work"
+  python3 tests/tools/compile_once.py --install "$work/bin"
   python3 tests/tools/extract_readme.py --program "$work/app.cpp"
 }
 
@@ -49,8 +50,9 @@ fi
 for name in "$@"; do
   [ -f "tests/consumers/$name/run.sh" ] || { echo "there is no consumer '$name': "$all; exit 2; }
 done
-# Debian's programs, its Python among them, before others of the same name; compilers by ccache.
-export PATH=/usr/lib/ccache:/usr/bin:$PATH
+# Debian's programs, its Python among them, before others of the same name; the compiler takes what
+# is one text in several ways as one.
+export PATH=$work/bin:/usr/bin:$PATH
 export CMAKE_GENERATOR=Ninja CCACHE_DIR=${CCACHE_DIR:-$root/build/ccache}
 prepare || exit 1
 # shellcheck disable=SC2086

@@ -18,6 +18,7 @@ tries with the NumPy of either Python, and with PyTorch; py/cuda_array_check.py 
 cuda_array_interface_test.cpp.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -38,9 +39,10 @@ def run(*command):
 
 def build(name, folder, made=None, flags=(), libraries=()):
     launcher = ["ccache"] if shutil.which("ccache") else []
-    compiled = [flag for flag in flags if flag != "-shared"]
+    library = [os.environ["LIBRARY"]] if "LIBRARY" in os.environ else []  # the compiled form
+    compiled = [flag for flag in flags if flag != "-shared"] + (["-DZARRPOINT_COMPILED"] if library else [])
     run(*launcher, "g++", *FLAGS, *compiled, "-c", HERE / f"{name}.cpp", "-o", folder / f"{name}.o")
-    linked = ["-o", folder / (made or name), "-lzstd", "-lz", *libraries, "-pthread"]
+    linked = [*library, "-o", folder / (made or name), "-lzstd", "-lz", *libraries, "-pthread"]
     run("g++", *flags, folder / f"{name}.o", *linked)
 
 

@@ -6,7 +6,8 @@ namespace zarrpoint_test {
 
 /// Rounds of a random test: a quarter of them under the sanitizers, which are some ten times as
 /// slow, and look at every step of each.
-constexpr int random_rounds(int plain) {
+template <class T>
+constexpr T random_rounds(T plain) {
 #if defined(ZARRPOINT_TEST_SANITIZED)
   return plain / 4;
 #else

@@ -14,7 +14,7 @@ a language after one of shell is what that prints. Blocks of Python that need Py
 
 What a sandbox has not is stood in for: apt-get looks whether the packages are installed; vcpkg runs
 the port by CMake alone, as tests/consumers/vcpkg does; conan, of CONAN_FOLDER/bin, has stubs with
-the names of the public index's packages and no network. Compilers are asked for -O0 at last, to take half of the time.
+the names of the public index's packages and no network. The compiler is compile_once.py: at -O0, and one text once.
 """
 
 import os
@@ -36,8 +36,6 @@ TASKS = {  # the pages of each, and the blocks that are run or written there at 
 }
 STAND_INS = {
     "sudo": 'exec "$@"',
-    "g++": 'exec $(command -v ccache) /usr/bin/g++ "$@" -O0',
-    "c++": 'exec $(command -v ccache) /usr/bin/g++ "$@" -O0',
     "apt-get": """[ "$1" = install ] && shift && for name in "$@"; do
   dpkg-query --show --showformat '${db:Status-Status}\\n' "$name" | grep -qx installed ||
     { echo "$name is not installed"; exit 1; }
@@ -87,6 +85,7 @@ def stand_ins(folder):
         path = folder / name
         path.write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    subprocess.run([sys.executable, ROOT / "tests/tools/compile_once.py", "--install", folder], check=True)
     toolchain = folder / "vcpkg_root/scripts/buildsystems/vcpkg.cmake"
     toolchain.parent.mkdir(parents=True)
     toolchain.write_text('list(APPEND CMAKE_PREFIX_PATH "${CMAKE_SOURCE_DIR}/installed")\n', encoding="utf-8")

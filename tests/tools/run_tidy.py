@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy over the headers, all in one translation unit, and over the examples.
+"""Runs clang-tidy over the headers, all in one translation unit, and over the examples, most of them in another.
 
     run_tidy.py [layer...]     all layers when none is named; exit status 1 on any finding
 
@@ -47,6 +47,9 @@ NEEDS_TORCH = re.compile(r"#include <(ATen/|zarrpoint/interop/tensors/libtorch\.
 ORT_FOLDER = ROOT / "build" / "onnxruntime" / "headers" / "usr" / "include" / "onnxruntime"
 ORT = [f"-isystem{ORT_FOLDER}"] if ORT_FOLDER.is_dir() else []
 NEEDS_ORT = re.compile(r"#include <(onnxruntime_|zarrpoint/interop/tensors/onnxruntime\.hpp)")
+INCLUDE_LINE = re.compile(r"^#include .*$", re.M)
+# A program with headers of its own, or with something in a namespace that is not its own.
+ALONE = re.compile(r'^(#include "|template <>|namespace \w+ {|extern "C"|void\* operator)', re.M)
 # What programs of examples/docs include as their documents tell.
 PRINTED = [f"-I{ROOT}/examples/handlers", f"-I{ROOT}/tests/support", "-isystem/usr/include/eigen3"]
 PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
@@ -69,6 +72,15 @@ def can_be_read(path):
     return True
 
 
+def together(paths):
+    """A unit of several programs, each in a namespace of its own, behind what they include."""
+    includes, parts = {}, []
+    for number, path in enumerate(paths):
+        includes |= dict.fromkeys(INCLUDE_LINE.findall(path.read_text(encoding="utf-8")))
+        parts.append(f"namespace example_{number} {{\n#include \"{path}\"  // NOLINT\n}}\n")
+    return "\n".join([*includes, "#define main program", *parts])
+
+
 def main(layers):
     folders = [INCLUDE / "zarrpoint" / layer for layer in layers] or [INCLUDE / "zarrpoint"]
     headers = sorted(path for folder in folders for path in folder.rglob("*.hpp") if can_be_read(path))
@@ -78,8 +90,11 @@ def main(layers):
         source.write_text("".join(includes), encoding="utf-8")
         jobs = [(source, f"include/zarrpoint/({'|'.join(layers)})")]
         if not layers:
-            examples = filter(can_be_read, sorted((ROOT / "examples").rglob("*.cpp")))
-            jobs += [(path, "/examples/", "-DZARRPOINT_COMPILED") for path in examples]
+            examples = list(filter(can_be_read, sorted((ROOT / "examples").rglob("*.cpp"))))
+            alone = [path for path in examples if ALONE.search(path.read_text(encoding="utf-8"))]
+            programs = Path(folder, "examples.cpp")
+            programs.write_text(together([path for path in examples if path not in alone]), encoding="utf-8")
+            jobs += [(path, "/examples/", "-DZARRPOINT_COMPILED") for path in [programs, *alone]]
         with ThreadPoolExecutor(int(os.environ.get("JOBS", 0)) or os.cpu_count()) as workers:
             findings = [text for text in workers.map(lambda job: tidy(*job), jobs) if text]
     print("\n".join(findings) or f"{len(jobs)} translation units are clean")

@@ -3,6 +3,7 @@
 """The driver, which is zarrpoint, at the other end of a pipe; and how it is built."""
 
 import json
+import os
 import shutil
 import subprocess
 from base64 import b64decode, b64encode
@@ -17,12 +18,14 @@ LIBRARIES = ["-lzstd", "-lz", "-lbz2", "-llzma", "-pthread"]
 
 
 def build(folder):
-    """The driver's path."""
+    """The driver's path; $LIBRARY may be the compiled form, which it is then linked with."""
     launcher = ["ccache"] if shutil.which("ccache") else []
     target = folder / "driver.o"
-    compile_it = [*launcher, "g++", *FLAGS, "-c", HERE / "driver.cpp", "-o", target]
+    library = [os.environ["LIBRARY"]] if "LIBRARY" in os.environ else []
+    form = ["-DZARRPOINT_COMPILED"] if library else []
+    compile_it = [*launcher, "g++", *FLAGS, *form, "-c", HERE / "driver.cpp", "-o", target]
     subprocess.run([str(part) for part in compile_it], check=True)
-    subprocess.run(["g++", str(target), "-o", str(folder / "driver"), *LIBRARIES], check=True)
+    subprocess.run(["g++", str(target), *library, "-o", str(folder / "driver"), *LIBRARIES], check=True)
     return folder / "driver"
 
 

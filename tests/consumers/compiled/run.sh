@@ -12,8 +12,8 @@ cmake --build build
 ./build/app
 ./build/mixed
 
-# By hand: the units of the library, and its macro for the program. With CMake's flags, so that ccache
-# has the objects.
+# By hand: the units of the library, and its macro for the program. With CMake's flags, so that they
+# are compiled once.
 headers=$PWD/moved\ here/include
 for unit in "$headers"/zarrpoint/compiled/*.cpp; do
   echo "$unit"

@@ -8,7 +8,8 @@ mv zarrpoint-build/single_include third_party/zarrpoint
 # A copy of one's own, as a second library of the program may bring it.
 cp -r third_party/zarrpoint copy
 
-g++ -std=c++20 -I third_party -Dmain=readme_main -c app.cpp -o app.o
+g++ -std=c++20 -I third_party -c app.cpp -o app.o
+objcopy --redefine-sym main=_Z11readme_mainv app.o
 g++ -std=c++20 -I third_party -I . -c other.cpp -o other.o
 g++ app.o other.o -lzstd -lz -o app
 
