@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// OCDBT databases, in which Orbax keeps checkpoints, to read. Link zstd.
+// OCDBT databases, in which Orbax keeps checkpoints, to read and write. Link zstd.
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>

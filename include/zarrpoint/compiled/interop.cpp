@@ -10,12 +10,17 @@
 #include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_data_file_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_database_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_encoder_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_envelope_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_files_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_writer_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -16,6 +17,10 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// `unsupported` for a later version of the format; `resource_limit` for more than `limit` bytes.
 result<std::vector<std::byte>> open_ocdbt_envelope(bytes_view stored, std::uint32_t mark,
                                                    std::uint64_t limit);
+
+/// The record of such a body, compressed if there is a level. Errors: `resource_limit`.
+result<std::vector<std::byte>> close_ocdbt_envelope(bytes_view body, std::uint32_t mark,
+                                                    std::optional<std::int32_t> zstd_level);
 
 }}}  // namespace zarrpoint::v0::detail
 

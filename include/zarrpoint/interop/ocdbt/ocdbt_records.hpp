@@ -6,8 +6,10 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,20 +40,31 @@ struct ocdbt_location {
   std::uint64_t length = 0;
 };
 
+/// What lies beneath a node.
+struct ocdbt_statistics {
+  std::uint64_t keys = 0;
+  std::uint64_t tree_bytes = 0;   ///< of its nodes and itself, as they are stored
+  std::uint64_t value_bytes = 0;  ///< of the values that do not lie in the nodes
+
+  friend bool operator==(const ocdbt_statistics&, const ocdbt_statistics&) = default;
+};
+
 /// One version of the database: where the root of its tree is, and what it holds.
 struct ocdbt_root {
   std::uint64_t generation = 0;
   std::uint64_t commit_time = 0;  ///< ns since 1970
-  std::uint64_t keys = 0;
-  std::uint64_t tree_bytes = 0;   ///< of its nodes, as they are stored
-  std::uint64_t value_bytes = 0;  ///< of the values that do not lie in the nodes
+  ocdbt_statistics below;
   ocdbt_location node;
   std::uint8_t height = 0;
+
+  /// False: the database has no keys.
+  bool is_somewhere() const { return node.offset != ocdbt_nowhere || node.length != ocdbt_nowhere; }
 };
 
 /// A node of the version tree, by what a parent says of it.
 struct ocdbt_version_child {
   std::uint64_t generation = 0;   ///< its last
+  std::uint64_t generations = 0;  ///< how many it has
   std::uint64_t commit_time = 0;  ///< its first
   ocdbt_location node;
   std::uint8_t height = 0;
@@ -64,9 +77,19 @@ struct ocdbt_versions {
   std::vector<ocdbt_root> versions;           ///< the oldest first
 };
 
+/// How a database is written.
+struct ocdbt_configuration {
+  std::array<std::byte, 16> identity{};  ///< random
+  bool is_numbered = false;              ///< the versions are in files `manifest.<16 hex digits>`
+  std::uint32_t inline_bytes = 0;        ///< larger values do not lie in nodes
+  std::uint32_t node_bytes = 0;          ///< nodes of more, decompressed, are split; 0: none
+  std::uint8_t arity_log2 = 0;           ///< of the version tree
+  std::optional<std::int32_t> zstd_level{};
+};
+
 /// What a manifest says of the database.
 struct ocdbt_manifest {
-  bool is_numbered = false;  ///< the versions are in files `manifest.<16 hex digits>`
+  ocdbt_configuration configuration;
   ocdbt_versions versions;
 };
 
@@ -86,8 +109,9 @@ struct ocdbt_node {
   std::uint8_t height = 0;
   std::vector<ocdbt_file> files;
   std::string keys;
-  std::vector<entry> entries;   ///< sorted by key; at least one
-  std::vector<std::byte> body;  ///< of a leaf
+  std::vector<entry> entries;           ///< sorted by key; at least one
+  std::vector<ocdbt_statistics> below;  ///< of the entries, if they are children
+  std::vector<std::byte> body;          ///< of a leaf
 
   std::string_view key(const entry& of) const {
     return std::string_view(keys).substr(static_cast<std::size_t>(of.key_at), of.key_size);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,17 @@ struct ocdbt_item {
   const ocdbt_node::entry& entry() const { return leaf->entries[index]; }
 };
 
+/// A node, with what its keys and the paths of its files leave out.
+struct ocdbt_place {
+  std::shared_ptr<const ocdbt_node> node;
+  std::string prefix;
+  std::string base;
+};
+
+/// A child of a node that is not a leaf.
+result<ocdbt_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_place& of,
+                                   std::size_t index);
+
 /// The tree of keys of one version.
 class ocdbt_tree {
  public:
@@ -39,19 +51,18 @@ class ocdbt_tree {
   /// The first entry whose key is not less than `key`; false if there is none.
   result<bool> at_least(std::string_view key, ocdbt_item& out) const;
 
- private:
-  /// A node, with what its keys and the paths of its files leave out.
-  struct place {
-    std::shared_ptr<const ocdbt_node> node;
-    std::string prefix;
-    std::string base;
-  };
+  /// Calls `take` with each entry, in the order of keys, until it fails. Errors beside its own:
+  /// `corrupt`, also for a node that is met twice.
+  result<void> for_each(const std::function<result<void>(const ocdbt_item&)>& take) const;
 
-  result<place> child(const place& of, std::size_t index) const;
-  result<bool> at_least(const place& of, std::string_view key, ocdbt_item& out) const;
+ private:
+  struct walk;
+
+  result<bool> at_least(const ocdbt_place& of, std::string_view key, ocdbt_item& out) const;
+  result<void> visit(const ocdbt_place& of, walk& how) const;
 
   std::shared_ptr<const ocdbt_files> files_;
-  place root_;  ///< without a node: there are no keys
+  ocdbt_place root_;  ///< without a node: there are no keys
 };
 
 /// The generation, or the newest not younger than the time, or the newest: its root, and the file

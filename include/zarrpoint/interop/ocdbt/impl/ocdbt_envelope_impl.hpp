@@ -10,10 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+inline constexpr std::size_t ocdbt_envelope_head = 14;  // mark, length, version, compression
+inline constexpr std::size_t ocdbt_envelope_trailer = 4;
 
 /// One zstd frame. That TensorStore wrote it as a stream means that its size may not be told.
 ZARRPOINT_INLINE result<std::vector<std::byte>> decompress_ocdbt(bytes_view frame,
@@ -50,8 +54,8 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> decompress_ocdbt(bytes_view fram
 ZARRPOINT_INLINE result<std::vector<std::byte>> open_ocdbt_envelope(bytes_view stored,
                                                                     std::uint32_t mark,
                                                                     std::uint64_t limit) {
-  constexpr std::size_t head = 14;  // the mark, the length, the version, the compression
-  constexpr std::size_t trailer = 4;
+  constexpr std::size_t head = ocdbt_envelope_head;
+  constexpr std::size_t trailer = ocdbt_envelope_trailer;
   if (stored.size() < head + trailer) return error{errc::corrupt, "it is too short"};
   if (byteswap(load_le<std::uint32_t>(stored.data())) != mark)
     return error{errc::corrupt, "it does not begin as such a record does"};
@@ -70,6 +74,32 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> open_ocdbt_envelope(bytes_view s
     return error{errc::resource_limit,
                  "it has more than the limit of " + std::to_string(limit) + " bytes"};
   return std::vector<std::byte>(body.begin(), body.end());
+}
+
+ZARRPOINT_INLINE result<std::vector<std::byte>> close_ocdbt_envelope(
+    bytes_view body, std::uint32_t mark, std::optional<std::int32_t> zstd_level) {
+  const std::size_t most = zstd_level ? ZSTD_compressBound(body.size()) : body.size();
+  if (ZSTD_isError(most) != 0)
+    return error{errc::resource_limit, "a record is too large to be compressed"};
+  std::vector<std::byte> out(ocdbt_envelope_head + most + ocdbt_envelope_trailer);
+  std::size_t stored = body.size();
+  if (zstd_level) {
+    stored = ZSTD_compress(out.data() + ocdbt_envelope_head, most, body.data(), body.size(),
+                           *zstd_level);
+    if (ZSTD_isError(stored) != 0)
+      return error{errc::resource_limit,
+                   std::string("zstd cannot compress a record: ") + ZSTD_getErrorName(stored)};
+  } else {
+    std::copy(body.begin(), body.end(), out.begin() + ocdbt_envelope_head);
+  }
+  out.resize(ocdbt_envelope_head + stored + ocdbt_envelope_trailer);
+  store_le<std::uint32_t>(out.data(), byteswap(mark));
+  store_le<std::uint64_t>(out.data() + 4, out.size());
+  out[12] = std::byte{0};
+  out[13] = zstd_level ? std::byte{1} : std::byte{0};
+  const bytes_view summed = bytes_view(out).first(out.size() - ocdbt_envelope_trailer);
+  store_le<std::uint32_t>(out.data() + summed.size(), crc32c(summed));
+  return out;
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -41,6 +41,11 @@ class ocdbt_numbers {
     return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
   }
 
+  std::uint32_t fixed32() {
+    const bytes_view four = take(4);
+    return four.empty() ? 0 : load_le<std::uint32_t>(four.data());
+  }
+
   std::uint64_t fixed64() {
     const bytes_view eight = take(8);
     return eight.empty() ? 0 : load_le<std::uint64_t>(eight.data());
@@ -151,9 +156,9 @@ ZARRPOINT_INLINE result<std::vector<ocdbt_root>> read_roots(ocdbt_numbers& in, s
   in.column(out, [&](ocdbt_root& root) { root.generation = in.number(); });
   in.column(out, [&](ocdbt_root& root) { root.height = in.byte(); });
   ZARRPOINT_CHECK(read_locations(in, out, files));
-  in.column(out, [&](ocdbt_root& root) { root.keys = in.number(); });
-  in.column(out, [&](ocdbt_root& root) { root.tree_bytes = in.number(); });
-  in.column(out, [&](ocdbt_root& root) { root.value_bytes = in.number(); });
+  in.column(out, [&](ocdbt_root& root) { root.below.keys = in.number(); });
+  in.column(out, [&](ocdbt_root& root) { root.below.tree_bytes = in.number(); });
+  in.column(out, [&](ocdbt_root& root) { root.below.value_bytes = in.number(); });
   in.column(out, [&](ocdbt_root& root) { root.commit_time = in.fixed64(); });
   std::uint64_t last = 0;
   for (const ocdbt_root& root : out) {
@@ -170,7 +175,7 @@ ZARRPOINT_INLINE result<std::vector<ocdbt_version_child>> read_version_children(
   std::vector<ocdbt_version_child> out(in.count(13));
   in.column(out, [&](ocdbt_version_child& child) { child.generation = in.number(); });
   ZARRPOINT_CHECK(read_locations(in, out, files));
-  in.column(out, [&](ocdbt_version_child&) { in.number(); });  // how many generations
+  in.column(out, [&](ocdbt_version_child& child) { child.generations = in.number(); });
   in.column(out, [&](ocdbt_version_child& child) { child.commit_time = in.fixed64(); });
   in.column(out, [&](ocdbt_version_child& child) {
     child.height = is_manifest ? in.byte() : static_cast<std::uint8_t>(height - 1);
@@ -188,19 +193,21 @@ ZARRPOINT_INLINE result<ocdbt_manifest> read_ocdbt_manifest(bytes_view stored,
   ZARRPOINT_TRY(body, open_ocdbt_envelope(stored, ocdbt_manifest_mark, limit));
   ocdbt_numbers in(body);
   ocdbt_manifest out;
-  in.take(16);  // the identity of the database
+  ocdbt_configuration& how = out.configuration;
+  const bytes_view identity = in.take(how.identity.size());
+  std::copy(identity.begin(), identity.end(), how.identity.begin());
   const std::uint8_t kind = in.byte();
-  in.number(1U << 20);    // values up to this size are put into nodes
-  in.number(0xffffffff);  // nodes up to this size are written
-  const std::uint8_t arity_log2 = in.byte();
+  how.inline_bytes = static_cast<std::uint32_t>(in.number(1U << 20));
+  how.node_bytes = static_cast<std::uint32_t>(in.number(0xffffffff));
+  how.arity_log2 = in.byte();
   const std::uint64_t compression = in.number();
   if (in.ok() && (kind > 1 || compression > 1))
     return error{errc::unsupported, "its configuration is of a later version of the format"};
-  if (compression == 1) in.take(4);  // the level
-  if (!in.ok() || arity_log2 < 1 || arity_log2 > 16)
+  if (compression == 1) how.zstd_level = static_cast<std::int32_t>(in.fixed32());
+  if (!in.ok() || how.arity_log2 < 1 || how.arity_log2 > 16)
     return ocdbt_corrupt("its configuration is damaged");
-  out.is_numbered = kind == 1;
-  if (!out.is_numbered) {
+  how.is_numbered = kind == 1;
+  if (!how.is_numbered) {
     ZARRPOINT_TRY(files, read_files(in, limit));
     ZARRPOINT_TRY(roots, read_roots(in, files.size()));
     ZARRPOINT_TRY(children, read_version_children(in, files.size(), true, 0));
@@ -311,8 +318,10 @@ ZARRPOINT_INLINE result<void> read_children(ocdbt_numbers& in, ocdbt_node& node)
   });
   in.column(node.entries, [&](ocdbt_node::entry& of) { of.offset = in.number(); });
   in.column(node.entries, [&](ocdbt_node::entry& of) { of.length = in.number(); });
-  for (int statistic = 0; statistic < 3; ++statistic)
-    in.column(node.entries, [&](ocdbt_node::entry&) { in.number(); });
+  node.below.resize(node.entries.size());
+  in.column(node.below, [&](ocdbt_statistics& of) { of.keys = in.number(); });
+  in.column(node.below, [&](ocdbt_statistics& of) { of.tree_bytes = in.number(); });
+  in.column(node.below, [&](ocdbt_statistics& of) { of.value_bytes = in.number(); });
   if (!in.ok() || !is_known) return ocdbt_corrupt("its children are damaged");
   return {};
 }
@@ -350,7 +359,8 @@ ZARRPOINT_INLINE std::size_t ocdbt_node::lower_bound(std::string_view text) cons
 }
 
 ZARRPOINT_INLINE std::uint64_t ocdbt_node::bytes() const {
-  std::uint64_t out = keys.capacity() + body.capacity() + entries.capacity() * sizeof(entry);
+  std::uint64_t out = keys.capacity() + body.capacity() + entries.capacity() * sizeof(entry) +
+                      below.capacity() * sizeof(ocdbt_statistics);
   for (const ocdbt_file& file : files)
     out += sizeof(file) + file.base.capacity() + file.name.capacity();
   return out;

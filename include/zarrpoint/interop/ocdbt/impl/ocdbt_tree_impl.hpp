@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,31 +23,31 @@ ZARRPOINT_INLINE result<ocdbt_tree> ocdbt_tree::open(std::shared_ptr<const ocdbt
                                                      const ocdbt_root& at, const ocdbt_file& file) {
   ocdbt_tree out;
   out.files_ = std::move(files);
-  if (at.node.offset == ocdbt_nowhere && at.node.length == ocdbt_nowhere) return out;
+  if (!at.is_somewhere()) return out;
   ZARRPOINT_TRY(node,
                 out.files_->node(file.base + file.name, at.node.offset, at.node.length, at.height));
   out.root_ = {std::move(node), {}, file.base};
   return out;
 }
 
-ZARRPOINT_INLINE result<ocdbt_tree::place> ocdbt_tree::child(const place& of,
-                                                             std::size_t index) const {
+ZARRPOINT_INLINE result<ocdbt_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_place& of,
+                                                    std::size_t index) {
   const ocdbt_node::entry& entry = of.node->entries[index];
   const ocdbt_file& file = of.node->files[entry.file];
   const std::string_view key = of.node->key(entry);
   std::string base = of.base + file.base;
-  ZARRPOINT_TRY(node, files_->node(base + file.name, entry.offset, entry.length,
-                                   static_cast<std::uint8_t>(of.node->height - 1)));
+  ZARRPOINT_TRY(node, files.node(base + file.name, entry.offset, entry.length,
+                                 static_cast<std::uint8_t>(of.node->height - 1)));
   // Where a child begins before its parent says, a search could visit all nodes.
   if (node->key(node->entries[0]) < key.substr(entry.shared))
     return error{errc::corrupt, "a node begins with a key that its parent does not give to it"};
-  return place{std::move(node), of.prefix + std::string(key.substr(0, entry.shared)),
-               std::move(base)};
+  return ocdbt_place{std::move(node), of.prefix + std::string(key.substr(0, entry.shared)),
+                     std::move(base)};
 }
 
 ZARRPOINT_INLINE result<bool> ocdbt_tree::find(std::string_view key, ocdbt_item& out) const {
   if (root_.node == nullptr) return false;
-  place at = root_;
+  ocdbt_place at = root_;
   std::string_view rest = key;
   while (true) {
     std::size_t index = at.node->lower_bound(rest);
@@ -60,7 +62,7 @@ ZARRPOINT_INLINE result<bool> ocdbt_tree::find(std::string_view key, ocdbt_item&
     const std::string_view shared = at.node->key(entry).substr(0, entry.shared);
     if (!rest.starts_with(shared)) return false;
     rest.remove_prefix(shared.size());
-    ZARRPOINT_TRY(below, child(at, index));
+    ZARRPOINT_TRY(below, ocdbt_child_at(*files_, at, index));
     at = std::move(below);
   }
 }
@@ -71,7 +73,7 @@ ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(std::string_view key, ocdbt_i
 }
 
 // As deep as the tree is high, which is at most 255.
-ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(const place& of, std::string_view key,
+ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(const ocdbt_place& of, std::string_view key,
                                                    ocdbt_item& out) const {
   const ocdbt_node& node = *of.node;
   std::size_t index = node.lower_bound(key);
@@ -87,12 +89,42 @@ ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(const place& of, std::string_
         node.key(node.entries[index]).substr(0, node.entries[index].shared);
     const std::string_view head = key.substr(0, shared.size());
     if (head > shared) continue;  // all of its keys are less
-    ZARRPOINT_TRY(below, child(of, index));
+    ZARRPOINT_TRY(below, ocdbt_child_at(*files_, of, index));
     const std::string_view rest = head == shared ? key.substr(shared.size()) : std::string_view();
     ZARRPOINT_TRY(is_found, at_least(below, rest, out));
     if (is_found) return true;
   }
   return false;
+}
+
+struct ocdbt_tree::walk {
+  const std::function<result<void>(const ocdbt_item&)>& take;
+  std::set<std::pair<std::string, std::uint64_t>> met;  ///< files and offsets of nodes
+};
+
+ZARRPOINT_INLINE result<void> ocdbt_tree::for_each(
+    const std::function<result<void>(const ocdbt_item&)>& take) const {
+  if (root_.node == nullptr) return {};
+  walk how{take, {}};
+  return visit(root_, how);
+}
+
+ZARRPOINT_INLINE result<void> ocdbt_tree::visit(const ocdbt_place& of, walk& how) const {
+  const ocdbt_node& node = *of.node;
+  for (std::size_t i = 0; i < node.entries.size(); ++i) {
+    const ocdbt_node::entry& entry = node.entries[i];
+    if (node.height == 0) {
+      ZARRPOINT_CHECK(how.take({of.prefix + std::string(node.key(entry)), of.base, of.node, i}));
+      continue;
+    }
+    const ocdbt_file& file = node.files[entry.file];
+    // Nodes that share children have more keys than bytes.
+    if (!how.met.emplace(of.base + file.base + file.name, entry.offset).second)
+      return error{errc::corrupt, "two nodes have the same child"};
+    ZARRPOINT_TRY(below, ocdbt_child_at(*files_, of, i));
+    ZARRPOINT_CHECK(visit(below, how));
+  }
+  return {};
 }
 
 /// The last of `records`, in their order, for which `is_wanted` holds; null if there is none.

@@ -188,7 +188,7 @@ class aggregate_reader {
 
   /// What NumPy and ml_dtypes call a type is what Zarr v3 calls it, for those that it has.
   static result<std::uint64_t> byte_size(const std::string& type, const dims& shape) {
-    const auto parsed = parse_data_type_v3(node(type));
+    const auto parsed = v0::detail::parse_data_type_v3(node(type));
     if (!parsed || parsed->size() == 0)
       return strange("an array of the type " + v0::detail::in_quotes(type));
     std::uint64_t out = parsed->size();

@@ -159,8 +159,8 @@ ZARRPOINT_INLINE result<node> read_scalar(const any_store& tree, std::string_vie
   const host_view from = read.view();
   if (is_text) return node(*reinterpret_cast<const std::string*>(from.data));
   const auto as = [&]<class T>(T value, dtype_kind kind) -> result<node> {
-    ZARRPOINT_CHECK(
-        cast_elements(dense_view(reinterpret_cast<std::byte*>(&value), {kind, {}}), from));
+    ZARRPOINT_CHECK(v0::detail::cast_elements(
+        dense_view(reinterpret_cast<std::byte*>(&value), {kind, {}}), from));
     return node(value);
   };
   if (type == dtype_kind::bool_) return as(false, dtype_kind::bool_);
