@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_encoder.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
@@ -13,13 +11,13 @@
 #include "support/ocdbt_bytes.hpp"
 #include "support/recording_store.hpp"
 #include "support/store_conformance.hpp"
+#include "support/store_texts.hpp"
 #include "support/temp_directory.hpp"
 #include "support/toy_store.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <random>
@@ -30,28 +28,12 @@
 namespace ocdbt_writer_test {
 
 using namespace zarrpoint;
+using test::contents_of;
+using test::key;
+using test::put;
+using test::text_at;
+using test::texts;
 using zarrpoint_test::recording_store;
-using texts = std::map<std::string, std::string>;
-
-store_key key(std::string_view text) { return store_key::parse(text).value(); }
-
-std::string text_at(const any_store& store, std::string_view name) {
-  const auto bytes = get(store, key(name), 1 << 24).value();
-  return bytes ? std::string(as_text(*bytes)) : "(none)";
-}
-
-/// All keys beneath `at`, and their values.
-texts contents_of(const any_store& store, std::string_view at = {}) {
-  texts out;
-  for (const list_entry& entry : store.list(key(at)).value()) {
-    const std::string name = at.empty() ? entry.name : std::string(at) + '/' + entry.name;
-    const bool is_object = store.open(key(name)).value() != nullptr;
-    CHECK((is_object || entry.is_prefix));
-    if (is_object) out[name] = text_at(store, name);
-    if (entry.is_prefix) out.merge(contents_of(store, name));
-  }
-  return out;
-}
 
 ocdbt_store opened(const any_store& base, const ocdbt_options& how = {}) {
   return ocdbt_store::open(base, key("db"), how).value();
@@ -59,10 +41,6 @@ ocdbt_store opened(const any_store& base, const ocdbt_options& how = {}) {
 
 ocdbt_writer written(const any_store& base, const ocdbt_write_options& how = {}) {
   return ocdbt_writer::open(base, key("db"), how).value();
-}
-
-void put(const any_store& store, std::string_view name, std::string_view text) {
-  store.put(key(name), as_bytes(text)).value();
 }
 
 detail::ocdbt_head head_of(const any_store& base, std::string_view at = "db") {
@@ -533,185 +511,4 @@ TEST_CASE("ocdbt_writer: a node with keys that its parent does not give to it") 
 }
 
 /// All that lies beneath `from`, beneath `to` of another store.
-void copy(const any_store& from, const any_store& to, std::string_view above) {
-  for (const auto& [name, text] : contents_of(from)) put(to, std::string(above) + name, text);
-}
-
-TEST_CASE("ocdbt_merge: what many processes wrote becomes one, and can move") {
-  const memory_store base;
-  texts expected;
-  std::vector<store_key> parts;
-  for (int process = 0; process < 3; ++process) {
-    parts.push_back(key("db/ocdbt.process_" + std::to_string(process)));
-    const auto writer = ocdbt_writer::open(base, parts.back(), {.node_bytes = 500}).value();
-    for (int i = 0; i < 50; ++i) {
-      const std::string name =
-          "w" + std::to_string(i) + "/c/" + std::to_string(process % 2) + (i % 5 == 0 ? "/x" : "");
-      const std::string text(static_cast<std::size_t>(i) * 50, static_cast<char>('a' + process));
-      expected[name] = text;  // of the last that has it
-      put(writer, name, text);
-    }
-    if (process == 1) CHECK(writer.erase(key("w1/c/1")).value());
-    writer.commit().value();
-  }
-  expected.erase("w1/c/1");
-  expected["w0/zarr.json"] = "{}";
-  expected["mine"] = std::string(3000, 'm');
-  {
-    const ocdbt_writer writer = written(base);
-    put(writer, "w0/zarr.json", "{}");
-    put(writer, "w2/c/0", "older");
-    put(writer, "mine", expected["mine"]);
-    writer.commit().value();
-  }
-  const auto before = contents_of(base);
-  const ocdbt_version made = ocdbt_merge(base, key("db"), parts, {.node_bytes = 700}).value();
-  CHECK(made.generation == 2);
-  CHECK(made.keys == expected.size());
-  CHECK(contents_of(opened(base)) == expected);
-  std::size_t added = 0;
-  for (const auto& [name, text] : contents_of(base))
-    if (!before.contains(name)) added += text.size();
-  CHECK(added < made.value_bytes / 2);  // large values are not copied
-
-  // A database of merged ones, at another place; the manifests of its parts are not needed.
-  const memory_store moved;
-  copy(base, moved, "far/away/");
-  for (int process = 0; process < 3; ++process)
-    CHECK(
-        moved.erase(key("far/away/db/ocdbt.process_" + std::to_string(process) + "/manifest.ocdbt"))
-            .value());
-  const std::vector<store_key> one{key("far/away/db")};
-  CHECK(ocdbt_merge(moved, key("far"), one).value().keys == expected.size());
-  CHECK(contents_of(ocdbt_store::open(moved, key("far")).value()) == expected);
-  // Others go on with it.
-  const auto writer = ocdbt_writer::open(moved, key("far")).value();
-  CHECK(writer.erase(key("mine")).value());
-  put(writer, "w3/c/0", "new");
-  expected.erase("mine");
-  expected["w3/c/0"] = "new";
-  writer.commit().value();
-  CHECK(contents_of(ocdbt_store::open(moved, key("far")).value()) == expected);
-}
-
-TEST_CASE("ocdbt_merge: what is missing, damaged or elsewhere is refused, and nothing is made") {
-  const memory_store base;
-  const auto part = ocdbt_writer::open(base, key("db/part"), {.node_bytes = 200}).value();
-  for (int i = 0; i < 30; ++i) put(part, std::to_string(i), std::string(1100, 'x'));
-  part.commit().value();
-  const auto code = [&](const std::vector<store_key>& parts) {
-    const auto made = ocdbt_merge(base, key("db"), parts);
-    REQUIRE_FALSE(made);
-    CHECK_FALSE(base.open(key("db/manifest.ocdbt")).value());
-    return made.failure().code;
-  };
-  CHECK(code({key("db")}) == errc::invalid_argument);
-  CHECK(code({key("db/part"), key("other")}) == errc::invalid_argument);
-  CHECK(code({key("db/part"), key("db/none")}) == errc::not_found);
-  const auto files = base.list(key("db/part/d")).value();
-  REQUIRE(files.size() == 1);
-  const store_key file = key("db/part/d/" + files[0].name);
-  const std::string data = text_at(base, file.str());
-  base.put(file, as_bytes(data.substr(0, 20'000))).value();
-  CHECK(code({key("db/part")}) == errc::corrupt);
-  base.put(file, as_bytes(data)).value();
-  CHECK(ocdbt_merge(base, key("db"), std::vector{key("db/part")}).value().keys == 30);
-}
-
-TEST_CASE("ocdbt_merge: nodes that share their children are refused") {
-  auto bytes = test::ocdbt_leaf({"x"}, {"1"});
-  std::size_t at = 0, length = bytes.size();
-  for (unsigned height = 1; height < 60; ++height) {
-    test::ocdbt_bytes node;
-    node.byte(height).text(test::ocdbt_table({"d/0"})).number(2).number(0).numbers({1, 1, 1, 1});
-    node.text("ab").numbers({0, 0, at, at, length, length, 1, 1, 1, 1, 0, 0});
-    const auto record = test::ocdbt_record(0x0cdb20de, node.str());
-    at = bytes.size();
-    length = record.size();
-    bytes.insert(bytes.end(), record.begin(), record.end());
-  }
-  const recording_store base;
-  base.set("db/p/d/0", bytes);
-  base.set("db/p/manifest.ocdbt", test::ocdbt_manifest("d/0", at, length, 59));
-  const auto made = ocdbt_merge(base, key("db"), std::vector{key("db/p")});
-  REQUIRE_FALSE(made);
-  CHECK(made.failure().code == errc::corrupt);
-  CHECK_FALSE(base.has("db/manifest.ocdbt"));
-}
-
-/// The tables and columns of a node, as they would be written.
-std::vector<std::byte> encoded(const detail::ocdbt_node& node) {
-  if (node.height == 0) {
-    std::vector<detail::ocdbt_leaf_entry> entries;
-    for (const auto& of : node.entries) {
-      detail::ocdbt_leaf_entry entry;
-      entry.key = node.key(of);
-      if (of.file == detail::ocdbt_node::in_node) {
-        entry.value = bytes_view(node.body).subspan(of.offset, of.length);
-      } else {
-        entry = {node.key(of), {}, &node.files[of.file], of.offset, of.length};
-      }
-      entries.push_back(entry);
-    }
-    return detail::encode_ocdbt_leaf(entries, 0).value();
-  }
-  std::vector<detail::ocdbt_child> entries;
-  for (std::size_t i = 0; i < node.entries.size(); ++i) {
-    const auto& of = node.entries[i];
-    entries.push_back({std::string(node.key(of)), of.shared, node.files[of.file], of.offset,
-                       of.length, node.below[i]});
-  }
-  return detail::encode_ocdbt_parent(entries, node.height, 0).value();
-}
-
-TEST_CASE("ocdbt_encoder: records of TensorStore and Orbax are written as they were") {
-  const std::string golden = ZARRPOINT_TEST_GOLDEN;
-  constexpr std::uint64_t limit = 1 << 24;
-  int manifests = 0, leaves = 0, parents = 0;
-  for (const auto& found : std::filesystem::recursive_directory_iterator(golden)) {
-    if (found.path().filename() != "manifest.ocdbt") continue;
-    CAPTURE(found.path());
-    const any_store base =
-        file_store::open(found.path().parent_path().string(), {.read_only = true}).value();
-    const detail::ocdbt_files files(base, store_key::root(), limit, 0);
-    const auto head = detail::find_ocdbt_head(files).value().value();
-    const auto body = detail::open_ocdbt_envelope(head.bytes, detail::ocdbt_manifest_mark, limit);
-    CHECK(detail::encode_ocdbt_manifest(head.manifest).value() == body.value());
-    ++manifests;
-    std::vector<detail::ocdbt_child> left;  // nodes to look at; `shared` is their height
-    for (const detail::ocdbt_root& root : head.manifest.versions.versions)
-      if (root.is_somewhere())
-        left.push_back({{},
-                        root.height,
-                        head.manifest.versions.files[root.node.file],
-                        root.node.offset,
-                        root.node.length,
-                        {}});
-    while (!left.empty()) {
-      const auto at = left.back();
-      left.pop_back();
-      const std::string path = at.file.base + at.file.name;
-      const auto data = get(base, key(path), limit).value();
-      if (!data) continue;  // fixtures from which files are missing
-      const auto record = bytes_view(*data).subspan(at.offset, at.length);
-      const auto height = static_cast<std::uint8_t>(at.shared);
-      const auto node = detail::read_ocdbt_node(record, height, limit).value();
-      CHECK(encoded(node) ==
-            detail::open_ocdbt_envelope(record, detail::ocdbt_node_mark, limit).value());
-      ++(height == 0 ? leaves : parents);
-      for (const auto& of : node.entries)
-        if (height > 0)
-          left.push_back({{},
-                          static_cast<std::size_t>(height - 1),
-                          {at.file.base + node.files[of.file].base, node.files[of.file].name},
-                          of.offset,
-                          of.length,
-                          {}});
-    }
-  }
-  CHECK(manifests > 10);
-  CHECK(leaves > 20);
-  CHECK(parents > 3);
-}
-
 }  // namespace ocdbt_writer_test

@@ -15,6 +15,7 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_encoder_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_envelope_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_files_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_merge_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
