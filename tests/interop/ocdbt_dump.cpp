@@ -8,6 +8,7 @@
 //   ocdbt_dump get FOLDER                 of each line of the input, a key, what `all` would print
 
 #include <zarrpoint/ocdbt.hpp>
+#include <zarrpoint/stores.hpp>
 
 #include <cstdint>
 #include <cstdio>

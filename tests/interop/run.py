@@ -9,7 +9,7 @@ Builds tests/interop/writer.cpp, reader.cpp, safetensors_copy.cpp and torch_copy
 index.json, a list of arrays {path, dtype, shape, zarr_format, expected}, and beside it what each
 array must contain: row-major, little-endian bytes, or a JSON list of strings. py/read_ours.py checks
 it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
-py/ocdbt_check.py has ocdbt_dump.cpp read databases that TensorStore writes;
+py/ocdbt_check.py has ocdbt_dump.cpp read databases that TensorStore writes, and TensorStore those of ocdbt_write.cpp;
 py/safetensors_check.py compares safetensors files with the reference implementation,
 py/zfp_check.py exchanges arrays that zfp compresses (zfp_exchange.cpp) with zarr-python, numcodecs and zfpy;
 py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
@@ -64,7 +64,7 @@ def main(arguments):
     try:
         with ThreadPoolExecutor(2) as workers:
             modules = workers.submit(build_modules, folder)
-            names = ("writer", "reader", "safetensors_copy", "torch_copy", "ocdbt_dump")
+            names = ("writer", "reader", "safetensors_copy", "torch_copy", "ocdbt_dump", "ocdbt_write")
             list(workers.map(lambda name: build(name, folder), names))
             build("zfp_exchange", folder, libraries=["-lzfp"])
             modules.result()
@@ -74,7 +74,8 @@ def main(arguments):
         run(folder / "reader", folder / "theirs")
         check = HERE / "py" / "safetensors_check.py"
         run(sys.executable, check, folder / "safetensors_copy", NETWORK)
-        run(sys.executable, HERE / "py" / "ocdbt_check.py", folder / "ocdbt_dump", folder / "ocdbt")
+        check = HERE / "py" / "ocdbt_check.py"
+        run(sys.executable, check, folder / "ocdbt_dump", folder / "ocdbt_write", folder / "ocdbt")
         run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")
         run(sys.executable, HERE / "py" / "zfp_check.py", folder / "zfp_exchange", folder / "zfp")
         for python in (sys.executable, "/usr/bin/python3"):

@@ -28,14 +28,14 @@ struct ocdbt_item {
 };
 
 /// A node, with what its keys and the paths of its files leave out.
-struct ocdbt_place {
+struct ocdbt_node_place {
   std::shared_ptr<const ocdbt_node> node;
   std::string prefix;
   std::string base;
 };
 
 /// A child of a node that is not a leaf.
-result<ocdbt_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_place& of,
+result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_node_place& of,
                                    std::size_t index);
 
 /// The tree of keys of one version.
@@ -58,11 +58,11 @@ class ocdbt_tree {
  private:
   struct walk;
 
-  result<bool> at_least(const ocdbt_place& of, std::string_view key, ocdbt_item& out) const;
-  result<void> visit(const ocdbt_place& of, walk& how) const;
+  result<bool> at_least(const ocdbt_node_place& of, std::string_view key, ocdbt_item& out) const;
+  result<void> visit(const ocdbt_node_place& of, walk& how) const;
 
   std::shared_ptr<const ocdbt_files> files_;
-  ocdbt_place root_;  ///< without a node: there are no keys
+  ocdbt_node_place root_;  ///< without a node: there are no keys
 };
 
 /// The generation, or the newest not younger than the time, or the newest: its root, and the file

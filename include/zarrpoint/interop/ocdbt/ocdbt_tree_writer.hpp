@@ -52,7 +52,7 @@ class ocdbt_tree_writer {
 
   /// What to do at a node of the tree before.
   struct task {
-    const ocdbt_place& at;
+    const ocdbt_node_place& at;
     range changes;
     const std::string* end;  ///< all of its keys are less; null: nothing limits them
     bool is_root;

@@ -30,7 +30,7 @@ ZARRPOINT_INLINE result<ocdbt_tree> ocdbt_tree::open(std::shared_ptr<const ocdbt
   return out;
 }
 
-ZARRPOINT_INLINE result<ocdbt_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_place& of,
+ZARRPOINT_INLINE result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_node_place& of,
                                                     std::size_t index) {
   const ocdbt_node::entry& entry = of.node->entries[index];
   const ocdbt_file& file = of.node->files[entry.file];
@@ -41,13 +41,13 @@ ZARRPOINT_INLINE result<ocdbt_place> ocdbt_child_at(const ocdbt_files& files, co
   // Where a child begins before its parent says, a search could visit all nodes.
   if (node->key(node->entries[0]) < key.substr(entry.shared))
     return error{errc::corrupt, "a node begins with a key that its parent does not give to it"};
-  return ocdbt_place{std::move(node), of.prefix + std::string(key.substr(0, entry.shared)),
+  return ocdbt_node_place{std::move(node), of.prefix + std::string(key.substr(0, entry.shared)),
                      std::move(base)};
 }
 
 ZARRPOINT_INLINE result<bool> ocdbt_tree::find(std::string_view key, ocdbt_item& out) const {
   if (root_.node == nullptr) return false;
-  ocdbt_place at = root_;
+  ocdbt_node_place at = root_;
   std::string_view rest = key;
   while (true) {
     std::size_t index = at.node->lower_bound(rest);
@@ -73,7 +73,7 @@ ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(std::string_view key, ocdbt_i
 }
 
 // As deep as the tree is high, which is at most 255.
-ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(const ocdbt_place& of, std::string_view key,
+ZARRPOINT_INLINE result<bool> ocdbt_tree::at_least(const ocdbt_node_place& of, std::string_view key,
                                                    ocdbt_item& out) const {
   const ocdbt_node& node = *of.node;
   std::size_t index = node.lower_bound(key);
@@ -109,7 +109,7 @@ ZARRPOINT_INLINE result<void> ocdbt_tree::for_each(
   return visit(root_, how);
 }
 
-ZARRPOINT_INLINE result<void> ocdbt_tree::visit(const ocdbt_place& of, walk& how) const {
+ZARRPOINT_INLINE result<void> ocdbt_tree::visit(const ocdbt_node_place& of, walk& how) const {
   const ocdbt_node& node = *of.node;
   for (std::size_t i = 0; i < node.entries.size(); ++i) {
     const ocdbt_node::entry& entry = node.entries[i];

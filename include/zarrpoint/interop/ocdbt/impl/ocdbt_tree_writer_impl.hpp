@@ -49,7 +49,7 @@ ZARRPOINT_INLINE result<ocdbt_choice> ocdbt_tree_writer::write(const ocdbt_choic
     height = before.root.height;
     ZARRPOINT_TRY(node, files_.node(before.file.base + before.file.name, at.offset, at.length,
                                     before.root.height));
-    const ocdbt_place root{std::move(node), {}, before.file.base};
+    const ocdbt_node_place root{std::move(node), {}, before.file.base};
     ZARRPOINT_TRY(updated, update({root, {changes.begin(), changes.end()}, nullptr, true}));
     written = std::move(updated);
   } else {
