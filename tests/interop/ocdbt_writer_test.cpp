@@ -27,6 +27,7 @@
 
 namespace ocdbt_writer_test {
 
+namespace zp = zarrpoint;
 using namespace zarrpoint;
 using test::contents_of;
 using test::key;
@@ -90,6 +91,17 @@ TEST_CASE("ocdbt_writer: as the conformance kit of stores has it") {
     written(base).commit().value();
     return any_store(written(base));
   });
+}
+
+TEST_CASE("ocdbt_writer: as docs/orbax.md has it") {
+  const any_store base = memory_store();
+  const bytes_view bytes = as_bytes("{}");
+  const auto to = zp::ocdbt_writer::open(base, zp::store_key::root()).value();
+  to.put(zp::store_key::parse("settings.json").value(), bytes).value();
+  const zp::ocdbt_version made = to.commit().value();  // its generation, keys and bytes
+  CHECK(made.generation == 1);
+  CHECK(made.keys == 1);
+  CHECK(text_at(ocdbt_store::open(base, store_key::root()).value(), "settings.json") == "{}");
 }
 
 TEST_CASE("ocdbt_writer: random histories, each version of which is read") {
