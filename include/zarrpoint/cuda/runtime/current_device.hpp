@@ -80,7 +80,7 @@ class context_scope {
  public:
   explicit context_scope(int device) noexcept : device_(device) {
     if (device_.status() == cudaSuccess && cudaFree(nullptr) != cudaSuccess)
-      static_cast<void>(cudaGetLastError());
+      static_cast<void>(::cudaGetLastError());
   }
 
  private:

@@ -56,7 +56,7 @@ class device_space {
     const device_scope scope(device_);
     const cudaError_t status = cudaEventQuery(e.get());
     if (status == cudaErrorNotReady) {
-      static_cast<void>(cudaGetLastError());  // no error, but the runtime remembers it as one
+      static_cast<void>(::cudaGetLastError());  // no error, but the runtime remembers it as one
       return false;
     }
     ZARRPOINT_CHECK(told(detail::checked(status, {device_, "query of an event"})));
@@ -95,7 +95,7 @@ class device_space {
       if (status != cudaErrorMemoryAllocation) return status;
       const auto kept = detail::per_device<detail::reserve>::find(device_);
       if (kept == nullptr || !kept->keeps()) return status;
-      static_cast<void>(cudaGetLastError());
+      static_cast<void>(::cudaGetLastError());
       if (const cudaError_t waited = cudaStreamSynchronize(on); waited != cudaSuccess)
         return waited;
       kept->trim();

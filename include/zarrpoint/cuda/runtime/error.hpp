@@ -44,7 +44,7 @@ inline std::string describe(cudaError_t status) {
 /// runtime forgets it, where it can: a program that asks after its own launches is not told of
 /// ours.
 inline error failure_of(cudaError_t status, const request& asked) {
-  static_cast<void>(cudaGetLastError());
+  static_cast<void>(::cudaGetLastError());
   std::string text = asked.text() + ": ";
   if (means_no_device(status)) {
     text += "no CUDA device: ";
@@ -61,7 +61,7 @@ inline error failure_of(cudaError_t status, const request& asked) {
 /// Whether a call succeeded; its failure is not reported. The runtime forgets that failure and
 /// keeps what the program's own calls left.
 inline bool succeeded(cudaError_t status) noexcept {
-  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  if (status != cudaSuccess) static_cast<void>(::cudaGetLastError());
   return status == cudaSuccess;
 }
 

@@ -34,7 +34,7 @@ class event_pool : public std::enable_shared_from_this<event_pool> {
     if (const cudaEvent_t used = take(age); used != nullptr) {
       const cudaError_t status = cudaEventRecord(used, stream);
       if (status == cudaSuccess) return lend(used, age, out);
-      static_cast<void>(cudaGetLastError());  // a new one may do
+      static_cast<void>(::cudaGetLastError());  // a new one may do
       destroy(used);
       discard();
       // Either the stream is gone, or the event is, by a reset of the device: a new one tells.

@@ -35,7 +35,7 @@ inline int numa_node_at(std::string pci_address,
 inline int numa_node_of(int device) {
   char address[32] = {};
   if (cudaDeviceGetPCIBusId(address, sizeof address, device) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
+    static_cast<void>(::cudaGetLastError());
     return -1;
   }
   return detail::numa_node_at(address);

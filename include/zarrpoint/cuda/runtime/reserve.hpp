@@ -39,7 +39,7 @@ class reserve {
     if (from != nullptr) {
       const cudaError_t status = cudaMallocFromPoolAsync(made, bytes, from, on);
       if (status != cudaErrorMemoryAllocation) return status;
-      static_cast<void>(cudaGetLastError());
+      static_cast<void>(::cudaGetLastError());
     }
     return cudaMallocAsync(made, bytes, on);
   }
@@ -71,7 +71,7 @@ class reserve {
                cudaSuccess) {
       return pool_;
     }
-    static_cast<void>(cudaGetLastError());
+    static_cast<void>(::cudaGetLastError());
     return pool_;
   }
 
