@@ -40,7 +40,7 @@ class range_blob : public blob {
       : of_(std::move(of)), begin_(begin), size_(size), name_(std::move(name)) {}
 
   std::uint64_t size() const noexcept override { return size_; }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override;
+  ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
   ZARRPOINT_NO_KEY result<mapping> map() const override;
   std::string name() const override { return name_; }
 
