@@ -10,12 +10,10 @@
 #include "support/gguf_bytes.hpp"
 #include "support/load_directory.hpp"
 #include "support/store_texts.hpp"
-#include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -27,12 +25,6 @@ using test::gguf_bytes;
 using test::key;
 
 const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/gguf/";
-
-context reading() {
-  context out = default_context();
-  out.stores = gguf_stores::table();
-  return out;
-}
 
 std::vector<std::byte> elements(const array& of) {
   const tensor read = of.read(selection(box::whole(of.spec().shape))).value();
@@ -70,7 +62,7 @@ TEST_CASE("gguf store: a file of gguf-py holds what its reader says") {
   CHECK(array::open(store, key("plain.bf16.weight")).value().spec().type == dtype_kind::bfloat16);
 }
 
-TEST_CASE("gguf store: as docs/safetensors.md has it") {
+TEST_CASE("gguf store: as docs/weights.md has it") {
   const std::string path = golden + "small.gguf";
   const auto ckpt = zp::open(path, {.stores = zp::gguf_stores::table()}).value();
   const auto weight = ckpt.load<std::vector<float>>("plain.one").value();
@@ -88,23 +80,6 @@ TEST_CASE("gguf store: as docs/safetensors.md has it") {
   CHECK(ckpt.load<std::vector<std::int32_t>>("metadata/tokenizer.ggml.token_type").value()[7] == 7);
   // A tensor lies in the file, aligned, and is not copied.
   CHECK(ckpt.view<float>("plain.one").value().is_zero_copy());
-}
-
-TEST_CASE("gguf store: paths and URLs, into the file too") {
-  const test::temp_directory made;
-  const std::string path = made.path().string() + "/model";  // whatever its name
-  std::filesystem::copy_file(golden + "small.gguf", path);
-  for (const std::string& place : {path, "gguf://" + path, "file://" + path}) {
-    CAPTURE(place);
-    CHECK(zp::open(place, reading()));
-    const auto at = zp::open(place, reading()).value();
-    CHECK(at.load<std::vector<float>>("plain.one").value() == std::vector<float>{7});
-  }
-  CHECK_FALSE(zp::open(path));  // without the schemes
-  CHECK(zp::open("gguf://" + path + ".none", reading()).failure().code == errc::not_found);
-  CHECK(zp::open("gguf://" + golden + "index.json", reading()).failure().code == errc::corrupt);
-  const std::vector<float> mine{1};
-  CHECK(save("gguf://" + path, {{"w", mine}}, {}, reading()).failure().code == errc::unsupported);
 }
 
 TEST_CASE("gguf store: names that no hierarchy can have are told") {

@@ -66,7 +66,7 @@ TEST_CASE("torch store: every tensor of files that PyTorch wrote") {
   }
 }
 
-TEST_CASE("torch store: as docs/torch.md has it") {
+TEST_CASE("torch store: as docs/weights.md has it") {
   const test::temp_directory made;
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   const host_view matrix = dense_view(reinterpret_cast<const std::byte*>(values.data()),
