@@ -256,7 +256,7 @@ class Hostile(Case):
         for name, data, word in [
             ("m.pt", pickle.dumps([1], 2), "pickle"),
             ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"),
-            ("m.gguf", b"GGUF" + bytes(99), "GGUF"),
+            ("m.gguf", b"GGUF" + bytes(99), "version 0 of GGUF"),
             ("m.gz", b"\x1f\x8b" + bytes(99), "gzip"),
             ("m.json", b'{"a": 1}', "weight_map"),
             ("m.bin", b"something", "unknown format"),

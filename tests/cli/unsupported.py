@@ -88,9 +88,9 @@ ONE = {"x.npy": npy(np.zeros(2))}
 CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("other directories of checkpoints", folder_with("metadata.json"), "inspect FILE"),
     ("HDF5", file(b"\x89HDF\r\n\x1a\n"), "inspect FILE"),
-    ("GGUF", file(b"GGUF\x03\0\0\0"), "inspect FILE"),
+    ("GGUF files of version 1", file(b"GGUF\x01\0\0\0" + bytes(16)), "inspect FILE"),
     ("pickles", file(pickle.dumps({"x": 1}, 2)), "inspect FILE"),
-    ("files of `torch.save`", file(zipped({"a/data.pkl": b""})), "inspect FILE"),
+    ("files of `torch.save`, compressed", file(zipped({"a/data.pkl": b"x" * 99}, zipfile.ZIP_DEFLATED)), "inspect FILE"),
     ("tar archives", file(b"a".ljust(257, b"\0") + b"ustar\x0000"), "inspect FILE"),
     ("gzip files", file(gzip.compress(b"x")), "inspect FILE"),
     ("zip files with Zarr below their root", file(zipped({"a/b/zarr.json": b"{}"})), "inspect FILE"),

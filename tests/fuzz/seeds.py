@@ -132,6 +132,7 @@ def decompressed(frame: bytes) -> bytes:
 zstd = ctypes.CDLL("libzstd.so.1")
 zstd.ZSTD_decompress.restype = ctypes.c_size_t
 marks = {b"\x0c\xdb\x3a\x2a": 0, b"\x0c\xdb\x12\x34": 1, b"\x0c\xdb\x20\xde": 2}
+add("gguf", (golden / "gguf/small.gguf").read_bytes())
 for file in (*golden.rglob("manifest.ocdbt"), *golden.rglob("d/*")):
     data, at = file.read_bytes(), 0
     while (at := data.find(b"\x0c\xdb", at)) >= 0:

@@ -137,7 +137,7 @@ constexpr const char* exit_text =
 struct command_line {
   CLI::App app{
       "Looks into tensor checkpoints, checks, converts and compares them: Zarr v2 and v3, "
-      "safetensors, npy and npz.",
+      "safetensors, GGUF, torch.save, npy and npz.",
       "zarrpoint"};
   std::function<exit_status(const zp::context&)> chosen;
   std::string memory;
@@ -187,7 +187,7 @@ struct command_line {
   static void add_place(CLI::App* to, std::string& path, std::string& node) {
     to->add_option("PATH", path,
                    "Checkpoint, Zarr hierarchy or array, .safetensors, "
-                   ".safetensors.index.json, .npy or .npz")
+                   ".safetensors.index.json, .gguf, .npy, .npz or a file of torch.save")
         ->required();
     to->add_option("NODE", node, "Array or group in it, e.g. layers/0/w");
   }

@@ -3,6 +3,7 @@
 #include "source.hpp"
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
@@ -95,7 +96,7 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   if (text.starts_with("\x93NUMPY")) return open_npy(path);
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
-  if (text.starts_with("GGUF")) return unsupported(path, "GGUF is not supported");
+  if (text.starts_with("GGUF")) return open_zarr(path, how);
   if (text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))
     return unsupported(path, "Python pickles are not supported (nor safe to open)");
   if (text.size() > 262 && text.substr(257, 5) == "ustar")
@@ -104,15 +105,18 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
     return unsupported(path, "gzip files are not supported; decompress it first");
   if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
   if (text.starts_with('{')) return open_safetensors_index(path);
-  return unsupported(path, "unknown format; known are Zarr, safetensors, npy and npz");
+  return unsupported(path,
+                     "unknown format; known are Zarr, safetensors, GGUF, torch.save, npy and npz");
 }
 
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
   switch (kind_of(path)) {
     case path_kind::nothing:
-      // It may be there all the same: in a zip file.
+      // It may be there all the same: in a file.
       if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
         return open_zipped_zarr(path, how);
+      if (const auto in_gguf = zp::gguf::find_file(path); !in_gguf || *in_gguf)
+        return open_zarr(path, how);
       // Or an item of an Orbax checkpoint: `run/checkpoints:state`.
       if (path.find(':') != path.npos) {
         const auto item = zp::orbax::find_at(path);

@@ -144,7 +144,8 @@ class npz_source final : public source {
                 "the zip file has Zarr in it, but no array or group at its root; give the path "
                 "inside it"};
       if (name.ends_with("/data.pkl"))
-        return {zp::errc::unsupported, "a torch.save file is a pickle, which is not supported"};
+        return {zp::errc::unsupported,
+                "a zip file with a data.pkl that is compressed: torch.save does not write such"};
     }
     return {zp::errc::unsupported, "a zip file without npy files in it"};
   }

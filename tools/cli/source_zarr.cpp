@@ -5,6 +5,8 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
+#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
+#include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
@@ -213,9 +215,18 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 
 namespace {
 
-/// A directory, or what a zip file, an OCDBT database or an Orbax checkpoint holds.
+/// Files that are read as hierarchies are told by how they begin; all else by the schemes.
+zp::result<zp::stored_place> place_of(const std::string& path, const zp::context& how) {
+  ZARRPOINT_TRY(gguf, zp::gguf::find_file(path));
+  if (gguf) return *std::move(gguf);
+  ZARRPOINT_TRY(archive, zp::torch::find_archive(path));
+  if (archive) return *std::move(archive);
+  return how.stores.open(path, {});
+}
+
+/// A directory, or what a file of another format or a checkpoint holds.
 zp::result<zp::any_store> open_root(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(at, how.stores.open(path, {}));
+  ZARRPOINT_TRY(at, place_of(path, how));
   if (at.key.is_root()) return std::move(at.store);
   return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));
 }

@@ -52,6 +52,10 @@ class file {
 
   static result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits);
 
+  /// The directory of an archive that torch.save wrote, whatever its name. Errors: `corrupt` where
+  /// none has a `data.pkl`.
+  static result<store_key> find_prefix(const zip_store& archive);
+
  private:
   struct content {
     pickle_value root;
@@ -66,9 +70,6 @@ class file {
 
   /// Before 1.6 files were pickles in a row, and before that tar archives.
   static result<void> check_kind(const blob& from);
-
-  /// The one directory of the archive, whatever its name.
-  static result<store_key> find_prefix(const zip_store& archive);
 
   static result<std::optional<std::vector<std::byte>>> read_record(const zip_store& archive,
                                                                    const store_key& prefix,

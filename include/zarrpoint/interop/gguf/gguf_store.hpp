@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/gguf/gguf_header.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace gguf {
+
+/// A GGUF file, as a store to read and list in which it is a Zarr hierarchy: each tensor is an
+/// array at its name, dots as they are (`blk.0.attn_q.weight`), of one chunk that lies in the file
+/// and is viewed there where the store can map. A tensor that is quantised is one of bytes: the
+/// blocks along its last axis, and as one axis more the bytes of a block; its attribute `gguf` has
+/// ggml's name of the type, the shape in elements and the elements of a block.
+///
+/// The metadata are attributes of the root: `gguf` has `version`, `alignment` and `metadata`. An
+/// array of more than 64 numbers or texts, as vocabularies are, is an array of its own at
+/// `metadata/<key>`.
+class tensor_store {
+ public:
+  /// The file at `at`. Errors: `not_found`; those of `read_header`; `unsupported` for names that
+  /// are not valid keys, or of which one is that of a parent of another.
+  static result<tensor_store> open(any_store base, store_key at, const header_limits& limits = {});
+  static result<tensor_store> open(std::unique_ptr<blob> file, const header_limits& limits = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+  const gguf::header& header() const noexcept;
+
+ private:
+  struct state;
+  explicit tensor_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  std::shared_ptr<const state> state_;
+};
+
+}}}  // namespace zarrpoint::v0::gguf
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
+#endif

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
+#include <zarrpoint/interop/gguf/gguf_store.hpp>
+#include <zarrpoint/store/place.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace gguf {
+
+ZARRPOINT_INLINE result<std::optional<stored_place>> find_file(const std::string& path) {
+  using found = std::optional<stored_place>;
+  const v0::detail::path_in_file at = v0::detail::split_at_file(path);
+  auto file = v0::detail::open_file(at.file);
+  std::array<std::byte, 4> mark{};
+  if (!file || (*file)->size() < mark.size()) return found();  // others say what is wrong with it
+  ZARRPOINT_CHECK((*file)->read(0, mark));
+  if (as_text(bytes_view(mark)) != "GGUF") return found();
+  ZARRPOINT_TRY(opened, tensor_store::open(*std::move(file)));
+  ZARRPOINT_TRY(key, store_key::parse(at.rest).at(path));
+  return found(stored_place{std::move(opened), std::move(key)});
+}
+
+}  // namespace gguf
+
+ZARRPOINT_INLINE result<stored_place> gguf_scheme::open(const url& at, const place_use& use) {
+  ZARRPOINT_TRY(path, at.path());
+  if (use.write)
+    return error{errc::unsupported,
+                 "write " + path + ": GGUF files are only read; save to a directory or a zip"};
+  ZARRPOINT_TRY(found, gguf::find_file(path));
+  if (found) return *std::move(found);
+  ZARRPOINT_CHECK(detail::open_file(detail::split_at_file(path).file));
+  return error{errc::corrupt, path + ": it does not begin as a GGUF file does"};
+}
+
+ZARRPOINT_INLINE result<stored_place> gguf_file_scheme::open(const url& at, const place_use& use) {
+  if (!use.write) {
+    ZARRPOINT_TRY(path, at.path());
+    ZARRPOINT_TRY(found, gguf::find_file(path));
+    if (found) return *std::move(found);
+  }
+  return file_scheme::open(at, use);
+}
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Arrays that lie in a file of another format, as a Zarr v3 hierarchy to read and list: the
+/// documents are made, and each array is one chunk, which is opened when it is asked for.
+class made_hierarchy {
+ public:
+  /// Gives the chunk, as an object with that name in messages.
+  using chunk_opener = std::function<result<std::unique_ptr<blob>>(std::string name)>;
+
+  /// Adds an array, whose chunk has its own shape; one without elements has no chunk. Errors:
+  /// `unsupported` for a name that is not a valid key, or is another's, too.
+  result<void> add(const std::string& name, const array_metadata& as, chunk_opener chunk);
+  /// The same with a chunk that is in memory.
+  result<void> add(const std::string& name, const array_metadata& as, std::vector<std::byte> chunk);
+
+  /// Adds the groups, the root with attributes; call it once, after all arrays. Errors:
+  /// `unsupported` for an array that lies beneath another.
+  result<void> finish(const node& attributes);
+
+  /// Once it is finished. A null pointer for no such key.
+  result<std::unique_ptr<blob>> open(const store_key& key, std::string name) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+ private:
+  result<void> add_document(const std::string& path, const node& document) const;
+
+  memory_store documents_;
+  std::vector<std::string> names_;                            ///< of the arrays, sorted at the end
+  std::vector<std::pair<std::string, chunk_opener>> chunks_;  ///< by their keys, sorted likewise
+  std::vector<std::string> keys_;                             ///< those keys
+};
+
+/// The metadata of an array whose one chunk holds its elements as they are, row by row.
+array_metadata raw_array(const tensor_spec& spec, endian order = native_endian);
+
+/// That of an array of texts, and its chunk (the codec `vlen-utf8`: the number of texts, then the
+/// size of each and itself). Errors: `resource_limit` above 4 GiB.
+struct text_array {
+  array_metadata metadata;
+  std::vector<std::byte> chunk;
+};
+result<text_array> array_of_texts(const dims& shape, const std::vector<std::string_view>& texts);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
+#endif

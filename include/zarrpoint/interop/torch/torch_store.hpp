@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/store/schemes.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace torch {
+
+/// A file of torch.save (`pytorch_model.bin`, `model.pt`), as a store to read and list in which it
+/// is a Zarr hierarchy: each tensor is an array at the keys and places that lead to it, as
+/// `state/0/exp_avg` or `layer.weight`, of one chunk. Its elements are viewed in the file where the
+/// store can map and they lie row by row; others are put together when they are asked for. A tensor
+/// that is the whole of the file is at `value`.
+///
+/// What holds no tensor is an array of rank 0: numbers and bools of that type, texts of the data
+/// type `string`, and anything else as the text of the document that `to_document` makes of it (its
+/// attribute `content_type` is `application/json`).
+class archive_store {
+ public:
+  /// Errors: those of `torch::open`; `unsupported` for keys that are not valid keys of a store, or
+  /// of which one is that of a parent of another; `resource_limit` for more than a million values.
+  static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
+  static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+ private:
+  struct state;
+  explicit archive_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  std::shared_ptr<const state> state_;
+};
+
+/// The file of torch.save that `path` is or leads through, and the key in it: `m.pt/w` is `w` of
+/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder. Errors:
+/// those of `archive_store::open`.
+result<std::optional<stored_place>> find_archive(const std::string& path);
+
+}  // namespace torch
+
+/// `torch://`: a file of torch.save. What is written there is `unsupported`.
+struct torch_scheme {
+  static constexpr std::string_view name = "torch";
+  static result<stored_place> open(const url& at, const place_use& use);
+};
+
+/// The schemes of a `context` that opens files of torch.save, by `torch://path`.
+using torch_stores = default_stores::with<torch_scheme>;
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>
+#endif

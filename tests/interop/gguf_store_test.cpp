@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/gguf.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include "support/gguf_bytes.hpp"
+#include "support/load_directory.hpp"
+#include "support/store_texts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gguf_store_test {
+
+namespace zp = zarrpoint;
+using namespace zarrpoint;
+using test::gguf_bytes;
+using test::key;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/gguf/";
+
+std::vector<std::byte> elements(const array& of) {
+  const tensor read = of.read(selection(box::whole(of.spec().shape))).value();
+  const bytes_view bytes(read.view().data, byte_count(of.spec()).value());
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_CASE("gguf store: a file of gguf-py holds what its reader says") {
+  const auto values = zarrpoint_test::read_file(golden + "values.bin");
+  const node index = parse_json(zarrpoint_test::read_file(golden + "index.json")).value();
+  const any_store store =
+      gguf::tensor_store::open(file_store::open(golden).value(), key("small.gguf")).value();
+  std::size_t at = 0, quantised = 0;
+  for (const node& of : *index.if_array()) {
+    const std::string& name = *of.find("name")->if_string();
+    CAPTURE(name);
+    const array opened = array::open(store, key(name)).value();
+    const auto size = static_cast<std::size_t>(*of.find("bytes")->to_uint64());
+    CHECK(elements(opened) == std::vector(values.begin() + static_cast<std::ptrdiff_t>(at),
+                                          values.begin() + static_cast<std::ptrdiff_t>(at + size)));
+    at += size;
+    const node* const told = opened.metadata().attributes.find("gguf");
+    if (told != nullptr) {
+      ++quantised;
+      CHECK(*told->find("type") == *of.find("type"));
+      CHECK(*told->find("shape") == *of.find("shape"));
+    } else {
+      node::array shape;
+      for (const index_t extent : opened.spec().shape) shape.emplace_back(std::int64_t{extent});
+      CHECK(node(shape) == *of.find("shape"));
+    }
+  }
+  CHECK(at == values.size());
+  CHECK(quantised == 15);
+  CHECK(array::open(store, key("plain.bf16.weight")).value().spec().type == dtype_kind::bfloat16);
+}
+
+TEST_CASE("gguf store: as docs/weights.md has it") {
+  const std::string path = golden + "small.gguf";
+  const auto ckpt = zp::open(path, {.stores = zp::gguf_stores::table()}).value();
+  const auto weight = ckpt.load<std::vector<float>>("plain.one").value();
+  const zp::node& about = ckpt.attributes();  // what the file says of the model
+  CHECK(weight == std::vector<float>{7});
+  const node& metadata = *about.find("gguf")->find("metadata");
+  CHECK(*metadata.find("general.architecture") == node("llama"));
+  CHECK(*metadata.find("test.u64") == node(~std::uint64_t{0}));
+  CHECK(*metadata.find("test.nested") == node(node::array{node::array{1, 2}, node::array{3}}));
+  CHECK(metadata.find("tokenizer.ggml.tokens") == nullptr);
+  const auto tokens = ckpt.load<std::vector<std::string>>("metadata/tokenizer.ggml.tokens").value();
+  REQUIRE(tokens.size() == 100);
+  CHECK(tokens[99] == "token 99 \u00fc");
+  CHECK(ckpt.load<std::vector<float>>("metadata/tokenizer.ggml.scores").value()[3] == 0.375F);
+  CHECK(ckpt.load<std::vector<std::int32_t>>("metadata/tokenizer.ggml.token_type").value()[7] == 7);
+  // A tensor lies in the file, aligned, and is not copied.
+  CHECK(ckpt.view<float>("plain.one").value().is_zero_copy());
+}
+
+TEST_CASE("gguf store: names that no hierarchy can have are told") {
+  const auto opened = [](const std::vector<std::string>& names) {
+    gguf_bytes file;
+    file.head(3, names.size(), 0);
+    for (std::size_t i = 0; i < names.size(); ++i) file.tensor(names[i], {2}, 0, 32 * i);
+    file.pad(32);
+    const memory_store store;
+    store.put(key("f"), as_bytes(file.str() + std::string(32 * names.size(), '\0'))).value();
+    return gguf::tensor_store::open(store, key("f"));
+  };
+  CHECK(opened({"a", "b/c", "b/d"}));
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{""}, {"a/../b"}, {"a", "a/b"}, {std::string(1020, 'x')}}) {
+    const auto made = opened(names);
+    REQUIRE_FALSE(made);
+    CHECK(made.failure().code == errc::unsupported);
+    CHECK(made.failure().message.find("the name \"") != std::string::npos);
+  }
+}
+
+TEST_CASE("gguf store: what is listed is there, and nothing else") {
+  gguf_bytes file;
+  file.head(3, 2, 0).tensor("a/w", {2}, 0, 0).tensor("none", {0}, 0, 0).pad(32);
+  const memory_store base;
+  base.put(key("f"), as_bytes(file.str() + std::string(8, '\1'))).value();
+  const any_store store = gguf::tensor_store::open(base, key("f")).value();
+  std::vector<std::string> names;
+  for (const auto& [name, text] : test::contents_of(store)) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"a/w/c/0", "a/w/zarr.json", "a/zarr.json",
+                                          "none/zarr.json", "zarr.json"});
+  CHECK(test::text_at(store, "a/w/c/0") == std::string(8, '\1'));
+  CHECK(store.open(key("a/w/c/1")).value() == nullptr);
+  CHECK(store.open(key("none/c/0")).value() == nullptr);
+  CHECK(elements(array::open(store, key("none")).value()).empty());
+}
+
+}  // namespace gguf_store_test

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+
+#include "support/store_texts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace made_hierarchy_test {
+
+using namespace zarrpoint;
+using test::key;
+
+const tensor_spec pair_of_bytes{dtype(dtype_kind::uint8), {2}};
+
+std::vector<std::byte> two() { return {std::byte{1}, std::byte{2}}; }
+
+std::vector<std::string> names(const detail::made_hierarchy& of, std::string_view at) {
+  std::vector<std::string> out;
+  for (const list_entry& entry : of.list(key(at)).value())
+    out.push_back(entry.name + (entry.is_prefix ? "/" : ""));
+  return out;
+}
+
+TEST_CASE("made hierarchy: arrays, the groups above them, and attributes of the root") {
+  detail::made_hierarchy made;
+  made.add("b/c/w", detail::raw_array(pair_of_bytes), two()).value();
+  made.add("a", detail::raw_array(pair_of_bytes), two()).value();
+  made.add("b/none", detail::raw_array({dtype(dtype_kind::float32), {0, 2}}),
+           std::vector<std::byte>()).value();
+  made.add("b/one", detail::raw_array({dtype(dtype_kind::uint8), {}}), {std::byte{7}}).value();
+  node attributes;
+  attributes.set("answer", 42);
+  made.finish(attributes).value();
+  using texts = std::vector<std::string>;
+  CHECK(names(made, "") == texts{"a/", "b/", "zarr.json"});
+  CHECK(names(made, "b") == texts{"c/", "none/", "one/", "zarr.json"});
+  CHECK(names(made, "b/c/w") == texts{"c/", "zarr.json"});
+  CHECK(names(made, "b/c/w/c") == texts{"0"});
+  CHECK(names(made, "b/none") == texts{"zarr.json"});
+  CHECK(names(made, "b/one") == texts{"c", "zarr.json"});
+  CHECK(names(made, "x").empty());
+  const auto root = made.open(key("zarr.json"), "root").value();
+  std::string text(root->size(), '\0');
+  root->read(0, std::as_writable_bytes(std::span(text))).value();
+  CHECK(text.find("\"answer\":42") != std::string::npos);
+  CHECK(made.open(key("b/c/w/c/0"), "chunk").value()->size() == 2);
+  CHECK(made.open(key("b/c/w/c/1"), "chunk").value() == nullptr);
+}
+
+TEST_CASE("made hierarchy: names that cannot be, or are twice, or beneath an array") {
+  detail::made_hierarchy made;
+  for (const std::string& wrong : {std::string(), std::string("/a"), std::string("a//b"),
+                                   std::string("a/.."), std::string(1000, 'x')})
+    CHECK(made.add(wrong, detail::raw_array(pair_of_bytes), two()).failure().code ==
+          errc::unsupported);
+  for (const char* const second : {"a", "a/b", "a/b/c"}) {
+    CAPTURE(second);
+    detail::made_hierarchy two_of;
+    two_of.add("a", detail::raw_array(pair_of_bytes), two()).value();
+    two_of.add(second, detail::raw_array(pair_of_bytes), two()).value();
+    CHECK(two_of.finish({}).failure().code == errc::unsupported);
+  }
+}
+
+TEST_CASE("made hierarchy: texts as vlen-utf8 has them") {
+  const auto made = detail::array_of_texts({2}, {"ab", ""}).value();
+  CHECK(as_text(bytes_view(made.chunk)) == std::string("\2\0\0\0\2\0\0\0ab\0\0\0\0", 14));
+  CHECK(made.metadata.shape == dims{2});
+}
+
+}  // namespace made_hierarchy_test

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/torch.hpp>
+
+#include "support/store_texts.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace torch_store_test {
+
+namespace zp = zarrpoint;
+using namespace zarrpoint;
+using test::key;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/torch";
+
+context reading() {
+  context out = default_context();
+  out.stores = torch_stores::table();
+  return out;
+}
+
+std::vector<std::byte> bytes_of(const host_view& view) {
+  tensor out = tensor::make(view.spec()).value();
+  copy_elements(out.mutable_view(), view);
+  const std::byte* const first = out.view().data;
+  return {first, first + byte_count(view.spec()).value()};
+}
+
+TEST_CASE("torch store: every tensor of files that PyTorch wrote") {
+  const any_store folder = file_store::open(golden).value();
+  for (const char* name : {"torch-1.13.0.pt", "torch-2.15.0.pt"}) {
+    CAPTURE(name);
+    const torch::file file = torch::open(folder, key(name)).value();
+    const any_store store = torch::archive_store::open(folder, key(name)).value();
+    const torch::pickle_value root = file.root();
+    std::size_t tensors = 0;
+    for (std::size_t i = 0; i < root.member_count(); ++i) {
+      const std::string& member = *root.key(i).if_string();
+      CAPTURE(member);
+      if (!torch::is_tensor(root.member(i))) continue;
+      const auto info = file.tensor(root.member(i));
+      if (!info) continue;
+      ++tensors;
+      const array opened = array::open(store, key(member)).value();
+      CHECK(opened.spec() == info->spec);
+      tensor expected = tensor::make(info->spec).value();
+      file.read(*info, expected.mutable_view()).value();
+      const tensor read = opened.read(selection(box::whole(info->spec.shape))).value();
+      CHECK(bytes_of(read.view()) == bytes_of(expected.view()));
+    }
+    CHECK(tensors >= 7);
+  }
+}
+
+TEST_CASE("torch store: as docs/weights.md has it") {
+  const test::temp_directory made;
+  const std::vector<float> values{1, 2, 3, 4, 5, 6};
+  const host_view matrix = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                      tensor_spec{dtype(dtype_kind::float32), {2, 3}});
+  host_view turned = matrix;
+  std::swap(turned.shape[0], turned.shape[1]);
+  std::swap(turned.strides[0], turned.strides[1]);
+  using dict = torch::value::dict;
+  using list = torch::value::list;
+  const any_store folder = file_store::open(made.path().string()).value();
+  torch::save(folder, key("pytorch_model.bin"),
+              dict{{"model", dict{{"layer.weight", matrix}, {"layer.turned", turned}}},
+                   {"layers", list{matrix, node(7), list{node("x"), matrix}}},
+                   {"bias", dense_view(matrix.data, {dtype(dtype_kind::float32), {6}})},
+                   {"step", node(12)},
+                   {"rate", node(0.5)},
+                   {"is_best", node(true)},
+                   {"name", node("run 1")},
+                   {"groups", node(node::array{node(node::object{{"lr", 0.1}})})},
+                   {"empty", dict{}}})
+      .value();
+
+  const std::string path = made.path().string() + "/pytorch_model.bin";
+  const auto ckpt = zp::open("torch://" + path, {.stores = zp::torch_stores::table()}).value();
+  const auto weight = ckpt.load<std::vector<float>>("bias").value();
+  CHECK(weight == values);
+  const any_store store = torch::archive_store::open(folder, key("pytorch_model.bin")).value();
+  const auto bytes_at = [&](std::string_view name) {
+    const array opened = array::open(store, key(name)).value();
+    return bytes_of(opened.read(selection(box::whole(opened.spec().shape))).value().view());
+  };
+  CHECK(ckpt.view<float>("model/layer.weight").value().is_zero_copy());
+  CHECK(bytes_at("model/layer.turned") == bytes_of(turned));
+  CHECK(bytes_at("layers/0") == bytes_of(matrix));
+  CHECK(bytes_at("layers/2/1") == bytes_of(matrix));
+  CHECK(ckpt.load<std::int64_t>("layers/1").value() == 7);
+  CHECK(ckpt.load<std::string>("layers/2/0").value() == "x");
+  CHECK(ckpt.load<std::int64_t>("step").value() == 12);
+  CHECK(ckpt.load<double>("rate").value() == 0.5);
+  CHECK(ckpt.load<bool>("is_best").value());
+  CHECK(ckpt.load<std::string>("name").value() == "run 1");
+  CHECK(ckpt.load<std::string>("groups").value() == R"([{"lr":0.1}])");
+  CHECK(ckpt.load<std::string>("empty").value() == "{}");
+
+  CHECK(torch::find_archive(path).value());
+  const auto found = torch::find_archive(path + "/model").value();
+  REQUIRE(found);
+  CHECK(found->key == key("model"));
+  CHECK_FALSE(torch::find_archive(made.path().string()).value());
+  CHECK_FALSE(torch::find_archive(path + ".none").value());
+  folder.put(key("other.zip"), as_bytes("PK\x03\x04 and no more")).value();
+  CHECK_FALSE(torch::find_archive(made.path().string() + "/other.zip").value());
+  CHECK(zp::open("torch://" + path + ".none", reading()).failure().code == errc::not_found);
+  CHECK(save("torch://" + path, {{"w", values}}, {}, reading()).failure().code ==
+        errc::unsupported);
+}
+
+TEST_CASE("torch store: a value that is the whole of a file") {
+  const memory_store folder;
+  const std::vector<float> values{1, 2};
+  torch::save(folder, key("t.pt"),
+              dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                         tensor_spec{dtype(dtype_kind::float32), {2}}))
+      .value();
+  const any_store store = torch::archive_store::open(folder, key("t.pt")).value();
+  CHECK(array::open(store, key("value")).value().spec().shape == dims{2});
+  torch::save(folder, key("n.pt"), node(5)).value();
+  const any_store number = torch::archive_store::open(folder, key("n.pt")).value();
+  CHECK(array::open(number, key("value")).value().spec().type == dtype_kind::int64);
+  CHECK(torch::archive_store::open(folder, key("none.pt")).failure().code == errc::not_found);
+}
+
+TEST_CASE("torch store: names that no hierarchy can have are told, and what is nested too deep") {
+  const memory_store folder;
+  const std::vector<float> values{1, 2};
+  const host_view one = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                   tensor_spec{dtype(dtype_kind::float32), {2}});
+  using dict = torch::value::dict;
+  const auto refused = [&](const torch::value& what) {
+    torch::save(folder, key("t.pt"), what).value();
+    const auto made = torch::archive_store::open(folder, key("t.pt"));
+    REQUIRE_FALSE(made);
+    CHECK(made.failure().message.find("t.pt") != std::string::npos);
+    return made.failure().code;
+  };
+  CHECK(refused(dict{{"", one}}) == errc::unsupported);
+  CHECK(refused(dict{{"a", one}, {"a/b", one}}) == errc::unsupported);
+  CHECK(refused(dict{{"a/../b", one}}) == errc::unsupported);
+  torch::value deep = one;
+  for (int i = 0; i < 60; ++i) deep = torch::value::list{deep};
+  CHECK(refused(deep) == errc::resource_limit);
+}
+
+}  // namespace torch_store_test
