@@ -355,19 +355,15 @@ class leaf_verifier {
 /// Counts what differs from the commit and what does not, to tell damage of chunks from a root
 /// document that is whole and not theirs.
 struct difference_count {
-  std::uint64_t right = 0, differing = 0;  ///< chunks
-  std::uint64_t whole_leaves = 0, differing_leaves = 0;
+  std::uint64_t leaves = 0, whole_leaves = 0, differing_leaves = 0;
 
-  void add(const leaf_verification& leaf, std::uint64_t its_differing) noexcept {
-    right += leaf.chunks;
-    differing += its_differing;
-    if (its_differing != 0) ++differing_leaves;
-    if (leaf.result == verdict::ok && leaf.chunks != 0) ++whole_leaves;
+  void add(const leaf_verification& leaf, std::uint64_t differing) noexcept {
+    ++leaves;
+    if (leaf.result == verdict::ok) ++whole_leaves;
+    // Of a damaged leaf most chunks are those of the commit.
+    if (differing > leaf.chunks) ++differing_leaves;
   }
-  bool most() const noexcept {
-    return (differing > 1 && differing > right) ||
-           (differing_leaves > 1 && differing_leaves > whole_leaves);
-  }
+  bool most() const noexcept { return differing_leaves > 1 && 4 * differing_leaves > 3 * leaves; }
   error what() const {
     return {errc::corrupt, std::to_string(differing_leaves) +
                                " leaves have other chunks than it names, " +
