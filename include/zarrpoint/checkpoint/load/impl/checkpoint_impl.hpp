@@ -119,7 +119,7 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
 }
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, const context& how) {
-  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores, how.limit.memory));
   const auto opened = [&]() -> result<checkpoint> {
     any_store store =
         place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
