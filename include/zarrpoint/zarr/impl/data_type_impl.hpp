@@ -69,7 +69,11 @@ ZARRPOINT_INLINE result<dtype> parse_struct_type(const node& configuration, std:
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"fields"}));
   const node::array* list = member->if_array();
   if (list == nullptr) return corrupt("fields must be a list");
+  if (list->size() > max_record_fields)
+    return corrupt("a record of " + std::to_string(list->size()) +
+                   " fields is more than the limit of " + std::to_string(max_record_fields));
   std::vector<record_field> fields;
+  fields.reserve(list->size());
   for (const node& element : *list) {
     const node* name = nullptr;
     const node* type = nullptr;

@@ -372,6 +372,14 @@ struct difference_count {
   }
 };
 
+/// Whether anything is gone or is not what it was: what this build cannot read is neither.
+ZARRPOINT_INLINE bool is_damage(const verify_report& report) {
+  return report.result() == verdict::faulty ||
+         std::any_of(report.failures.begin(), report.failures.end(), [](const auto& one) {
+           return one.what.code == errc::not_found || one.what.code == errc::io;
+         });
+}
+
 /// What stands first in an error that ends all: the first failure, and how many there are.
 ZARRPOINT_INLINE error first_of(const verify_report& report) {
   if (report.failures.empty())
@@ -421,7 +429,7 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
       out.leaves.push_back(std::move(leaf));
     }
     // Asked once, and last: whatever was found, it may be because a save was at work.
-    if (out.failure_count != 0) {
+    if (detail::is_damage(out)) {
       error failure = detail::checkpoint_access::explain(of, detail::first_of(out));
       if (failure.code == errc::replaced) return std::move(failure).at("verify");
     }
