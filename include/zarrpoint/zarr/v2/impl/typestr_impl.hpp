@@ -137,7 +137,10 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
     type.field_orders.resize(scalars, type.field_orders.back());
     out.field_orders.insert(out.field_orders.end(), type.field_orders.begin(),
                             type.field_orders.end());
-    fields.push_back({name, std::move(type.type), shape});
+    record_field& field = fields.emplace_back();
+    field.name = name;
+    field.type = std::move(type.type);
+    field.shape = shape;
   }
   auto made = make_record(std::move(fields));
   if (!made) return corrupt(made.failure().message);
