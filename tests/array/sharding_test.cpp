@@ -61,6 +61,22 @@ TEST_CASE("what is written reads back") {
   CHECK_FALSE(sharding_config{}.to_spec());
 }
 
+TEST_CASE("shards lie within each other up to 8 levels") {
+  node one = full();
+  for (int levels = 2; levels <= 20; ++levels) {
+    node outer = full();
+    outer.set("codecs", node::array{node::object{{"name", "crc32c"}},
+                                    node::object{{"name", "sharding_indexed"},
+                                                 {"configuration", std::move(one)}}});
+    one = std::move(outer);
+    const auto parsed = sharding_config::from_configuration(one);
+    CHECK(parsed.has_value() == (levels <= 8));
+    if (parsed) continue;
+    CHECK(parsed.failure().code == errc::unsupported);
+    CHECK(parsed.failure().message.find("deeper than 8 levels") != std::string::npos);
+  }
+}
+
 TEST_CASE("configurations that break the specification are refused, naming the member") {
   const auto message = [](const node& configuration) {
     const auto parsed = sharding_config::from_configuration(configuration);

@@ -65,4 +65,34 @@ TEST_CASE("node: objects keep the order of their members; set adds or replaces")
   CHECK(moved == copy);
 }
 
+TEST_CASE("node: every kind is moved, also out of what it lies in") {
+  const auto all = [] {
+    return zp::node::array{zp::node(),
+                           true,
+                           -5,
+                           UINT64_MAX,
+                           0.5,
+                           std::string(100, 'x'),
+                           zp::node::array{1},
+                           zp::node::object{{"a", zp::node::array{2}}}};
+  };
+  const zp::node::array kept = all();
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      zp::node::array from = all();
+      zp::node to = from[k];
+      to = std::move(from[i]);
+      CHECK(to == kept[i]);
+      const zp::node made(std::move(to));
+      CHECK(made == kept[i]);
+      zp::node outer = zp::node::object{{"x", zp::node::array{kept[k], kept[i]}}};
+      outer = std::move((*outer.find("x")->if_array())[1]);
+      CHECK(outer == kept[i]);
+      zp::node* const self = &outer;
+      outer = std::move(*self);
+      CHECK(outer == kept[i]);
+    }
+  }
+}
+
 }  // namespace node_test

@@ -558,4 +558,24 @@ TEST_CASE("dcp: as docs/torch.md has it") {
     std::printf("%s: %zu boxes\n", tensor.name.c_str(), tensor.chunks.size());
 }
 
+TEST_CASE("dcp: metadata take no more than the budget of the caller") {
+  CHECK(dcp::metadata_within(UINT64_MAX).max_bytes == dcp::metadata_limits.max_bytes);
+  CHECK(dcp::metadata_within(UINT64_MAX).max_values == dcp::metadata_limits.max_values);
+  CHECK(dcp::metadata_within(1 << 20).max_bytes == (144 << 10));
+  CHECK(dcp::metadata_within(1 << 20).max_values == 5120);
+
+  dcp_tensor tensor{"w", {4000, 1}, {}};
+  for (index_t i = 0; i < 4000; ++i) tensor.boxes.push_back({{i, 0}, {1, 1}});
+  const test::temp_directory made;
+  test::write_file(made / ".metadata", test::dcp_metadata({tensor}));
+  for (const std::string& path : {made.path().string(), "dcp://" + made.path().string()}) {
+    CHECK(opened(path).value().contains("w"));
+    const auto tight =
+        open(path, {.stores = dcp_stores::table(), .limit = {.memory = std::size_t{1} << 20}});
+    REQUIRE_FALSE(tight);
+    CAPTURE(tight.failure().message);
+    CHECK(tight.failure().code == errc::resource_limit);
+  }
+}
+
 }  // namespace dcp_store_test

@@ -16,9 +16,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace ocdbt_store_test {
 
@@ -335,6 +337,31 @@ TEST_CASE("ocdbt_scheme: paths, URLs and keys in a database") {
   const test::temp_directory made;
   CHECK(ocdbt_stores::table().open(made.path().string(), {}).value().key.is_root());
   CHECK(ocdbt_stores::table().open(made / "new", {.write = true}).value().key.str() == "new");
+}
+
+TEST_CASE("ocdbt_store: nodes and what is kept of them fit the budget of the caller") {
+  const ocdbt_options usual;
+  CHECK(usual.within(UINT64_MAX).node_bytes == usual.node_bytes);
+  CHECK(usual.within(UINT64_MAX).cache_bytes == usual.cache_bytes);
+  CHECK(usual.within(1 << 20).node_bytes == (144 << 10));
+  CHECK(usual.within(1 << 20).cache_bytes == (256 << 10));
+  CHECK(ocdbt_options{.generation = 3, .node_bytes = 5}.within(1 << 20).node_bytes == 5);
+  CHECK(ocdbt_options{.generation = 3}.within(0).generation == 3);
+
+  const std::string big(400'000, 'x');
+  const std::vector<std::byte> leaf = test::ocdbt_leaf({"a"}, {big});
+  const std::vector<std::byte> manifest = test::ocdbt_manifest("d/0", 0, leaf.size(), 0);
+  const test::temp_directory made;
+  std::filesystem::create_directories(made / "db/d");
+  test::write_file(made / "db/d/0", std::string(as_text(leaf)));
+  test::write_file(made / "db/manifest.ocdbt", std::string(as_text(manifest)));
+  for (const std::string& path : {made / "db", "ocdbt://" + (made / "db")}) {
+    const auto whole = ocdbt_stores::table().open(path, {}).value();
+    CHECK(text_at(whole.store, "a") == big);
+    const auto tight = ocdbt_stores::table().open(path, {.memory = 1 << 20});
+    const error failure = tight ? tight->store.open(key("a")).failure() : tight.failure();
+    CHECK(failure.code == errc::resource_limit);
+  }
 }
 
 }  // namespace ocdbt_store_test

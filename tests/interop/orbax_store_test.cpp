@@ -225,4 +225,23 @@ TEST_CASE("orbax: as docs/orbax.md has it") {
     std::printf("%s %s\n", leaf.name.c_str(), leaf.value_type.c_str());
 }
 
+TEST_CASE("orbax: documents and nodes take no more than the budget of the caller") {
+  const std::string path = golden + "pytree-ocdbt-zarr3";
+  const auto within = [&](std::size_t memory) {
+    return open(path, {.stores = orbax_stores::table(), .limit = {.memory = memory}});
+  };
+  CHECK(within(std::size_t{64} << 20).has_value());
+  const test::temp_directory made;
+  fs::copy(path, made / "x", fs::copy_options::recursive);
+  const std::string whole = test::read_file(fs::path(made / "x") / "_METADATA");
+  test::write_file(fs::path(made / "x") / "_METADATA", whole + std::string(200'000, ' '));
+  CHECK(opened(made / "x").has_value());
+  const auto tight =
+      open(made / "x", {.stores = orbax_stores::table(), .limit = {.memory = 1 << 20}});
+  REQUIRE_FALSE(tight);
+  CAPTURE(tight.failure().message);
+  CHECK(tight.failure().code == errc::resource_limit);
+  CHECK(contains(tight.failure(), "_METADATA"));
+}
+
 }  // namespace orbax_store_test

@@ -35,8 +35,6 @@ struct known_hole {
 inline constexpr known_hole known_holes[] = {
     {"attributes",
      "the root's document, exchanged with that of an array, opens as the array alone"},
-    {"unavailable",
-     "a rank that fails in the gather of the receipts cannot know that rank 0 commits"},
 };
 
 /// How much a row does: it ends after so many trials, or so many seconds.

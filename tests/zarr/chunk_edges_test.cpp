@@ -43,4 +43,17 @@ TEST_CASE("chunk extents: each coordinate has its chunk") {
   for (index_t i = 0; i < 300000; ++i) REQUIRE(many.find(i).index == i / 3 * 2 + (i % 3 + 1) / 2);
 }
 
+TEST_CASE("chunk extents: copies share their lists, and what was moved from is still one") {
+  axis_edges from{{{3, 2}, {1, 1}}};
+  const axis_edges copy = from;
+  CHECK(&copy.runs() == &from.runs());
+  const axis_edges moved = std::move(from);
+  CHECK(moved == copy);
+  CHECK(from.runs().size() <= 2);
+  CHECK(axis_edges() == axis_edges());
+  CHECK(axis_edges().runs().empty());
+  CHECK(moved == axis_edges{{{3, 2}, {1, 1}}});
+  CHECK_FALSE(moved == axis_edges{{{3, 2}, {2, 1}}});
+}
+
 }  // namespace chunk_edges_test

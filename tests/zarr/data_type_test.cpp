@@ -23,4 +23,16 @@ TEST_CASE("units of time by their names") {
   CHECK_FALSE(detail::parse_time_unit("seconds"));
 }
 
+TEST_CASE("a record of too many fields is refused before any is looked at") {
+  const auto refusal = [](std::size_t count) {
+    const node fields(node::array(count, node(7)));  // none of which is a field
+    const node type(node::object{{"name", "struct"},
+                                 {"configuration", node(node::object{{"fields", fields}})}});
+    return detail::parse_data_type_v3(type).failure().message;
+  };
+  CHECK(refusal(3).find("a field must have a name") != std::string::npos);
+  CHECK(refusal(65537).find("a record of 65537 fields is more than the limit of 65536") !=
+        std::string::npos);
+}
+
 }  // namespace data_type_test

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_reader.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -144,6 +146,34 @@ TEST_CASE("a reader of a member keeps to the limits of the document") {
     CHECK_FALSE(detail::json_reader(odd, {}).read_plain_string(text));
   for (const char* odd : {"", "-1", "01", "x", "18446744073709551616"})
     CHECK_FALSE(detail::json_reader(odd, {}).read_uint64(number));
+}
+
+TEST_CASE("what is wrong beside a wanted member is said without reading all again") {
+  constexpr std::array<std::string_view, 2> path = {"a", "b"};
+  const auto gave_up = [&](std::string_view text) {
+    word_member wanted(path);
+    node out;
+    detail::json_reader reader(text, {}, &wanted);
+    CHECK_FALSE(reader.read(out));
+    return reader.gave_up();
+  };
+  CHECK(gave_up(R"({"a":{"b":8}})"));
+  CHECK_FALSE(gave_up(R"({"a":{"b":seven}}])"));
+  CHECK_FALSE(gave_up(R"({"a":{"b":seven},"c":1,"c":2})"));
+  CHECK_FALSE(gave_up(R"({"c":1,"c":2})"));
+  // The same is said of it, and where nothing is wrong the document is read as any other.
+  for (const char* const text : {R"({"c":1,"c":2})", R"({"a":{"b":9},)", R"({"a":{"b":9}})", "["}) {
+    CAPTURE(text);
+    word_member wanted(path);
+    const auto with = parse_json(as_bytes(std::string_view(text)), {}, &wanted);
+    const auto without = parse_json(as_bytes(std::string_view(text)));
+    REQUIRE(with.has_value() == without.has_value());
+    if (with) {
+      CHECK(*with == *without);
+    } else {
+      CHECK(with.failure().message == without.failure().message);
+    }
+  }
 }
 
 }  // namespace json_reader_test

@@ -151,4 +151,13 @@ TEST_CASE("records: nested, with arrays, of one byte order or of several") {
   CHECK_FALSE(read(deep.c_str()));
 }
 
+TEST_CASE("a record of too many fields is refused before any is looked at") {
+  const auto refusal = [](std::size_t count) {
+    return detail::parse_v2_dtype(node(node::array(count, node(7)))).failure().message;
+  };
+  CHECK(refusal(3).find("a field must be a list") != std::string::npos);
+  CHECK(refusal(65537).find("a record of 65537 fields is more than the limit of 65536") !=
+        std::string::npos);
+}
+
 }  // namespace typestr_test

@@ -83,9 +83,9 @@ struct directory_scheme {
   static zp::result<zp::stored_place> open(const zp::url& at, const zp::place_use& use) {
     ZARRPOINT_TRY(path, at.path());
     if (use.write) return zp::directory_place(path, use);
-    ZARRPOINT_TRY(state, zp::dcp::find_state(path, Scope));
+    ZARRPOINT_TRY(state, zp::dcp::find_state(path, Scope, use.memory));
     if (state) return *std::move(state);
-    return zp::orbax::directory_place(path, Scope);
+    return zp::orbax::directory_place(path, Scope, use.memory);
   }
 };
 

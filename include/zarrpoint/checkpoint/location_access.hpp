@@ -7,17 +7,21 @@
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 struct location_access {
   /// Whether it was given as a path or URL, and not as a store.
   static bool is_path(const location& where) noexcept { return !where.store_.has_value(); }
 
-  /// The checkpoint's own root as a store: what a reader needs.
+  /// The checkpoint's own root as a store: what a reader needs. `memory` is that of its limits.
   static result<stored_place> to_read(const location& where,
-                                      const store_table& stores = detail::default_store_table()) {
+                                      const store_table& stores = detail::default_store_table(),
+                                      std::size_t memory = SIZE_MAX) {
     if (where.store_) return stored_place{*where.store_, where.key_};
-    return stores.open(where.path_, {.write = false});
+    return stores.open(where.path_, {.write = false, .memory = memory});
   }
 
   /// The parent as a store and the name in it: what a writer needs, since a checkpoint is built

@@ -5,6 +5,8 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
+#include <cstdint>
+
 namespace zarrpoint { inline namespace v0 {
 
 /// A store and a key in it.
@@ -17,6 +19,8 @@ struct stored_place {
 struct place_use {
   bool write = false;  ///< to publish there: the place need not exist
   bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
+  /// To read: what a store may take for what it keeps of its own documents, `limits::memory`.
+  std::uint64_t memory = UINT64_MAX;
 };
 
 }}  // namespace zarrpoint::v0

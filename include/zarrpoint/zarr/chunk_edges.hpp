@@ -7,6 +7,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -30,11 +31,15 @@ class axis_edges {
     index_t extent = 0;
   };
 
-  axis_edges() = default;
+  axis_edges();
+  // A copy shares; one that was moved from would have no lists.
+  axis_edges(const axis_edges&) = default;
+  axis_edges& operator=(const axis_edges&) = default;
+  ~axis_edges() = default;
   /// `repeats`: the one run goes on for as long as the axis does, a bare integer in the metadata.
   axis_edges(std::vector<chunk_run> runs, bool repeats = false);
 
-  const std::vector<chunk_run>& runs() const noexcept { return runs_; }
+  const std::vector<chunk_run>& runs() const noexcept { return lists_->runs; }
   bool repeats() const noexcept { return repeats_; }
   /// Where the last chunk ends; of an axis that repeats, the first.
   index_t end() const noexcept { return end_; }
@@ -53,15 +58,18 @@ class axis_edges {
   result<void> check(index_t length) const;
 
   friend bool operator==(const axis_edges& a, const axis_edges& b) {
-    return a.runs_ == b.runs_ && a.repeats_ == b.repeats_;
+    return a.repeats_ == b.repeats_ && (a.lists_ == b.lists_ || a.runs() == b.runs());
   }
 
  private:
   static index_t add(index_t a, index_t b);
   static index_t multiply(index_t a, index_t b);
 
-  std::vector<chunk_run> runs_;
-  std::vector<chunk> firsts_;  // the first chunk of each run
+  struct lists {
+    std::vector<chunk_run> runs;
+    std::vector<chunk> firsts;  ///< the first chunk of each run
+  };
+  std::shared_ptr<const lists> lists_;  ///< never null; copies share what may be long
   index_t end_ = 0;
   index_t count_ = 0;
   bool repeats_ = false;

@@ -32,8 +32,15 @@ result<void> check_levels(std::span<const codec_spec> specs);
 /// Puts the level that readers take in place of one that the codec does not have.
 void mend_levels(std::span<codec_spec> specs);
 
+/// The same as it lies in the document, of which nothing is copied.
+struct named_node {
+  std::string name;
+  const node* configuration = nullptr;  ///< never null; a node that is null where there is none
+  bool must_understand = true;
+};
+
 /// A chunk grid, chunk key encoding or data type, where `must_understand` is not allowed.
-result<codec_spec> parse_named(const node& value);
+result<named_node> parse_named(const node& value);
 
 }}}  // namespace zarrpoint::v0::detail
 

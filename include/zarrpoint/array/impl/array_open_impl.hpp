@@ -80,7 +80,11 @@ ZARRPOINT_INLINE array array::same_at(store_key key) const {
 ZARRPOINT_INLINE result<array> array::open(any_store store, const store_key& key,
                                            const context& how) {
   return guarded([&]() -> result<array> {
-    ZARRPOINT_TRY(metadata, detail::read_array_metadata(store, key, how.limit));
+    result<array_metadata> found = detail::read_array_metadata(store, key, how.limit);
+    // A save that replaces what lies above may have been between two reads.
+    if (!found && found.failure().code == errc::not_found)
+      found = detail::read_array_metadata(store, key, how.limit);
+    ZARRPOINT_TRY(metadata, std::move(found));
     return from_metadata(std::move(store), key, std::move(metadata), how);
   });
 }

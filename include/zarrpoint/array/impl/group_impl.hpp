@@ -34,7 +34,8 @@ ZARRPOINT_INLINE group::group(location_of_group at, group_metadata metadata, nod
 
 ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const context& how,
                                            metadata_use use) {
-  return guarded([&]() -> result<group> {
+  bool has_several = false;  // documents, as in v2
+  const auto look = [&]() -> result<group> {
     ZARRPOINT_TRY(found, detail::read_stored_node(store, key, how.limit));
     if (!found)
       return detail::nothing_at(store, key, " is not a group: it has no zarr.json or .zgroup");
@@ -50,7 +51,16 @@ ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const
       metadata.consolidated.reset();
       return group({store, key, how}, std::move(metadata), std::move(consolidated));
     };
+    has_several = found->zarr_format == 2;
     return read().at("group " + store.describe(key));
+  };
+  return guarded([&]() -> result<group> {
+    result<group> opened = look();
+    if (opened) return opened;
+    const errc code = opened.failure().code;
+    // A save that replaces what lies above may have been between two reads.
+    if (code == errc::not_found || (code == errc::corrupt && has_several)) return look();
+    return opened;
   });
 }
 

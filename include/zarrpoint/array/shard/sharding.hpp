@@ -8,6 +8,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ enum class index_location : std::uint8_t { end, start };
 /// inner chunks on their own.
 struct sharding_config {
   static constexpr std::string_view name = "sharding_indexed";
+  /// So many may lie within each other.
+  static constexpr std::size_t most_levels = 8;
 
   dims chunk_shape;                ///< of an inner chunk; divides the shape of the shard
   std::vector<codec_spec> codecs;  ///< of an inner chunk

@@ -5,9 +5,11 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // What loads of many leaves at a time have in common.
 
@@ -71,6 +73,17 @@ struct checkpoint_access {
   }
   static const checkpoint_contents& contents(const checkpoint& of) { return of.contents(); }
   static const any_store& store(const checkpoint& of) { return of.store(); }
+  static error explain(const checkpoint& of, error failure) {
+    return of.explain(std::move(failure));
+  }
+  /// As `as_array`, but its reads do not ask whether the checkpoint was replaced.
+  static result<array> as_plain_array(const checkpoint& of, std::string_view name) {
+    return of.with_leaf("open", name, [&](const detail::stored_leaf& leaf) -> result<array> {
+      ZARRPOINT_TRY(opened, of.open_leaf(leaf));
+      if (opened.expected() == nullptr) return std::move(opened);
+      return opened.expecting(std::shared_ptr<const chunk_digests>(of.state_, opened.expected()));
+    });
+  }
   static scratch_account account_of(const checkpoint& from) { return from.new_account(); }
   static checkpoint counting_in(const checkpoint& from, scratch_account& whole) {
     return from.counting_in(whole);

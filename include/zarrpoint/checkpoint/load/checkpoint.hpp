@@ -263,6 +263,8 @@ class checkpoint {
 
   const detail::checkpoint_contents& contents() const noexcept;
   const any_store& store() const noexcept;
+  /// Says of a failure that a save has replaced the checkpoint, if that is so: opens it again.
+  error explain(error failure) const;
   /// One look at what is at a place, where a save may be at work.
   static result<checkpoint> look_at(const location& where, const context& how);
 

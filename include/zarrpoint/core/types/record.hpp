@@ -30,6 +30,7 @@ namespace detail {
 
 /// Records in records, as deep as anybody has them, and fields; a file may say more.
 inline constexpr std::size_t max_record_depth = 16;
+inline constexpr std::size_t max_record_fields = 65536;
 
 }  // namespace detail
 

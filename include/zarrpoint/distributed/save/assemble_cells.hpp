@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -33,8 +34,10 @@ class cell_assembler {
  public:
   cell_assembler(const process_part& part, std::span<const sharded_tensor> shards, int rank);
 
-  /// The flat pieces for other processes, by rank, in the order of the plan.
-  result<std::vector<message>> pieces(int ranks, const context& how) const;
+  /// The flat pieces for other processes, by rank, in the order of the plan; counted before they
+  /// are made, where there is something to count in.
+  result<std::vector<message>> pieces(int ranks, const context& how,
+                                      message_budget* counted = nullptr) const;
 
   /// All that this process writes. `pieces` are those of other processes, by rank; where `copies`,
   /// everything is copied now, else most of it is staged when it is written.

@@ -9,6 +9,7 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/save/group_save_target.hpp>
+#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
@@ -20,6 +21,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +70,22 @@ class group_save_operation {
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
 
+  /// What a process knows of the commit.
+  enum class outcome : std::uint8_t {
+    none,  ///< it did not take place, and will not
+    open,  ///< this process gave its receipt, and has not heard of it since
+    done,
+  };
+
   /// What became of the commit, what it kept and what it warns of, told by rank 0. A rank that does
   /// not hear of it does not know.
   result<void> tell(result<void> committed);
+
+  /// What rank 0 told.
+  result<void> hear(bytes_view told);
+
+  /// An error must not say that a save failed that may have taken place.
+  error with_outcome(error failure) const;
 
   result<void> prepare(const state& tree);
 
@@ -89,7 +104,8 @@ class group_save_operation {
   static message digest_of(bytes_view text);
 
   /// Rank 0: decides all, and makes the tree that all write to.
-  result<std::vector<message>> plan_all(std::span<const message> described);
+  result<std::vector<message>> plan_all(std::span<const message> described,
+                                        message_budget& counted);
 
   result<void> open_target();
 
@@ -123,6 +139,7 @@ class group_save_operation {
   shard_writes writes_;
   std::optional<save_job> job_;
   group_save_report report_;
+  outcome outcome_ = outcome::none;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;

@@ -8,6 +8,7 @@
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,11 @@ namespace dcp {
 /// The checkpoint of PyTorch in the nearest directory on the way to `path`, and the key in it:
 /// `run/step/model.w` is `model.w` of what is in `run/step`. The root of a run of Megatron-Core
 /// (`latest_checkpointed_iteration.txt`) is its newest iteration. Nothing where there is none; a
-/// directory that holds a Zarr hierarchy is that. Errors: those of `state_store::open`.
+/// directory that holds a Zarr hierarchy is that. Its metadata take at most what `memory` has room
+/// for. Errors: those of `state_store::open`.
 result<std::optional<stored_place>> find_state(const std::string& path,
-                                               link_scope links = link_scope::none);
+                                               link_scope links = link_scope::none,
+                                               std::uint64_t memory = UINT64_MAX);
 
 }  // namespace dcp
 

@@ -22,7 +22,8 @@ result<std::optional<stored_place>> split_at_directory(const std::string& path,
                                                        link_scope links = link_scope::none);
 
 /// The database in the nearest directory on the way to `path`; nothing if there is none.
-result<std::optional<stored_place>> find_ocdbt(const std::string& path, link_scope links);
+result<std::optional<stored_place>> find_ocdbt(const std::string& path, link_scope links,
+                                               const ocdbt_options& how = {});
 
 }  // namespace detail
 

@@ -36,6 +36,10 @@ struct ocdbt_options {
   std::uint64_t node_bytes = std::uint64_t{256} << 20;
   /// What the kept nodes may take beside the root and the one that was read last.
   std::uint64_t cache_bytes = std::uint64_t{64} << 20;
+
+  /// The same version, with what fits a budget such as `limits::memory`: a node may have an eighth
+  /// of it, decompressed, and the kept ones a quarter; never more than these options have.
+  ocdbt_options within(std::uint64_t memory) const noexcept;
 };
 
 /// One version of an OCDBT database, the key-value store in which Orbax keeps checkpoints, to read

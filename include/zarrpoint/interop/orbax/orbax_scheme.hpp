@@ -9,6 +9,7 @@
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,11 +46,14 @@ result<std::optional<found_path>> find_at(const std::string& path,
 
 /// The tree that `path` leads to; of an item of JSON a group whose attributes are the item, or have
 /// it as "value" if it is not an object. Errors: those of `find_tree` and `tree_store::open`.
-result<stored_place> tree_place(const std::string& path, link_scope links = link_scope::none);
+result<stored_place> tree_place(const std::string& path, link_scope links = link_scope::none,
+                                std::uint64_t memory = UINT64_MAX);
 
 /// What a path is to read: a directory of Orbax's as the tree in it, one with an OCDBT database as
-/// that, any other as it is. `links` is `file_store_options::follow_links`.
-result<stored_place> directory_place(const std::string& path, link_scope links = link_scope::none);
+/// that, any other as it is. `links` is `file_store_options::follow_links`,
+/// `memory` that of `tree_store::open` and `ocdbt_options::within`.
+result<stored_place> directory_place(const std::string& path, link_scope links = link_scope::none,
+                                     std::uint64_t memory = UINT64_MAX);
 
 }  // namespace orbax
 

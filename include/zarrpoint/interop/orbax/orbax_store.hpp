@@ -29,8 +29,10 @@ class tree_store {
   /// The tree in the directory `at` of `base`, which holds `_METADATA` or the older `checkpoint`.
   /// Errors: `not_found` for neither; `corrupt`, naming the file; `unsupported` for leaves whose
   /// names are not valid keys, or share one, and for a type that Zarr has not; those of
-  /// `ocdbt_store::open`.
-  static result<tree_store> open(any_store base, store_key at);
+  /// `ocdbt_store::open`. Documents and the nodes of a database take at most what `memory`, such as
+  /// `limits::memory`, has room for; else they are `resource_limit`. Of the file `checkpoint` the
+  /// names and texts may have 128 MiB whatever it says.
+  static result<tree_store> open(any_store base, store_key at, std::uint64_t memory = UINT64_MAX);
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
 
@@ -55,7 +57,7 @@ class tree_store {
   struct state;
   explicit tree_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
-  static result<tree_store> read(any_store base, store_key at);
+  static result<tree_store> read(any_store base, store_key at, std::uint64_t memory);
 
   std::shared_ptr<const state> state_;
 };

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/zarr/json/json_limits.hpp>
 
 #include <cstdint>
 #include <string>
@@ -52,7 +53,7 @@ struct tree {
 
 /// Reads `_METADATA`. Errors: `corrupt`; `unsupported` for two leaves of one name ("a/b" beneath
 /// the root, and "b" beneath "a"); `resource_limit`.
-result<tree> read_tree(bytes_view json);
+result<tree> read_tree(bytes_view json, const json_limits& limits = {});
 
 namespace detail {
 

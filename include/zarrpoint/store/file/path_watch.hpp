@@ -9,14 +9,22 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// Tells a reader that did not find what a path names whether to look again, because a save was
-/// replacing it meanwhile.
+/// Tells a reader whether to look again at what a path names, because a save was replacing it
+/// meanwhile: what it looked for was not there, or was of two saves.
 class path_watch {
  public:
+  path_watch() = default;
+  /// Before the first look, so that a second one is asked for only where something else has the
+  /// path since.
+  explicit path_watch(const std::string& path);
+
   /// Call it after each look that found nothing. False when the last one was at what has the path
   /// now, and when nothing has had it for a few milliseconds: so long it may take a save where
   /// names cannot be exchanged.
   bool look_again(const std::string& path);
+
+  /// Call it after each look that found what does not fit together. Nothing is waited for.
+  bool is_other(const std::string& path);
 
  private:
   static constexpr int most_looks = 1000;

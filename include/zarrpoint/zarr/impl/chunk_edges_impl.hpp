@@ -12,28 +12,34 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
+ZARRPOINT_INLINE axis_edges::axis_edges() : lists_(std::make_shared<const lists>()) {}
+
 ZARRPOINT_INLINE axis_edges::axis_edges(std::vector<chunk_run> runs, bool repeats)
-    : runs_(std::move(runs)), repeats_(repeats) {
+    : repeats_(repeats) {
+  std::vector<chunk> firsts;
+  firsts.reserve(runs.size());
   chunk at;
-  for (const chunk_run& run : runs_) {
+  for (const chunk_run& run : runs) {
     at.extent = run.extent;
-    firsts_.push_back(at);
+    firsts.push_back(at);
     // What overflows is refused by `check`, before anything is looked for.
     at.index = add(at.index, run.count);
     at.start = add(at.start, multiply(run.extent, run.count));
   }
   end_ = at.start;
   count_ = at.index;
+  lists_ = std::make_shared<const lists>(lists{std::move(runs), std::move(firsts)});
 }
 
 ZARRPOINT_INLINE axis_edges::chunk axis_edges::find(index_t at) const {
-  const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), at,
+  const auto after = std::upper_bound(lists_->firsts.begin(), lists_->firsts.end(), at,
                                       [](index_t x, const chunk& one) { return x < one.start; });
   const chunk& first = *(after - 1);
   const index_t inside = (at - first.start) / first.extent;
@@ -42,7 +48,7 @@ ZARRPOINT_INLINE axis_edges::chunk axis_edges::find(index_t at) const {
 
 ZARRPOINT_INLINE axis_edges::chunk axis_edges::at(index_t index) const {
   if (!repeats_ && index >= count_) return {index, end_, 0};
-  const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), index,
+  const auto after = std::upper_bound(lists_->firsts.begin(), lists_->firsts.end(), index,
                                       [](index_t x, const chunk& one) { return x < one.index; });
   const chunk& first = *(after - 1);
   return {index, first.start + (index - first.index) * first.extent, first.extent};
@@ -50,15 +56,16 @@ ZARRPOINT_INLINE axis_edges::chunk axis_edges::at(index_t index) const {
 
 ZARRPOINT_INLINE index_t axis_edges::largest() const {
   index_t out = 1;
-  for (const chunk_run& run : runs_) out = std::max(out, run.extent);
+  for (const chunk_run& run : lists_->runs) out = std::max(out, run.extent);
   return out;
 }
 
 ZARRPOINT_INLINE result<void> axis_edges::check(index_t length) const {
-  if (runs_.empty()) return error{errc::corrupt, "no chunk extents"};
-  if (repeats_ && runs_.size() != 1) return error{errc::corrupt, "more than one repeated extent"};
+  if (lists_->runs.empty()) return error{errc::corrupt, "no chunk extents"};
+  if (repeats_ && lists_->runs.size() != 1)
+    return error{errc::corrupt, "more than one repeated extent"};
   index_t sum = 0;
-  for (const chunk_run& run : runs_) {
+  for (const chunk_run& run : lists_->runs) {
     if (run.extent < 1 || run.count < 1)
       return error{errc::corrupt, "chunk extents and their numbers must be 1 or more"};
     ZARRPOINT_TRY(extent, checked_mul(run.extent, run.count));
@@ -88,6 +95,7 @@ ZARRPOINT_INLINE result<axis_edges> parse_axis_edges(const node& value) {
   const node::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be an integer or a list");
   std::vector<chunk_run> runs;
+  runs.reserve(list->size());
   for (const node& one : *list) {
     chunk_run run;
     if (const node::array* pair = one.if_array()) {

@@ -20,8 +20,9 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
-  codec_spec out;
+ZARRPOINT_INLINE result<named_node> find_named(const node& value) {
+  static const node none;
+  named_node out{{}, &none, true};
   if (const std::string* name = value.if_string()) {
     out.name = *name;
   } else {
@@ -35,7 +36,7 @@ ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
     if (const node* configuration = value.find("configuration")) {
       if (configuration->if_object() == nullptr)
         return detail::corrupt(detail::in_quotes(out.name) + ": configuration must be an object");
-      out.configuration = *configuration;
+      out.configuration = configuration;
     }
     if (const node* understand = value.find("must_understand")) {
       if (understand->if_bool() == nullptr)
@@ -44,6 +45,15 @@ ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
     }
   }
   if (out.name.empty()) return detail::corrupt("name is empty");
+  return out;
+}
+
+ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
+  ZARRPOINT_TRY(found, find_named(value));
+  codec_spec out;
+  out.name = std::move(found.name);
+  out.configuration = *found.configuration;
+  out.must_understand = found.must_understand;
   return out;
 }
 
@@ -134,10 +144,10 @@ ZARRPOINT_INLINE void mend_levels(std::span<codec_spec> specs) {
   }
 }
 
-ZARRPOINT_INLINE result<codec_spec> parse_named(const node& value) {
+ZARRPOINT_INLINE result<named_node> parse_named(const node& value) {
   if (value.find("must_understand") != nullptr)
     return unsupported("unknown member \"must_understand\"");
-  return parse_codec_spec(value);
+  return find_named(value);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -69,7 +69,11 @@ ZARRPOINT_INLINE result<dtype> parse_struct_type(const node& configuration, std:
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"fields"}));
   const node::array* list = member->if_array();
   if (list == nullptr) return corrupt("fields must be a list");
+  if (list->size() > max_record_fields)
+    return corrupt("a record of " + std::to_string(list->size()) +
+                   " fields is more than the limit of " + std::to_string(max_record_fields));
   std::vector<record_field> fields;
+  fields.reserve(list->size());
   for (const node& element : *list) {
     const node* name = nullptr;
     const node* type = nullptr;
@@ -84,7 +88,9 @@ ZARRPOINT_INLINE result<dtype> parse_struct_type(const node& configuration, std:
     if (name == nullptr || name->if_string() == nullptr || type == nullptr)
       return corrupt("a field must have a name and a data_type");
     ZARRPOINT_TRY(parsed, parse_data_type(*type, levels).at(in_quotes(*name->if_string())));
-    fields.push_back({*name->if_string(), std::move(parsed)});
+    record_field& field = fields.emplace_back();
+    field.name = *name->if_string();
+    field.type = std::move(parsed);
   }
   auto made = make_record(std::move(fields));
   if (!made) return corrupt(made.failure().message);
@@ -105,20 +111,20 @@ ZARRPOINT_INLINE result<dtype> parse_data_type(const node& value, std::size_t le
   if (levels == 0) return unsupported("records nested too deeply");
   ZARRPOINT_TRY(named, parse_named(value));
   const std::string_view name = named.name;
-  const node::object* members = named.configuration.if_object();
+  const node::object* members = named.configuration->if_object();
   const auto length_type = [&](std::int64_t unit, auto make) -> result<dtype> {
-    ZARRPOINT_TRY(length, parse_length_bytes(named.configuration, unit));
+    ZARRPOINT_TRY(length, parse_length_bytes(*named.configuration, unit));
     return checked_element(make(length / static_cast<std::size_t>(unit))).at(in_quotes(name));
   };
   if (name == "raw_bytes") return length_type(1, dtype::raw_bytes);
   if (name == "null_terminated_bytes") return length_type(1, dtype::null_terminated);
   if (name == "fixed_length_utf32") return length_type(4, dtype::utf32);
   if (name == "numpy.datetime64")
-    return parse_time_type(named.configuration, dtype_kind::datetime64);
+    return parse_time_type(*named.configuration, dtype_kind::datetime64);
   if (name == "numpy.timedelta64")
-    return parse_time_type(named.configuration, dtype_kind::timedelta64);
+    return parse_time_type(*named.configuration, dtype_kind::timedelta64);
   if (name == "struct" || name == "structured")
-    return parse_struct_type(named.configuration, levels - 1);
+    return parse_struct_type(*named.configuration, levels - 1);
   if (members != nullptr && !members->empty())
     return unsupported("data type " + in_quotes(name) + " is not supported with a configuration");
   if (const auto length = raw_bits(name)) return checked_element(dtype::raw_bytes(*length));

@@ -53,11 +53,11 @@ ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
 
 ZARRPOINT_INLINE result<void> parse_chunk_grid(const node& value, array_metadata& out) {
   ZARRPOINT_TRY(named, parse_named(value));
-  if (named.name == "rectilinear") return parse_rectilinear_grid(named.configuration, out);
+  if (named.name == "rectilinear") return parse_rectilinear_grid(*named.configuration, out);
   if (named.name != "regular")
     return unsupported("chunk grid " + in_quotes(named.name) + " is not supported");
-  ZARRPOINT_TRY(shape, required(named.configuration, "chunk_shape"));
-  ZARRPOINT_CHECK(only_members(*named.configuration.if_object(), {"chunk_shape"}));
+  ZARRPOINT_TRY(shape, required(*named.configuration, "chunk_shape"));
+  ZARRPOINT_CHECK(only_members(*named.configuration->if_object(), {"chunk_shape"}));
   ZARRPOINT_TRY(extents, parse_extents(*shape).at("chunk_shape"));
   out.chunk_shape = extents;
   return {};
@@ -98,9 +98,9 @@ ZARRPOINT_INLINE result<chunk_key_encoding> parse_chunk_key_encoding(const node&
   } else if (named.name != "default") {
     return unsupported("chunk key encoding " + in_quotes(named.name) + " is not supported");
   }
-  if (const node::object* members = named.configuration.if_object()) {
+  if (const node::object* members = named.configuration->if_object()) {
     ZARRPOINT_CHECK(only_members(*members, {"separator"}));
-    if (const node* configured = named.configuration.find("separator")) {
+    if (const node* configured = named.configuration->find("separator")) {
       if (separator != nullptr) return corrupt("separator is given twice");
       separator = configured;
     }

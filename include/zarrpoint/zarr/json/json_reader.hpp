@@ -7,6 +7,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/zarr/json/json_limits.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,8 @@ class json_reader {
   bool read(node& out);
   /// What is wrong with it, after `read` has returned false.
   error failure() &&;
+  /// Whether it was the reader of a member that returned false, so that nothing may be wrong.
+  bool gave_up() const noexcept { return gave_up_; }
 
   // For readers of a member. They count values, and levels of nesting, themselves.
 
@@ -77,6 +80,8 @@ class json_reader {
   static constexpr std::size_t most_levels = 1024;
   /// No key at this place is one of the path that is looked for.
   static constexpr std::size_t no_path = SIZE_MAX;
+  /// From so many values on a list is worth some care.
+  static constexpr std::size_t many = 4096;
 
   /// Keeps the first failure; false.
   bool fail(errc code, std::string message);
@@ -100,7 +105,13 @@ class json_reader {
   template <class T>
   bool make_room(std::vector<T>& open) {
     if (open.size() < open.capacity()) return true;
-    const std::size_t size = 2 * open.capacity() + 8;
+    std::size_t size = 2 * open.capacity() + 8;
+    if (open.size() >= many) {
+      // To touch memory for the first time costs more than to read the text: no more than the text
+      // can fill, and in large steps where there is room.
+      const std::size_t most = open.size() + most_values_left();
+      size = std::min(most, memory_left_ / sizeof(T) / 2 >= 2 * size ? 2 * size : size);
+    }
     if (!take_memory(size * sizeof(T))) return false;
     const std::size_t old = open.capacity();
     open.reserve(size);
@@ -108,6 +119,8 @@ class json_reader {
     return true;
   }
   bool take_memory(std::size_t bytes);
+  /// Of one open list: as many as there are commas, and one.
+  std::size_t most_values_left() const noexcept;
 
   /// A key that occurs twice, or null.
   static const std::string* duplicate_key(const node::object& members);
@@ -145,6 +158,7 @@ class json_reader {
   std::optional<error> failure_;
   bool takes_nan_;
   bool passed_wanted_ = false;
+  bool gave_up_ = false;
   node::object members_;
   node::array elements_;
 };

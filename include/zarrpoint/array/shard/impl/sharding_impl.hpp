@@ -22,10 +22,32 @@ ZARRPOINT_INLINE std::vector<codec_spec> sharding_config::default_index_codecs()
   return {{"bytes", node::object{{"endian", "little"}}}, {"crc32c"}};
 }
 
+namespace detail {
+
+/// Whether shards lie within each other deeper than `levels`. What is made of each level holds a
+/// copy of all below it, which must not make a short document take long.
+ZARRPOINT_INLINE bool is_deeper(const node& configuration, std::size_t levels) {
+  const node* const codecs = configuration.find("codecs");
+  const node::array* const list = codecs != nullptr ? codecs->if_array() : nullptr;
+  if (list == nullptr) return false;
+  for (const node& one : *list) {
+    const node* const name = one.find("name");
+    if (name == nullptr || *name != node(sharding_config::name)) continue;
+    const node* const inner = one.find("configuration");
+    if (levels == 1 || (inner != nullptr && is_deeper(*inner, levels - 1))) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
 ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
     const node& configuration) {
   const node::object* members = configuration.if_object();
   if (members == nullptr) return error{errc::corrupt, "sharding_indexed: configuration is missing"};
+  if (detail::is_deeper(configuration, most_levels))
+    return error{errc::unsupported, "sharding_indexed: shards within each other deeper than " +
+                                        std::to_string(most_levels) + " levels"};
   return parse(configuration, *members).at(name);
 }
 

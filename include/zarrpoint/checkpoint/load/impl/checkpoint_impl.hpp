@@ -53,8 +53,9 @@ ZARRPOINT_INLINE error checkpoint_state::explain(error failure) const {
   const result<checkpoint> now = checkpoint::open(where, how);
   if (!now || now->id().empty() || now->id() == contents.id) return failure;
   failure.code = errc::replaced;
-  failure.message += "; a save has replaced checkpoint " + contents.id + " by " + now->id() +
-                     " since it was opened: open it again";
+  failure.message += "; a save has replaced " +
+                     (contents.is_ours() ? "checkpoint " + contents.id : "what was there") +
+                     " by " + now->id() + " since it was opened: open it again";
   return failure;
 }
 
@@ -104,16 +105,21 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
   return guarded([&]() -> result<checkpoint> {
-    for (detail::path_watch watch;;) {
+    const std::string path = where.name();
+    for (detail::path_watch watch(path);;) {
       result<checkpoint> opened = look_at(where, how);
-      if (opened || opened.failure().code != errc::not_found || !watch.look_again(where.name()))
-        return opened;
+      // Documents of two saves do not fit together, though each is whole.
+      const bool fits =
+          opened ? !opened->contents().is_changed
+                 : opened.failure().code != errc::corrupt && opened.failure().code != errc::io;
+      const bool is_there = opened || opened.failure().code != errc::not_found;
+      if (is_there ? fits || !watch.is_other(path) : !watch.look_again(path)) return opened;
     }
   });
 }
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, const context& how) {
-  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores));
+  ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores, how.limit.memory));
   const auto opened = [&]() -> result<checkpoint> {
     any_store store =
         place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
@@ -140,6 +146,10 @@ ZARRPOINT_INLINE const detail::checkpoint_contents& checkpoint::contents() const
 }
 
 ZARRPOINT_INLINE const any_store& checkpoint::store() const noexcept { return state_->store; }
+
+ZARRPOINT_INLINE error checkpoint::explain(error failure) const {
+  return state_->explain(std::move(failure));
+}
 
 ZARRPOINT_INLINE std::vector<std::string> checkpoint::warnings() const {
   if (!state_->contents.is_changed) return {};

@@ -141,7 +141,13 @@ class document_checker {
     if (there->is_null()) return;  // said already
     if (const auto parsed = parse_group_v2(*there, nullptr); !parsed)
       return add("", ".zgroup", parsed.failure());
-    if (contents_.is_sealed && there->find(commit_document::member_name) == nullptr)
+    const node* const mark = there->find(commit_document::member_name);
+    if (mark != nullptr && *mark != node(contents_.id))
+      add("", ".zgroup",
+          {errc::corrupt, "it tells of another commit document than that of .zattrs, " +
+                              contents_.id +
+                              ": one of the two is of another checkpoint, or it is damaged"});
+    if (contents_.is_sealed && mark == nullptr)
       add("", ".zgroup",
           {errc::corrupt,
            "it does not tell of the commit document: another program wrote it anew, or it is "

@@ -62,7 +62,7 @@ class leaf_verifier {
         options_(options),
         inner_(from.layout().grid().inner_shape) {}
 
-  /// Errors: `cancelled`, `replaced`.
+  /// Errors: `cancelled`.
   result<void> run() {
     const bool is_ours = from_.expected() != nullptr;
     if (!is_ours && from_.store().can_list()) {
@@ -83,21 +83,24 @@ class leaf_verifier {
     return {};
   }
 
+  /// Objects and inner chunks that are there, and are not those of the commit.
+  std::uint64_t differing() const noexcept { return differing_; }
+
   /// A failure of the object `key`, or of all of the array.
   void add(const std::string& key, const std::optional<dims>& chunk, error what) {
     const bool is_fault = what.code == errc::corrupt || what.code == errc::out_of_range;
     leaf_.result = std::max(leaf_.result, is_fault ? verdict::faulty : verdict::not_verified);
-    if (++to_.failure_count > options_.max_failures) return;
     const auto full = from_.key().child(key);
+    if (is_fault && full && from_.expected() != nullptr && !key.empty() && is_there(*full))
+      ++differing_;
+    if (++to_.failure_count > options_.max_failures) return;
     to_.failures.push_back({leaf_.name, from_.store().describe(full ? *full : from_.key()), key,
                             chunk, is_fault, std::move(what)});
   }
 
  private:
-  /// What is read is not there any more, or is not wanted.
-  static bool ends_all(const error& failure) {
-    return failure.code == errc::cancelled || failure.code == errc::replaced;
-  }
+  /// What is read is not wanted any more.
+  static bool ends_all(const error& failure) { return failure.code == errc::cancelled; }
 
   /// Reads ask too, but what is absent is not read.
   result<void> check_stop() const { return not_stopped(from_.default_context()); }
@@ -122,6 +125,8 @@ class leaf_verifier {
         const auto stored = is_stored(key_);
         if (!stored) add(key_, {}, stored.failure());
         if (!stored || !*stored) continue;
+        ZARRPOINT_CHECK(check_stored(part));
+        continue;
       }
       ZARRPOINT_CHECK(check_object(part));
     }
@@ -141,8 +146,21 @@ class leaf_verifier {
       if (!part) continue;
       key_ = std::move(key);
       ZARRPOINT_CHECK(check_stop());
-      ZARRPOINT_CHECK(check_object(*part));
+      ZARRPOINT_CHECK(check_stored(*part));
     }
+    return {};
+  }
+
+  /// An object that was found. What is gone when it is read would be the fill value, in silence.
+  result<void> check_stored(const box& object) {
+    const leaf_verification before = leaf_;
+    ZARRPOINT_CHECK(check_object(object));
+    const auto stored = is_stored(key_);
+    if (object_failed_ || (stored && *stored)) return {};
+    leaf_.chunks = before.chunks;
+    leaf_.bytes = before.bytes;
+    add(key_, {},
+        stored ? error{errc::corrupt, "it was removed while it was read"} : stored.failure());
     return {};
   }
 
@@ -220,6 +238,10 @@ class leaf_verifier {
     ZARRPOINT_TRY(full, from_.key().child(key));
     ZARRPOINT_TRY(opened, from_.store().open(full));
     return opened != nullptr;
+  }
+  bool is_there(const store_key& full) const {
+    const auto opened = from_.store().open(full);
+    return opened && *opened != nullptr;
   }
 
   std::uint64_t most_bytes() const {
@@ -327,7 +349,49 @@ class leaf_verifier {
   std::string key_;
   shard_index_cache* indexes_ = nullptr;
   bool object_failed_ = false;
+  std::uint64_t differing_ = 0;
 };
+
+/// Counts what differs from the commit and what does not, to tell damage of chunks from a root
+/// document that is whole and not theirs.
+struct difference_count {
+  std::uint64_t leaves = 0, whole_leaves = 0, differing_leaves = 0;
+
+  void add(const leaf_verification& leaf, std::uint64_t differing) noexcept {
+    ++leaves;
+    if (leaf.result == verdict::ok) ++whole_leaves;
+    // Of a damaged leaf most chunks are those of the commit.
+    if (differing > leaf.chunks) ++differing_leaves;
+  }
+  bool most() const noexcept { return differing_leaves > 1 && 4 * differing_leaves > 3 * leaves; }
+  error what() const {
+    return {errc::corrupt, std::to_string(differing_leaves) +
+                               " leaves have other chunks than it names, " +
+                               std::to_string(whole_leaves) +
+                               " have those: it may be the document of another checkpoint"};
+  }
+};
+
+/// Whether anything is gone or is not what it was: what this build cannot read is neither.
+ZARRPOINT_INLINE bool is_damage(const verify_report& report) {
+  return report.result() == verdict::faulty ||
+         std::any_of(report.failures.begin(), report.failures.end(), [](const auto& one) {
+           return one.what.code == errc::not_found || one.what.code == errc::io;
+         });
+}
+
+/// What stands first in an error that ends all: the first failure, and how many there are.
+ZARRPOINT_INLINE error first_of(const verify_report& report) {
+  if (report.failures.empty())
+    return {errc::corrupt, std::to_string(report.failure_count) + " failures"};
+  const verify_failure& first = report.failures.front();
+  error out = first.what;
+  out.code = errc::corrupt;
+  if (!out.message.starts_with("array ")) out.at(first.file);
+  if (report.failure_count > 1)
+    out.message += " (and " + std::to_string(report.failure_count - 1) + " more failures)";
+  return out;
+}
 
 }  // namespace detail
 
@@ -335,6 +399,7 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
   return guarded([&]() -> result<verify_report> {
     verify_report out;
     const detail::checkpoint_contents& contents = detail::checkpoint_access::contents(of);
+    detail::difference_count count;
     if (contents.is_ours()) {
       ZARRPOINT_TRY(
           found, detail::check_documents(detail::checkpoint_access::store(of), contents, of.how())
@@ -350,9 +415,11 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
     for (std::string& name : of.names()) {
       ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));
       leaf_verification leaf{.name = std::move(name)};
-      const result<array> source = of.as_array(leaf.name);
+      const result<array> source = detail::checkpoint_access::as_plain_array(of, leaf.name);
       if (source) {
-        ZARRPOINT_CHECK(detail::leaf_verifier(*source, leaf, out, options).run().at("verify"));
+        detail::leaf_verifier verifier(*source, leaf, out, options);
+        ZARRPOINT_CHECK(verifier.run().at("verify"));
+        count.add(leaf, verifier.differing());
       } else {
         const bool is_fault = source.failure().code == errc::corrupt;
         leaf.result = is_fault ? verdict::faulty : verdict::not_verified;
@@ -360,6 +427,18 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
           out.failures.push_back({leaf.name, leaf.name, {}, {}, is_fault, source.failure()});
       }
       out.leaves.push_back(std::move(leaf));
+    }
+    // Asked once, and last: whatever was found, it may be because a save was at work.
+    if (detail::is_damage(out)) {
+      error failure = detail::checkpoint_access::explain(of, detail::first_of(out));
+      if (failure.code == errc::replaced) return std::move(failure).at("verify");
+    }
+    if (count.most()) {
+      out.documents = verdict::faulty;
+      const auto root = store_key::parse(contents.zarr_format == 2 ? ".zattrs" : "zarr.json");
+      if (++out.failure_count <= options.max_failures)
+        out.failures.push_back(
+            {{}, detail::checkpoint_access::store(of).describe(*root), {}, {}, true, count.what()});
     }
     return out;
   });

@@ -24,16 +24,12 @@ namespace detail {
 
 struct record_layout final : record_base {
   std::vector<record_field> fields;
+  std::size_t depth = 1;
 };
-
-inline constexpr std::size_t max_record_fields = 65536;
 
 ZARRPOINT_INLINE std::size_t record_depth(const dtype& type) {
   if (type.record() == nullptr) return 0;
-  std::size_t depth = 0;
-  for (const record_field& one : static_cast<const record_layout&>(*type.record()).fields)
-    depth = std::max(depth, record_depth(one.type));
-  return depth + 1;
+  return static_cast<const record_layout&>(*type.record()).depth;
 }
 
 }  // namespace detail
@@ -68,6 +64,7 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
     ZARRPOINT_TRY(end, checked_add(made.size, bytes));
     made.size = end;
     made.scalar_size = std::max(made.scalar_size, one.type.scalar_size());
+    made.depth = std::max(made.depth, detail::record_depth(one.type) + 1);
   }
   if (made.size == 0) return refuse("a record must have at least one byte");
   std::vector<detail::named_place> names;
@@ -80,6 +77,7 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
   kept->size = made.size;
   kept->scalar_size = made.scalar_size;
   kept->fields = std::move(fields);
+  kept->depth = made.depth;
   kept->equal = [](const detail::record_base& a, const detail::record_base& b) {
     return static_cast<const detail::record_layout&>(a).fields ==
            static_cast<const detail::record_layout&>(b).fields;

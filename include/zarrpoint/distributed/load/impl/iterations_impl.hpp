@@ -46,7 +46,7 @@ ZARRPOINT_INLINE result<location> iteration_at(const location& folder, index_t i
 ZARRPOINT_INLINE result<std::vector<index_t>> list_iterations(const location& folder,
                                                               const context& how) {
   std::vector<index_t> out;
-  const auto place = detail::location_access::to_read(folder, how.stores);
+  const auto place = detail::location_access::to_read(folder, how.stores, how.limit.memory);
   if (!place && place.failure().code == errc::not_found) return out;
   if (!place) return place.failure();
   ZARRPOINT_TRY(entries, place->store.list(place->key));

@@ -116,7 +116,7 @@ ZARRPOINT_INLINE bool is_missing_key(const location& where) {
 
 ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const process_group& group,
                                               const group_load_options& options) {
-  auto place = detail::location_access::to_read(where, group.how.stores);
+  auto place = detail::location_access::to_read(where, group.how.stores, group.how.limit.memory);
   if (!place && place.failure().code == errc::not_found) return no_directory(where);
   if (!place) return std::move(place).failure();
   any_store store =

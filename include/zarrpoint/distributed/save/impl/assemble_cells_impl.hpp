@@ -5,6 +5,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
+#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -51,8 +52,8 @@ ZARRPOINT_INLINE cell_assembler::cell_assembler(const process_part& part,
                                                 std::span<const sharded_tensor> shards, int rank)
     : part_(part), shards_(shards), rank_(rank) {}
 
-ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(int ranks,
-                                                                     const context& how) const {
+ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
+    int ranks, const context& how, message_budget* counted) const {
   std::vector<message> out(static_cast<std::size_t>(ranks));
   // A shard of an irregular grid may be several cells, which one process writes.
   std::vector<bool> sent(shards_.size(), false);
@@ -72,6 +73,7 @@ ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(int ranks,
         message& to = out[static_cast<std::size_t>(cell.writer)];
         const tensor_spec spec = shard->metadata().data_spec();
         ZARRPOINT_TRY(bytes, byte_count(spec));
+        if (counted != nullptr) ZARRPOINT_CHECK(counted->count("what is sent", rank_, bytes));
         const std::size_t at = to.size();
         to.resize(at + bytes);
         ZARRPOINT_CHECK(shard->copy_to(dense_view(to.data() + at, spec), how));

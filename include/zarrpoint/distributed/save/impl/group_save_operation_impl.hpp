@@ -16,6 +16,7 @@
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
 #include <zarrpoint/distributed/save/group_save_target.hpp>
+#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
@@ -55,40 +56,80 @@ ZARRPOINT_INLINE result<message> group_save_operation::write() const {
 ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<message> receipt) {
   const any_communicator& ranks = group_.ranks;
   const auto run = [&]() -> result<void> {
-    ZARRPOINT_CHECK(agree(ranks, receipt ? result<void>() : result<void>(receipt.failure())));
+    message_budget counted(group_.how);
+    result<void> mine;
+    if (!receipt)
+      mine = receipt.failure();
+    else
+      mine = counted.count("the receipt", ranks.rank(), receipt->size());
+    ZARRPOINT_CHECK(agree(ranks, std::move(mine)));
+    // Rank 0 may have it and commit, even if this process does not hear of that.
+    if (!is_root()) outcome_ = outcome::open;
     ZARRPOINT_TRY(receipts, gather(ranks, std::move(*receipt)));
     // Collective: the commit itself happens on rank 0 alone.
-    return tell(ranks.rank() == 0 ? commit(std::move(receipts)) : result<void>());
+    const auto commit_all = [&]() -> result<void> {
+      ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
+      return commit(std::move(receipts));
+    };
+    return tell(is_root() ? guarded(commit_all) : result<void>());
   };
-  ZARRPOINT_CHECK(run().at("save " + name_));
+  if (result<void> done = guarded(run); !done)
+    return with_outcome(std::move(done).failure()).at("save " + name_);
   publication_.reset();
   report_.seconds = seconds_since(start_);
   return report_;
 }
 
-ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) {
-  wire_writer to;
-  to.number(report_.kept.size());
-  for (const std::string& path : report_.kept) to.bytes(as_bytes(path));
-  to.number(report_.warnings.size());
-  for (const std::string& warning : report_.warnings) to.bytes(as_bytes(warning));
-  result<message> status =
-      committed ? result<message>(std::move(to).take()) : result<message>(committed.failure());
-  const auto told = broadcast_result(group_.ranks, std::move(status));
-  if (told) {
-    wire_reader from(*told);
-    report_.kept.resize(from.count());
-    for (std::string& path : report_.kept) path = from.text();
-    report_.warnings.resize(from.count());
-    for (std::string& warning : report_.warnings) warning = from.text();
-    return from.finish();
-  }
-  error failure = told.failure();
-  if (failure.code != errc::unavailable || (is_root() && !committed)) return failure;
+ZARRPOINT_INLINE error group_save_operation::with_outcome(error failure) const {
+  if (outcome_ == outcome::none) return failure;
   failure.code = errc::outcome_unknown;
-  failure.message += is_root() ? "; the checkpoint is committed, but other ranks may not know it"
-                               : "; open the checkpoint to see whether it was committed";
+  // Memory may be what there is none of: the code is what counts.
+  static_cast<void>(guarded([&]() -> result<void> {
+    if (outcome_ == outcome::open)
+      failure.message +=
+          "; this process gave its receipt, so rank 0 may have committed the checkpoint: open " +
+          name_ + " to see which one is there";
+    else
+      failure.message += is_root()
+                             ? "; the checkpoint is committed, but other ranks may not know it"
+                             : "; the checkpoint is committed";
+    return {};
+  }));
   return failure;
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) {
+  message told;
+  if (is_root()) {
+    if (committed) outcome_ = outcome::done;
+    wire_writer to;
+    to.flag(committed.has_value());
+    to.bytes(pack_status(committed));
+    to.number(report_.kept.size());
+    for (const std::string& path : report_.kept) to.bytes(as_bytes(path));
+    to.number(report_.warnings.size());
+    for (const std::string& warning : report_.warnings) to.bytes(as_bytes(warning));
+    told = std::move(to).take();
+  }
+  const auto heard = broadcast(group_.ranks, std::move(told));
+  if (!is_root()) return heard ? hear(*heard) : result<void>(heard.failure());
+  if (committed) return heard ? result<void>() : result<void>(heard.failure());
+  return group_.ranks.size() == 1 ? committed : std::move(committed).at(rank_list({0}));
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::hear(bytes_view told) {
+  wire_reader from(told);
+  const bool committed = from.flag();
+  const result<void> status = unpack_status(from.bytes());
+  if (from.failed() || committed != status.has_value())
+    return error{errc::corrupt, "what rank 0 told of the commit is cut off"};
+  outcome_ = committed ? outcome::done : outcome::none;
+  if (!committed) return error(status.failure()).at(rank_list({0}));
+  report_.kept.resize(from.count());
+  for (std::string& path : report_.kept) path = from.text();
+  report_.warnings.resize(from.count());
+  for (std::string& warning : report_.warnings) warning = from.text();
+  return from.finish();
 }
 
 ZARRPOINT_INLINE result<void> group_save_operation::prepare(const state& tree) {
@@ -121,17 +162,23 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan(const state& tree) {
   ZARRPOINT_TRY(of_root, broadcast(ranks, digest_of(mine)));
   message differing;
   if (of_root != digest_of(mine)) differing.assign(mine.begin(), mine.end());
-  ZARRPOINT_TRY(described,
-                agree(ranks, guarded([&] { return describe_state(prepared_, differing); })));
+  message_budget counted(group_.how);
+  const auto describe = [&]() -> result<message> {
+    ZARRPOINT_TRY(out, describe_state(prepared_, differing));
+    ZARRPOINT_CHECK(counted.count("the description", ranks.rank(), out.size()));
+    return std::move(out);
+  };
+  ZARRPOINT_TRY(described, agree(ranks, guarded(describe)));
   ZARRPOINT_TRY(known, is_known(described));
   if (known) return plan_again();
   message kept = options_.plans != nullptr ? described : message{};
   ZARRPOINT_TRY(all, gather(ranks, std::move(described)));
   result<std::vector<message>> parts = std::vector<message>{};
   // An exception of a strategy must not leave the others waiting.
-  if (is_root()) parts = guarded([&] { return plan_all(all); });
+  if (is_root()) parts = guarded([&] { return plan_all(all, counted); });
   ZARRPOINT_TRY(part, scatter_result(ranks, std::move(parts)));
   const auto decode = [&]() -> result<void> {
+    if (!is_root()) ZARRPOINT_CHECK(counted.count("the plan", ranks.rank(), part.size()));
     ZARRPOINT_TRY(decoded, decode_part(part));
     part_ = std::move(decoded);
     return join();
@@ -194,7 +241,8 @@ ZARRPOINT_INLINE message group_save_operation::digest_of(bytes_view text) {
 }
 
 ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
-    std::span<const message> described) {
+    std::span<const message> described, message_budget& counted) {
+  ZARRPOINT_CHECK(counted.count("the description", described, 0));
   ZARRPOINT_TRY(states, read_descriptions(described));
   const group_planner planner{options_, group_.how.limit};
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
@@ -220,6 +268,7 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   ZARRPOINT_TRY(parts,
                 planner.parts_of(planned, arrays_,
                                  {group_.ranks.size(), random_id(), staged, report_.warnings}));
+  ZARRPOINT_CHECK(counted.count("the plan", parts, -1));
   planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
   plan_ = std::make_shared<const group_plan>(std::move(planned));
   return std::move(parts);
@@ -305,15 +354,21 @@ ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
   const any_communicator& ranks = group_.ranks;
   const cell_assembler assembler(part_, prepared_.tensors, ranks.rank());
   std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
+  message_budget counted(group_.how);
   if (part_.exchanges) {
-    ZARRPOINT_TRY(
-        outgoing,
-        agree(ranks, guarded([&] { return assembler.pieces(ranks.size(), group_.how); })));
+    const auto to_send = [&]() -> result<std::vector<message>> {
+      message_budget sent(group_.how);
+      return assembler.pieces(ranks.size(), group_.how, &sent);
+    };
+    ZARRPOINT_TRY(outgoing, agree(ranks, guarded(to_send)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(outgoing)));
     pieces = std::move(incoming);
   }
-  ZARRPOINT_TRY(
-      mine, agree(ranks, guarded([&] { return assembler.assemble(pieces, group_.how, copies); })));
+  const auto assemble = [&]() -> result<shard_writes> {
+    ZARRPOINT_CHECK(counted.count("what was sent", pieces, -1));
+    return assembler.assemble(pieces, group_.how, copies);
+  };
+  ZARRPOINT_TRY(mine, agree(ranks, guarded(assemble)));
   writes_ = std::move(mine);
   for (const sharded_object& object : prepared_.objects) {
     if (object.replica().is_main()) writes_.objects.push_back(object);

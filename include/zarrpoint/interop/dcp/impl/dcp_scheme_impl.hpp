@@ -9,6 +9,7 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,7 +61,8 @@ ZARRPOINT_INLINE result<std::optional<store_key>> newest_iteration(const any_sto
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::optional<stored_place>> find_state(const std::string& path,
-                                                                link_scope links) {
+                                                                link_scope links,
+                                                                std::uint64_t memory) {
   std::string_view whole = path;
   while (whole.size() > 1 && whole.ends_with('/')) whole.remove_suffix(1);
   std::string_view directory = whole;
@@ -80,7 +82,7 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_state(const std::strin
         found = std::move(newest);
       }
       if (!found) return std::optional<stored_place>();
-      ZARRPOINT_TRY(opened, state_store::open(*store, *found));
+      ZARRPOINT_TRY(opened, state_store::open(*store, *found, metadata_within(memory)));
       return std::optional(stored_place{std::move(opened), *key});
     }
     const std::size_t slash = directory.rfind('/');
@@ -99,7 +101,7 @@ ZARRPOINT_INLINE result<stored_place> dcp_scheme::open(const url& at, const plac
     return error{errc::unsupported, "write " + path +
                                         ": checkpoints of PyTorch are only read; save to a "
                                         "directory or a zip"};
-  ZARRPOINT_TRY(found, dcp::find_state(path));
+  ZARRPOINT_TRY(found, dcp::find_state(path, link_scope::none, use.memory));
   if (found) return *std::move(found);
   ZARRPOINT_CHECK(file_store::open(path, {.read_only = true}));
   return error{errc::not_found, path + " holds no .metadata of torch.distributed.checkpoint"};
@@ -108,7 +110,7 @@ ZARRPOINT_INLINE result<stored_place> dcp_scheme::open(const url& at, const plac
 ZARRPOINT_INLINE result<stored_place> dcp_file_scheme::open(const url& at, const place_use& use) {
   if (!use.write) {
     ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(found, dcp::find_state(path));
+    ZARRPOINT_TRY(found, dcp::find_state(path, link_scope::none, use.memory));
     if (found) return *std::move(found);
   }
   return file_scheme::open(at, use);

@@ -80,9 +80,14 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   std::vector<std::string> keys;           ///< one beneath each leaf, sorted
   memory_store groups;
   std::string name;
+  torch::pickle_limits most;  ///< what the metadata might cost, and a value may
 
-  state(any_store directory, dcp::metadata read, std::string called)
-      : base(std::move(directory)), metadata(std::move(read)), name(std::move(called)) {}
+  state(any_store directory, dcp::metadata read, std::string called,
+        const torch::pickle_limits& limits)
+      : base(std::move(directory)),
+        metadata(std::move(read)),
+        name(std::move(called)),
+        most(limits) {}
 
   const detail::leaf* find(std::string_view wanted) const {
     const auto at = std::lower_bound(
@@ -140,14 +145,14 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   }
 
   result<torch::file> open_value(const detail::leaf& of) const {
-    constexpr torch::pickle_limits limits{.max_bytes = std::uint64_t{64} << 20,
-                                          .max_values = std::size_t{1} << 20};
+    const torch::pickle_limits limits{
+        .max_bytes = std::min(most.max_bytes, std::uint64_t{64} << 20),
+        .max_values = std::min(most.max_values, std::size_t{1} << 20)};
     if (of.is == detail::leaf::kind::common) {
       ZARRPOINT_TRY(key, store_key::parse(detail::common_name));
       return torch::open(base, key, limits);
     }
-    ZARRPOINT_TRY(item,
-                  detail::open_item(base, metadata.values[of.at].from, std::uint64_t{256} << 20));
+    ZARRPOINT_TRY(item, detail::open_item(base, metadata.values[of.at].from, most.max_bytes));
     return torch::open(std::move(item), limits);
   }
 
@@ -267,7 +272,7 @@ ZARRPOINT_INLINE result<state_store> state_store::read(any_store base, store_key
     return error{errc::not_found,
                  "there is no .metadata: it is not a checkpoint, or its save was "
                  "not finished"};
-  const auto out = std::make_shared<state>(directory, *std::move(whole), name);
+  const auto out = std::make_shared<state>(directory, *std::move(whole), name, limits);
   for (const tensor_entry& tensor : out->metadata.tensors) {
     ZARRPOINT_TRY(grid, detail::tensor_grid::make(tensor).at("the tensor " +
                                                              v0::detail::in_quotes(tensor.name)));

@@ -32,7 +32,7 @@ ZARRPOINT_INLINE result<directory> directory::open(const location& where, const 
   const auto missing = [&] {
     return error{errc::not_found, "Checkpoint directory " + where.name() + " does not exist"};
   };
-  auto place = zarrpoint::detail::location_access::to_read(where, how.stores);
+  auto place = zarrpoint::detail::location_access::to_read(where, how.stores, how.limit.memory);
   if (!place) {
     if (place.failure().code == errc::not_found) return missing();
     return std::move(place).failure();

@@ -55,10 +55,11 @@ ZARRPOINT_INLINE result<stored_place> in_database(stored_place at, const ocdbt_o
 }
 
 ZARRPOINT_INLINE result<std::optional<stored_place>> find_ocdbt(const std::string& path,
-                                                                link_scope links) {
+                                                                link_scope links,
+                                                                const ocdbt_options& how) {
   ZARRPOINT_TRY(found, ocdbt_directory(path, links));
   if (!found) return std::optional<stored_place>();
-  ZARRPOINT_TRY(opened, in_database(*std::move(found), {}));
+  ZARRPOINT_TRY(opened, in_database(*std::move(found), how));
   return std::optional(std::move(opened));
 }
 
@@ -78,13 +79,14 @@ ZARRPOINT_INLINE result<stored_place> ocdbt_scheme::open(const url& at, const pl
   if (use.write)
     return error{errc::unsupported,
                  "write " + path + ": OCDBT databases are only read; save to a directory or a zip"};
-  return ocdbt_place(path);
+  return ocdbt_place(path, ocdbt_options{}.within(use.memory));
 }
 
 ZARRPOINT_INLINE result<stored_place> ocdbt_file_scheme::open(const url& at, const place_use& use) {
   if (!use.write) {
     ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(found, detail::find_ocdbt(path, link_scope::none));
+    ZARRPOINT_TRY(found,
+                  detail::find_ocdbt(path, link_scope::none, ocdbt_options{}.within(use.memory)));
     if (found) return *std::move(found);
   }
   return file_scheme::open(at, use);

@@ -23,6 +23,14 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+ZARRPOINT_INLINE ocdbt_options ocdbt_options::within(std::uint64_t memory) const noexcept {
+  ocdbt_options out = *this;
+  // Small ones are within the constant beyond the budget, as small documents are.
+  out.node_bytes = std::min(node_bytes, memory / 8 + (std::uint64_t{16} << 10));
+  out.cache_bytes = std::min(cache_bytes, memory / 4);
+  return out;
+}
+
 struct ocdbt_store::state {
   std::shared_ptr<const detail::ocdbt_files> files;
   detail::ocdbt_versions versions;

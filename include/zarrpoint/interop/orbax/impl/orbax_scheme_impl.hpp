@@ -186,14 +186,14 @@ ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
   return any_store(std::move(made));
 }
 
-ZARRPOINT_INLINE result<stored_place> open_found(found_path at) {
+ZARRPOINT_INLINE result<stored_place> open_found(found_path at, std::uint64_t memory) {
   ZARRPOINT_TRY(is_tree, holds_tree(at.found.place));
   if (!is_tree) {
     ZARRPOINT_TRY(json, json_store(at.found.place));
     return stored_place{std::move(json), std::move(at.rest)};
   }
-  ZARRPOINT_TRY(store,
-                tree_store::open(std::move(at.found.place.store), std::move(at.found.place.key)));
+  ZARRPOINT_TRY(store, tree_store::open(std::move(at.found.place.store),
+                                        std::move(at.found.place.key), memory));
   return stored_place{std::move(store), std::move(at.rest)};
 }
 
@@ -222,9 +222,10 @@ ZARRPOINT_INLINE result<std::optional<found_path>> find_at(const std::string& pa
   return std::move(found);
 }
 
-ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links) {
+ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links,
+                                                 std::uint64_t memory) {
   ZARRPOINT_TRY(at, find_at(path, links));
-  if (at) return detail::open_found(*std::move(at));
+  if (at) return detail::open_found(*std::move(at), memory);
   ZARRPOINT_TRY(nearest, v0::detail::split_at_directory(path, links));
   if (!nearest) {
     ZARRPOINT_CHECK(file_store::open(path, {.read_only = true, .follow_links = links}));
@@ -233,10 +234,11 @@ ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_s
   return detail::no_tree({std::move(nearest->store), store_key::root()}, {});
 }
 
-ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path, link_scope links) {
+ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path, link_scope links,
+                                                      std::uint64_t memory) {
   ZARRPOINT_TRY(at, find_at(path, links));
-  if (at) return detail::open_found(*std::move(at));
-  ZARRPOINT_TRY(database, v0::detail::find_ocdbt(path, links));
+  if (at) return detail::open_found(*std::move(at), memory);
+  ZARRPOINT_TRY(database, v0::detail::find_ocdbt(path, links, ocdbt_options{}.within(memory)));
   if (database) return *std::move(database);
   ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true, .follow_links = links}));
   return stored_place{std::move(store), store_key::root()};
@@ -250,13 +252,13 @@ ZARRPOINT_INLINE result<stored_place> orbax_scheme::open(const url& at, const pl
     return error{errc::unsupported, "write " + path +
                                         ": Orbax checkpoints are only read; save to a directory "
                                         "or a zip"};
-  return orbax::tree_place(path);
+  return orbax::tree_place(path, link_scope::none, use.memory);
 }
 
 ZARRPOINT_INLINE result<stored_place> orbax_file_scheme::open(const url& at, const place_use& use) {
   if (use.write) return file_scheme::open(at, use);
   ZARRPOINT_TRY(path, at.path());
-  return orbax::directory_place(path);
+  return orbax::directory_place(path, link_scope::none, use.memory);
 }
 
 }}  // namespace zarrpoint::v0

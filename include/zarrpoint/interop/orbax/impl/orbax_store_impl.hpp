@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -30,6 +31,12 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 namespace detail {
 
 inline constexpr std::uint64_t most_document_bytes = std::uint64_t{128} << 20;
+
+/// As for the documents of Zarr.
+ZARRPOINT_INLINE json_limits limits_within(std::uint64_t memory) noexcept {
+  return v0::detail::document_limits(
+      {.memory = static_cast<std::size_t>(memory), .metadata_bytes = most_document_bytes});
+}
 
 /// A leaf that is an array: beneath its name lies what `base` has beneath another key.
 struct placed_array {
@@ -61,6 +68,7 @@ struct tree_store::state {
   std::shared_ptr<const blob> aggregate;     ///< the file `checkpoint`
   std::vector<detail::aggregate_leaf> held;  ///< its leaves, sorted by name
   std::vector<detail::made_chunk> chunks;    ///< sorted by key
+  std::uint64_t document_bytes;              ///< what a document may have
 
   /// The array that `key` is or lies beneath, and the rest of the key.
   const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
@@ -82,7 +90,7 @@ struct tree_store::state {
 
   result<std::optional<std::vector<std::byte>>> document(std::string_view file) const {
     ZARRPOINT_TRY(key, store_key::parse(file));
-    return get(item, key, detail::most_document_bytes);
+    return get(item, key, document_bytes);
   }
 
   /// Those of what is known by storage name that are leaves, in their order, with their names.
@@ -197,17 +205,20 @@ struct tree_store::state {
   }
 };
 
-ZARRPOINT_INLINE result<tree_store> tree_store::open(any_store base, store_key at) {
+ZARRPOINT_INLINE result<tree_store> tree_store::open(any_store base, store_key at,
+                                                     std::uint64_t memory) {
   const std::string name = base.describe(at);
-  auto opened = guarded([&] { return read(std::move(base), std::move(at)); });
+  auto opened = guarded([&] { return read(std::move(base), std::move(at), memory); });
   return std::move(opened).at("open the Orbax checkpoint " + name);
 }
 
-ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key at) {
+ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key at,
+                                                     std::uint64_t memory) {
+  const json_limits limits = detail::limits_within(memory);
   const any_store item = at.is_root() ? base : any_store(prefix_store(base, at));
   const auto document = [&](const char* name) -> result<std::optional<std::vector<std::byte>>> {
     ZARRPOINT_TRY(key, store_key::parse(name));
-    return get(item, key, detail::most_document_bytes);
+    return get(item, key, limits.max_bytes);
   };
   ZARRPOINT_TRY(metadata, document("_METADATA"));
   ZARRPOINT_TRY(aggregate_key, store_key::parse("checkpoint"));
@@ -221,7 +232,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
   }
   orbax::tree tree;
   if (metadata) {
-    ZARRPOINT_TRY(described, read_tree(*metadata).at("_METADATA"));
+    ZARRPOINT_TRY(described, read_tree(*metadata, limits).at("_METADATA"));
     tree = std::move(described);
   } else {
     for (const detail::aggregate_leaf& each : held) tree.leaves.push_back(each.leaf);
@@ -232,14 +243,14 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
   ZARRPOINT_TRY(strings, document("_strings.json"));
   node texts;
   if (strings) {
-    ZARRPOINT_TRY(parsed, parse_json(*strings).at("_strings.json"));
+    ZARRPOINT_TRY(parsed, parse_json(*strings, limits).at("_strings.json"));
     texts = std::move(parsed);
   }
   ZARRPOINT_TRY(manifest_key, store_key::parse("manifest.ocdbt"));
   ZARRPOINT_TRY(manifest, item.open(manifest_key));
   any_store arrays = item;
   if (manifest != nullptr) {
-    ZARRPOINT_TRY(database, ocdbt_store::open(base, at));
+    ZARRPOINT_TRY(database, ocdbt_store::open(base, at, ocdbt_options{}.within(memory)));
     arrays = std::move(database);
   } else if (tree.is_ocdbt) {
     return error{errc::corrupt,
@@ -255,7 +266,8 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                                            base.describe(at),
                                            std::move(aggregate),
                                            std::move(held),
-                                           {}});
+                                           {},
+                                           limits.max_bytes});
   std::string last;
   const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));

@@ -81,8 +81,8 @@ ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<tree> read_tree(bytes_view json) {
-  ZARRPOINT_TRY(document, parse_json(json));
+ZARRPOINT_INLINE result<tree> read_tree(bytes_view json, const json_limits& limits) {
+  ZARRPOINT_TRY(document, parse_json(json, limits));
   const node* const leaves = document.find("tree_metadata");
   if (leaves == nullptr || leaves->if_object() == nullptr)
     return error{errc::corrupt, "it has no object \"tree_metadata\""};

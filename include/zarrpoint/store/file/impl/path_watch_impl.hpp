@@ -12,11 +12,20 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE bool path_watch::look_again(const std::string& path) {
+ZARRPOINT_INLINE path_watch::path_watch(const std::string& path)
+    : named_(open_at(AT_FDCWD, path.c_str(), O_PATH)) {}
+
+ZARRPOINT_INLINE bool path_watch::is_other(const std::string& path) {
   if (looks_++ == most_looks) return false;
   if (named_ && same_file(id_of(named_.get()), id_of(path.c_str()))) return false;
   named_ = unique_fd(open_at(AT_FDCWD, path.c_str(), O_PATH));
-  if (named_) return true;
+  return static_cast<bool>(named_);
+}
+
+ZARRPOINT_INLINE bool path_watch::look_again(const std::string& path) {
+  errno = 0;
+  if (is_other(path)) return true;
+  if (named_) return false;
   if (errno != ENOENT || waits_++ == most_waits) return false;
   wait_a_moment();
   return true;

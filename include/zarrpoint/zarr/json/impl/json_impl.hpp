@@ -18,7 +18,12 @@ namespace detail {
 ZARRPOINT_INLINE result<node> read_json(std::string_view text, const json_limits& limits,
                                         json_member* wanted) {
   node out;
-  if (wanted != nullptr && json_reader(text, limits, wanted).read(out)) return out;
+  if (wanted != nullptr) {
+    json_reader reader(text, limits, wanted);
+    if (reader.read(out)) return out;
+    // What is wrong is so for every reader: hostile text is read once.
+    if (!reader.gave_up()) return std::move(reader).failure();
+  }
   json_reader reader(text, limits);
   if (reader.read(out)) return out;
   return std::move(reader).failure();

@@ -221,6 +221,10 @@ ZARRPOINT_INLINE bool json_reader::take_memory(std::size_t bytes) {
   return true;
 }
 
+ZARRPOINT_INLINE std::size_t json_reader::most_values_left() const noexcept {
+  return static_cast<std::size_t>(std::count(at_, end_, ',')) + 1;
+}
+
 ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) {
   const auto first = static_cast<std::ptrdiff_t>(members_.size());
   if (!take('}')) {
@@ -232,7 +236,10 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       const bool on_path = matched != no_path && key == wanted_->path_[matched];
       if (on_path && matched + 1 == wanted_->path_.size()) {
         skip_space();
-        if (!wanted_->read(*this)) return false;
+        if (!wanted_->read(*this)) {
+          gave_up_ = true;
+          return false;
+        }
         passed_wanted_ = true;
       } else if (!read_value(value, on_path ? matched + 1 : no_path)) {
         return false;
@@ -263,6 +270,11 @@ ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
       elements_.push_back(std::move(value));
     } while (take(','));
     if (!expect(']', "expected ',' or ']' after an element")) return false;
+  }
+  if (first == 0 && elements_.size() >= many) {  // nothing else is open: no need to move them
+    out = node(std::move(elements_));
+    elements_ = node::array();
+    return true;
   }
   const auto begin = elements_.begin() + first;
   if (!take_memory(static_cast<std::size_t>(elements_.end() - begin) * sizeof(node))) return false;
@@ -300,7 +312,7 @@ ZARRPOINT_INLINE bool json_reader::take_digits() noexcept {
 ZARRPOINT_INLINE bool json_reader::read_number(node& out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const char* const from = at_;
-  if (takes_nan_) {
+  if (takes_nan_ && (*at_ < '0' || *at_ > '9')) {
     if (take_text("NaN")) return out = node(std::numeric_limits<double>::quiet_NaN()), true;
     if (take_text("Infinity")) return out = node(infinity), true;
     if (take_text("-Infinity")) return out = node(-infinity), true;

@@ -112,7 +112,11 @@ ZARRPOINT_INLINE result<dims> parse_field_shape(const node& value) {
 /// `[["x", "<f4"], ["v", "<u2", [3]]]`.
 ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::size_t levels) {
   if (levels == 0) return unsupported("records nested too deeply");
+  if (list.size() > max_record_fields)
+    return corrupt("a record of " + std::to_string(list.size()) +
+                   " fields is more than the limit of " + std::to_string(max_record_fields));
   std::vector<record_field> fields;
+  fields.reserve(list.size());
   v2_dtype out;
   for (const node& element : list) {
     const node::array* parts = element.if_array();
@@ -133,7 +137,10 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
     type.field_orders.resize(scalars, type.field_orders.back());
     out.field_orders.insert(out.field_orders.end(), type.field_orders.begin(),
                             type.field_orders.end());
-    fields.push_back({name, std::move(type.type), shape});
+    record_field& field = fields.emplace_back();
+    field.name = name;
+    field.type = std::move(type.type);
+    field.shape = shape;
   }
   auto made = make_record(std::move(fields));
   if (!made) return corrupt(made.failure().message);

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/save/message_budget.hpp>
+
+#include "../support/shard_values.hpp"
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace message_budget_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+/// So many tensors of one element on ranks 0 and 1; those of rank 1 have names of such a length.
+state many_of(int rank, int tensors, std::size_t length) {
+  state::map out;
+  for (int i = 0; i < tensors && rank < 2; ++i) {
+    const std::string key =
+        std::string(rank == 1 ? length : 1, 'k') + std::to_string(i) + "of" + std::to_string(rank);
+    out.emplace(key,
+                with_values(from_rank_offsets(key, {dtype_kind::int8, {1, 1}}, {}).value(), 5));
+  }
+  return state(std::move(out));
+}
+
+/// What three processes say of a save, each with its own limit of memory, to what stays empty.
+std::vector<std::string> save_within(const std::vector<std::size_t>& memory,
+                                     const std::function<state(int)>& state_of) {
+  const test::temp_directory folder;
+  const int ranks = static_cast<int>(memory.size());
+  const auto said = thread_world::run(ranks, [&](const thread_communicator& self) {
+    process_group group = group_of(self);
+    group.how.limit.memory = memory[static_cast<std::size_t>(self.rank())];
+    return save(folder / "m", state_of(self.rank()), group, {.storage = {.sync = false}});
+  });
+  std::vector<std::string> out;
+  for (const auto& one : said) out.push_back(one ? "saved" : to_string(one.failure()));
+  CHECK(std::filesystem::is_empty(folder.path()) == (out[0] != "saved"));
+  return out;
+}
+
+constexpr std::size_t ample = std::size_t{64} << 20;
+
+}  // namespace
+
+TEST_CASE("message budget: counts while it lives, and names the process") {
+  context with;
+  with.limit.memory = 1000;
+  const context how = with_scratch(with);
+  {
+    detail::message_budget counted(how);
+    CHECK(counted.count("the plan", 3, 900));
+    const error failure = counted.count("the receipt", 7, 200).failure();
+    CHECK(failure.code == errc::resource_limit);
+    CHECK(failure.message ==
+          "the receipt of rank 7 has 200 bytes, with which the messages between the processes "
+          "have more than limits::memory of 1000");
+    CHECK(counted.count("the plan", 3, 100));
+  }
+  detail::message_budget again(how);
+  const std::vector<message> all{message(400), message(5000), message(500)};
+  CHECK(again.count("the receipt", all, 1));
+  CHECK(has(again.count("the receipt", all, -1).failure().message, "the receipt of rank 0"));
+  detail::message_budget without(with_scratch({}));
+  CHECK(without.count("the plan", 0, SIZE_MAX / 2));
+}
+
+TEST_CASE("message budget: a description above it names who brings it, on all processes") {
+  const auto state_of = [](int rank) { return many_of(rank, 50, 200); };
+  CHECK(save_within({ample, ample, ample}, state_of) == std::vector<std::string>(3, "saved"));
+  // Of the process that brings it, and of rank 0, which gathers all.
+  for (const std::vector<std::size_t>& memory :
+       {std::vector<std::size_t>{ample, 8000, ample}, {8000, ample, ample}}) {
+    for (const std::string& text : save_within(memory, state_of)) {
+      CAPTURE(text);
+      CHECK(text.starts_with("resource_limit: save "));
+      CHECK(has(text, "the description of rank 1 has "));
+      CHECK(has(text, "more than limits::memory of 8000"));
+    }
+  }
+}
+
+TEST_CASE("message budget: so do the plan and the receipt") {
+  // Many small things: a plan has the documents of all, a receipt a few bytes of each.
+  const auto state_of = [](int rank) { return many_of(rank, 300, 1); };
+  bool is_plan = false;
+  for (std::size_t memory = 8 << 10; memory <= ample && !is_plan; memory += memory / 4) {
+    for (const std::string& text : save_within({ample, memory, ample}, state_of)) {
+      CAPTURE(text);
+      CHECK((text == "saved" || text.starts_with("resource_limit: save ")));
+      is_plan = is_plan || has(text, "the plan of rank 1 has ");
+    }
+  }
+  CHECK(is_plan);
+}
+
+namespace {
+
+/// A saver whose receipts of rank 1 are large.
+struct wordy_saver : zarr_saver {
+  static constexpr std::string_view name = "wordy_saver";
+  std::size_t bytes = 0;
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    ZARRPOINT_TRY(out, zarr_saver::write(job, mine));
+    if (!mine.arrays.empty()) out.resize(out.size() + bytes);
+    return std::move(out);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("message budget: a receipt above it is refused before the commit") {
+  const test::temp_directory folder;
+  wordy_saver saver;
+  saver.bytes = 1 << 20;
+  for (const int small : {0, 1}) {
+    const auto said = thread_world::run(2, [&](const thread_communicator& self) {
+      process_group group = group_of(self);
+      if (self.rank() == small) group.how.limit.memory = std::size_t{1} << 20;
+      state tree;
+      if (self.rank() == 1) tree = many_of(1, 1, 1);
+      return save(folder / "m", tree, group, {.storage = {.sync = false}, .sharded = saver});
+    });
+    for (const auto& one : said) {
+      REQUIRE_FALSE(one);
+      CAPTURE(one.failure().message);
+      CHECK(one.failure().code == errc::resource_limit);
+      CHECK(has(one.failure().message, "the receipt of rank 1 has 10"));
+    }
+    CHECK(std::filesystem::is_empty(folder.path()));
+  }
+}
+
+}  // namespace message_budget_test
