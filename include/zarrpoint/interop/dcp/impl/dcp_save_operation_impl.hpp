@@ -5,6 +5,7 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -161,7 +162,14 @@ ZARRPOINT_INLINE result<void> save_operation::add_document(const v0::leaf& from,
     std::string name = from.name();
     const std::span<const path_step> rest = std::span(below).subspan(path.size());
     if (!rest.empty()) name += "." + name_of(rest);
-    ZARRPOINT_CHECK(add_value(name, torch::value(*value), std::move(below)));
+    torch::value made = *value;
+    if (is_bytes_word(*value)) {
+      const auto text = v0::detail::from_base64(*value->find("base64")->if_string());
+      if (!text) return error{errc::invalid_argument, v0::detail::in_quotes(name) + ": no base64"};
+      const bytes_view bytes = as_bytes(*text);
+      made = torch::value::bytes(bytes.begin(), bytes.end());
+    }
+    ZARRPOINT_CHECK(add_value(name, made, std::move(below)));
   }
   return {};
 }

@@ -118,9 +118,18 @@ ZARRPOINT_INLINE result<std::vector<box>> cut_box(const box& of, std::size_t ele
   return out;
 }
 
+ZARRPOINT_INLINE bool is_bytes_word(const node& value) {
+  const node::object* const members = value.if_object();
+  if (members == nullptr || members->size() != 2) return false;
+  const node* const word = value.find("$");
+  const node* const text = value.find("base64");
+  return word != nullptr && text != nullptr && word->if_string() != nullptr &&
+         *word->if_string() == "text" && text->if_string() != nullptr;
+}
+
 /// Whether PyTorch keeps it as one value.
 ZARRPOINT_INLINE bool is_terminal(const node& value) {
-  if (const node::object* members = value.if_object()) return members->empty();
+  if (value.if_object() != nullptr) return is_bytes_word(value);
   const node::array* elements = value.if_array();
   if (elements == nullptr) return true;
   return std::all_of(elements->begin(), elements->end(), [](const node& one) {
