@@ -14,6 +14,7 @@
 #include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_operation_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_save_place_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_plan_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>

@@ -9,13 +9,15 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/handler/base/staged.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp/dcp_save.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +30,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
-
-/// Whether a file is one of a checkpoint of PyTorch's, by its name.
-bool is_own_file(std::string_view name);
-
-/// Of a directory that may be written, or replaced, whether there is a checkpoint. Errors:
-/// `already_exists` for anything else.
-result<bool> check_place(const stored_place& target, const location& where, bool overwrite);
 
 /// The elements of a tensor of the caller's.
 struct tensor_source {

@@ -19,13 +19,13 @@
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp/dcp_save_place.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
@@ -42,62 +42,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
-
-inline constexpr std::string_view metadata_file = ".metadata";
-
-ZARRPOINT_INLINE bool is_own_file(std::string_view name) {
-  if (name == metadata_file || name == ".metadata.tmp") return true;
-  return name.starts_with("__") && (name.ends_with(".distcp") || name.ends_with(metadata_file));
-}
-
-ZARRPOINT_INLINE result<bool> check_place(const stored_place& target, const location& where,
-                                          bool overwrite) {
-  const auto there = [&](std::string_view what) {
-    return error{errc::already_exists, where.name() + " " + std::string(what)};
-  };
-  if (!target.key.is_root()) {
-    // A store may answer for a directory with an error of its own; then it lists something.
-    const auto object = target.store.open(target.key);
-    if (object && *object != nullptr)
-      return there("is a file, not a checkpoint; nothing was changed");
-  }
-  for (const std::string_view name : {"metadata.json", "zarr.json", ".zgroup", ".zarray"}) {
-    ZARRPOINT_TRY(key, target.key.child(name));
-    const auto document = get(target.store, key, 1 << 20);
-    // What is too large to be read here is there all the same.
-    const bool is_there =
-        document ? document->has_value() : document.failure().code == errc::resource_limit;
-    const bool is_megatrons =
-        document && *document &&
-        as_text(**document).find("\"sharded_backend\"") != std::string_view::npos;
-    if (is_there && (name != "metadata.json" || is_megatrons))
-      return there("holds " + std::string(name) +
-                   " of a checkpoint of another kind; nothing was changed");
-  }
-  bool is_checkpoint = false;
-  bool has_others = false;
-  if (target.store.can_list()) {
-    ZARRPOINT_TRY(children, target.store.list(target.key));
-    for (const list_entry& child : children) {
-      if (!is_own_file(child.name) || child.is_prefix) {
-        has_others = true;
-      } else {
-        is_checkpoint = is_checkpoint || child.name.ends_with(metadata_file);
-      }
-    }
-    // What a save that was not finished left has no `.metadata`.
-    is_checkpoint = is_checkpoint || (!has_others && !children.empty());
-  } else {
-    ZARRPOINT_TRY(key, target.key.child(metadata_file));
-    ZARRPOINT_TRY(object, target.store.open(key));
-    is_checkpoint = object != nullptr;
-  }
-  if (!is_checkpoint && !has_others) return false;
-  if (!is_checkpoint)
-    return there("is not empty and is not a checkpoint of PyTorch; nothing was changed");
-  if (!overwrite) return there("is there already, and save_options::overwrite is false");
-  return true;
-}
 
 ZARRPOINT_INLINE std::vector<std::uint64_t> place_items(std::span<item_to_write> items,
                                                         std::uint64_t file_bytes) {
@@ -253,10 +197,7 @@ ZARRPOINT_INLINE result<void> save_operation::describe(std::span<const sharded_t
     ZARRPOINT_CHECK(add_leaf(value).at("save " + v0::detail::in_quotes(value.name())));
   std::set<std::string_view> names;
   const auto take = [&](std::string_view name) -> result<void> {
-    if (name.size() > store_key::max_size)
-      return error{errc::invalid_argument,
-                   "a name of more than " + std::to_string(store_key::max_size) +
-                       " bytes, which begins with " + v0::detail::in_quotes(name.substr(0, 32))};
+    ZARRPOINT_CHECK(store_key::parse(name));  // that we read it again, too
     if (names.insert(name).second) return {};
     return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is there twice"};
   };
@@ -302,10 +243,6 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
   return out;
 }
 
-ZARRPOINT_INLINE any_store beneath(const stored_place& target) {
-  return target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
-}
-
 ZARRPOINT_INLINE result<void> save_operation::open_target() {
   ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
   ZARRPOINT_TRY(is_there, check_place(target, where_, options_.overwrite));
@@ -327,11 +264,9 @@ ZARRPOINT_INLINE result<void> save_operation::open_target() {
   if (!is_there) return {};
   ZARRPOINT_TRY(document, store_key::parse(metadata_file));
   ZARRPOINT_CHECK(store_->erase(document));
-  if (!store_->can_list()) return {};
-  ZARRPOINT_TRY(children, store_->list(store_key::root()));
-  for (const list_entry& child : children) {
-    if (child.is_prefix || !is_own_file(child.name)) continue;
-    ZARRPOINT_TRY(key, store_key::parse(child.name));
+  ZARRPOINT_TRY(files, own_files(*store_));
+  for (const std::string& name : files) {
+    ZARRPOINT_TRY(key, store_key::parse(name));
     ZARRPOINT_CHECK(store_->erase(key));
   }
   return {};
@@ -504,10 +439,8 @@ ZARRPOINT_INLINE result<message> save_operation::write() {
 
 ZARRPOINT_INLINE result<void> save_operation::keep() {
   if (!publication_ || !old_ || !old_->can_list()) return {};
-  ZARRPOINT_TRY(children, old_->list(store_key::root()));
-  owned_paths owned;
-  for (const list_entry& child : children)
-    if (!child.is_prefix && is_own_file(child.name)) owned.old.push_back(child.name);
+  ZARRPOINT_TRY(files, own_files(*old_));
+  owned_paths owned{std::move(files), {}};
   owned.taken.emplace_back(metadata_file);
   for (const tensor_entry& tensor : plan_.made.tensors)
     for (const tensor_chunk& chunk : tensor.chunks) owned.taken.push_back(chunk.from.file);
