@@ -40,3 +40,37 @@ class Torch(Case):
         self.assertIn(b"__2_0.distcp", self.expect(FAILED, "cat", copy, "w").stderr)
         (copy / ".metadata").write_bytes(b"\x80\x02cposix\nsystem\nX\x02\0\0\0ls\x85R.")
         self.assertIn(b"posix.system", self.expect(FAILED, "inspect", copy).stderr)
+
+    def test_a_checkpoint_of_pytorch(self):
+        for case in ("one-process", "dtensor-2x2"):
+            copy, zarr, again = (self.folder / f"{case}{end}" for end in ("", ".zarr", "-again"))
+            self.expect(OK, "convert", FOLDER / case, copy, "--to", "dcp")
+            self.assertEqual(sorted(file.name for file in copy.iterdir()), [".metadata", "__0_0.distcp"])
+            self.expect(OK, "verify", copy)
+            self.expect(OK, "diff", FOLDER / case, copy)
+            self.expect(OK, "convert", copy, zarr)
+            self.expect(OK, "convert", zarr, again, "--to", "dcp")  # numbers of Python are no tensors
+            for file in copy.iterdir():
+                self.assertEqual(file.read_bytes(), (again / file.name).read_bytes(), file.name)
+
+    def test_other_sources(self):
+        weights = GOLDEN / "dcp" / "one-process"
+        file, copy = self.folder / "model.safetensors", self.folder / "copy"
+        self.expect(OK, "convert", weights, file, "--only", "model.*")
+        self.expect(OK, "convert", file, copy, "--to", "dcp", "--rename", "model.w=w")
+        self.expect(OK, "convert", copy, self.folder / "back.safetensors", "--rename", "w=model.w")
+        self.expect(OK, "diff", file, self.folder / "back.safetensors")
+        self.expect(OK, "convert", file, copy, "--to", "dcp", "--overwrite", "--dtype", "**=float64")
+        self.assertEqual(
+            {array["dtype"] for array in json.loads(self.expect(OK, "inspect", copy, "--json").stdout)["arrays"]},
+            {"float64"},
+        )
+
+    def test_what_dcp_has_no_place_for(self):
+        zarr, copy = self.folder / "a.zarr", self.folder / "copy"
+        self.expect(OK, "convert", FOLDER / "one-process", zarr)
+        self.assertIn(b"for Zarr only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
+        self.assertIn(b"already_exists", self.expect(FAILED, "convert", zarr, zarr, "--to", "dcp").stderr)
+        done = self.expect(FAILED, "convert", FOLDER / "one-process", zarr, "--to", "dcp", "--overwrite")
+        self.assertIn(b"zarr.json", done.stderr)
+        self.expect(OK, "verify", zarr)

@@ -42,4 +42,15 @@ zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options&
 zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings);
 zp::result<void> convert_to_npz(const conversion& what);
 
+/// Saves a checkpoint of torch.distributed.checkpoint. Text, numbers that were saved as such and
+/// JSON become values of Python.
+zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);
+
+/// Whether elements are text or bytes of their own length.
+bool is_text(const zp::dtype& type);
+
+/// A single string is its text; others are JSON, as `cat --json` writes them. Errors:
+/// `resource_limit` for more than a header of safetensors may have.
+zp::result<std::string> text_of(const conversion& what, const converted& each);
+
 }  // namespace cli

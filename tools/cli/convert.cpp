@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "conversion.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "rename.hpp"
 #include "source.hpp"
 #include "suggest.hpp"
@@ -163,8 +164,10 @@ class planner {
   void note_lost() const {
     std::size_t arrays = 0;
     for (const converted& each : plan_.arrays) {
-      if (has_members(plan_.from.entries()[each.index].attributes)) ++arrays;
+      if (is_lost(plan_.from.entries()[each.index].attributes)) ++arrays;
     }
+    if (target() == "dcp" && has_members(plan_.from.attributes()))
+      note("attributes of the root are left out: dcp has no place for them");
     std::size_t groups = 0;
     for (const group_entry& group : plan_.from.groups()) {
       if (has_members(group.attributes) && place_of(group.name).is_converted) ++groups;
@@ -337,6 +340,16 @@ class planner {
     return members != nullptr && !members->empty();
   }
 
+  /// Of a value of Python the attributes say what it is, and dcp has it.
+  bool is_lost(const zp::node& attributes) const {
+    if (!has_members(attributes)) return false;
+    const zp::node::object& members = *attributes.if_object();
+    return target() != "dcp" ||
+           std::any_of(members.begin(), members.end(), [](const zp::node::member& one) {
+             return one.key != "content_type" && one.key != "python_type";
+           });
+  }
+
   bool holds_array(const std::string& group) const {
     const std::vector<entry>& all = plan_.from.entries();
     const auto at = std::lower_bound(
@@ -458,6 +471,7 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     if (!to.starts_with("zarr")) plan.note_lost();
     if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);
+    if (to == "dcp") return convert_to_dcp(what, writing);
     ZARRPOINT_TRY(options, plan.options());
     return convert_to_zarr(what, options, writing);
   };

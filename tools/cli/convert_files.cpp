@@ -23,6 +23,31 @@
 
 namespace cli {
 
+bool is_text(const zp::dtype& type) {
+  return type.is_variable() || type.kind() == zp::dtype_kind::fixed_length_utf32 ||
+         type.kind() == zp::dtype_kind::null_terminated_bytes;
+}
+
+zp::result<std::string> text_of(const conversion& what, const converted& each) {
+  const entry& array = what.from.entries()[each.index];
+  if (array.spec->type == zp::dtype_kind::string && array.spec->shape.empty()) {
+    ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
+    ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
+    return one.data<std::string>()[0];
+  }
+  std::string out;
+  ZARRPOINT_CHECK(write_nested_json(
+      what.from, each.index, whole_slice(array.spec->shape),
+      [&](std::string_view piece) -> zp::result<void> {
+        if (out.size() + piece.size() > zp::safetensors::detail::max_header_bytes)
+          return zp::error{zp::errc::resource_limit,
+                           "its text has more bytes than a safetensors header may"};
+        out += piece;
+        return {};
+      }));
+  return out;
+}
+
 namespace {
 
 using write_function = std::function<zp::result<void>(zp::bytes_view)>;
@@ -62,32 +87,6 @@ zp::safetensors::metadata_map metadata_of(const source& from) {
                    escaped(key).c_str());
     }
   }
-  return out;
-}
-
-bool is_text(const zp::dtype& type) {
-  return type.is_variable() || type.kind() == zp::dtype_kind::fixed_length_utf32 ||
-         type.kind() == zp::dtype_kind::null_terminated_bytes;
-}
-
-/// A single string is its text; others are JSON, as `cat --json` writes them.
-zp::result<std::string> text_of(const conversion& what, const converted& each) {
-  const entry& array = what.from.entries()[each.index];
-  if (array.spec->type == zp::dtype_kind::string && array.spec->shape.empty()) {
-    ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
-    ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
-    return one.data<std::string>()[0];
-  }
-  std::string out;
-  ZARRPOINT_CHECK(
-      write_nested_json(what.from, each.index, whole_slice(array.spec->shape),
-                        [&](std::string_view piece) -> zp::result<void> {
-                          if (out.size() + piece.size() > zp::safetensors::detail::max_header_bytes)
-                            return zp::error{zp::errc::resource_limit,
-                                             "its text does not fit in a safetensors header"};
-                          out += piece;
-                          return {};
-                        }));
   return out;
 }
 

@@ -237,8 +237,9 @@ struct command_line {
     to->add_option("IN", convert.in, "What to read")->required();
     to->add_option("OUT", convert.out, "What to write; not there yet, unless --overwrite is given")
         ->required();
-    to->add_option("--to", convert.to, "zarr3, zarr2, safetensors or npz (default: by the name)")
-        ->check(CLI::IsMember({"zarr3", "zarr2", "safetensors", "npz"}));
+    to->add_option("--to", convert.to,
+                   "zarr3, zarr2, safetensors, npz or dcp (default: by the name)")
+        ->check(CLI::IsMember({"zarr3", "zarr2", "safetensors", "npz", "dcp"}));
     to->add_option("--dtype", convert.casts, "Cast arrays that match, e.g. \"**=bfloat16\"")
         ->type_name("GLOB=T")
         ->expected(1)
@@ -272,8 +273,9 @@ struct command_line {
     to->add_option("--strings", convert.strings,
                    "Strings for safetensors: metadata (default, into __metadata__) or skip")
         ->check(CLI::IsMember({"metadata", "skip"}));
-    to->add_flag("--overwrite", convert.overwrite,
-                 "Replace a checkpoint of zarrpoint's, or a file, in one step");
+    to->add_flag(
+        "--overwrite", convert.overwrite,
+        "Replace a checkpoint of zarrpoint's, or a file, in one step; with dcp one of PyTorch's");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

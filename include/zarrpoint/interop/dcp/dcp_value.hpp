@@ -20,9 +20,11 @@
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 /// The `zarr.json` of an array of uncompressed chunks, in the byte order of this machine. `edges`:
-/// of a rectilinear grid, else none.
+/// of a rectilinear grid, else none. `python_type`: of a number of Python its class, which becomes
+/// an attribute of that name, so that it is told from a tensor of rank 0.
 result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
-                                 std::vector<axis_edges> edges = {});
+                                 std::vector<axis_edges> edges = {},
+                                 std::string_view python_type = {});
 
 /// An array of one chunk: its `zarr.json`, and the bytes of the chunk.
 struct value_array {

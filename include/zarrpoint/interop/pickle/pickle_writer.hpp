@@ -59,6 +59,17 @@ class pickle_writer {
   /// Makes the last value the name of something outside the pickle.
   void persistent() { put(detail::pickle_op::binpersid); }
 
+  /// An object of the class that is the last value, made without its constructor.
+  void object();
+  /// Gives the object before the last value that value as its state.
+  void build() { put(detail::pickle_op::build); }
+
+  /// The place in the memo of what was written last, if that is a text, a global, a result of
+  /// `reduce` or an object, or a tuple that is not empty.
+  std::uint32_t place() const noexcept { return memo_ - 1; }
+  /// The value at a place once more: Python makes one object of both.
+  void again(std::uint32_t place);
+
   /// Any value of JSON. Errors: `invalid_argument` for text that is not UTF-8, and for what is
   /// nested deeper than 100 levels.
   result<void> value(const node& from, std::size_t levels = 100);

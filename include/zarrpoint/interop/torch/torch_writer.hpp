@@ -65,6 +65,19 @@ struct value::member {
 result<void> save(const any_store& store, const store_key& key, const value& what,
                   std::string_view prefix = "archive");
 
+namespace detail {
+
+/// What `data.pkl` says of a value, and the tensors in it, in the order of their storages.
+struct value_pickle {
+  std::string bytes;
+  std::vector<host_view> storages;
+};
+
+/// Touches no element. Errors: those of `save` that are not the store's.
+result<value_pickle> pickle_value_of(const value& what);
+
+}  // namespace detail
+
 }}}  // namespace zarrpoint::v0::torch
 
 #if ZARRPOINT_BODIES

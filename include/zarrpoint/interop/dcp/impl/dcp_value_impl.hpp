@@ -31,8 +31,10 @@ ZARRPOINT_INLINE result<std::string> document_of(const array_metadata& of) {
 }
 
 ZARRPOINT_INLINE result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
-                                                  std::vector<axis_edges> edges) {
+                                                  std::vector<axis_edges> edges,
+                                                  std::string_view python_type) {
   array_metadata out;
+  if (!python_type.empty()) out.attributes.set("python_type", python_type);
   out.shape = spec.shape;
   out.type = spec.type;
   out.chunk_shape = chunk_shape;
@@ -46,8 +48,8 @@ ZARRPOINT_INLINE result<std::string> raw_document(const tensor_spec& spec, const
 }
 
 template <class T>
-result<value_array> scalar_array(const T& value) {
-  ZARRPOINT_TRY(document, raw_document({dtype_of<T>, {}}, {}));
+result<value_array> scalar_array(const T& value, std::string_view python_type) {
+  ZARRPOINT_TRY(document, raw_document({dtype_of<T>, {}}, {}, {}, python_type));
   value_array out{std::move(document), {}, 0};
   const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
   out.chunk.assign(bytes.begin(), bytes.end());
@@ -145,10 +147,10 @@ ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> 
 ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::string_view name) {
   torch::pickle_value value = from.root();
   if (is_object(value, name)) value = value.element(0);
-  if (const auto truth = value.to_bool()) return scalar_array(*truth);
-  if (const auto number = value.to_int64()) return scalar_array(*number);
-  if (const auto number = value.to_uint64()) return scalar_array(*number);
-  if (const auto number = value.to_double()) return scalar_array(*number);
+  if (const auto truth = value.to_bool()) return scalar_array(*truth, "bool");
+  if (const auto number = value.to_int64()) return scalar_array(*number, "int");
+  if (const auto number = value.to_uint64()) return scalar_array(*number, "int");
+  if (const auto number = value.to_double()) return scalar_array(*number, "float");
   if (const std::string* const text = value.if_string()) return text_array(*text, false);
   if (torch::is_tensor(value)) {
     ZARRPOINT_TRY(made, stored_tensor(from, value));

@@ -82,6 +82,20 @@ ZARRPOINT_INLINE void pickle_writer::global(std::string_view module, std::string
   memoize();
 }
 
+ZARRPOINT_INLINE void pickle_writer::object() {
+  put(detail::pickle_op::empty_tuple);
+  put(detail::pickle_op::newobj);
+  memoize();
+}
+
+ZARRPOINT_INLINE void pickle_writer::again(std::uint32_t place) {
+  if (place <= UINT8_MAX) {
+    put(detail::pickle_op::get), append(static_cast<std::uint8_t>(place));
+  } else {
+    put(detail::pickle_op::long_get), append(place);
+  }
+}
+
 ZARRPOINT_INLINE result<void> pickle_writer::value(const node& from, std::size_t levels) {
   if (levels == 0) return error{errc::invalid_argument, "nested deeper than 100 levels"};
   if (const bool* truth = from.if_bool()) return boolean(*truth), result<void>();

@@ -133,6 +133,13 @@ class torch_pickler {
   std::vector<host_view> storages_;
 };
 
+ZARRPOINT_INLINE result<value_pickle> pickle_value_of(const value& what) {
+  torch_pickler<> pickle;
+  ZARRPOINT_CHECK(pickle.write(what));
+  std::vector<host_view> storages = pickle.storages();
+  return value_pickle{std::move(pickle).finish(), std::move(storages)};
+}
+
 /// The elements in row-major order as a member of the archive.
 ZARRPOINT_INLINE result<void> write_torch_storage(const zip_writer& archive, const store_key& key,
                                                   const host_view& tensor) {
@@ -154,15 +161,14 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
   if (root.is_root() || root.str() != root.name())
     return error{errc::invalid_argument,
                  called + ": the prefix must be one path segment, without \"/\""};
-  detail::torch_pickler<> pickle;
-  ZARRPOINT_CHECK(pickle.write(what).at(called));
-  const std::vector<host_view> storages = pickle.storages();
+  ZARRPOINT_TRY(pickle, detail::pickle_value_of(what).at(called));
+  const std::vector<host_view>& storages = pickle.storages;
   ZARRPOINT_TRY(archive, zip_writer::begin(store, key));
   const auto put = [&](const std::string& name, std::string_view text) -> result<void> {
     ZARRPOINT_TRY(member, root.child(name));
     return archive.put(member, as_bytes(text));
   };
-  ZARRPOINT_CHECK(put("data.pkl", std::move(pickle).finish()));
+  ZARRPOINT_CHECK(put("data.pkl", pickle.bytes));
   ZARRPOINT_CHECK(put("byteorder", native_endian == endian::little ? "little" : "big"));
   for (std::size_t i = 0; i < storages.size(); ++i) {
     ZARRPOINT_TRY(member, root.child("data/" + std::to_string(i)));

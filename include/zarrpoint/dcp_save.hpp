@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Checkpoints of torch.distributed.checkpoint, to write: by one process and by many.
+#include <zarrpoint/interop/dcp/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp/dcp_save.hpp>

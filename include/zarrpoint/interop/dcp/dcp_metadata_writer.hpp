@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+
+#include <string>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+/// The bytes of `.metadata`: a pickle of protocol 2, which every PyTorch from 2.0 on reads, and
+/// `read_metadata`. The same metadata make the same bytes. Boxes may be empty, as PyTorch has them
+/// for tensors without elements. Errors: `invalid_argument` for a name that is not UTF-8;
+/// `unsupported` for a dtype that PyTorch has not, for raw items and what Megatron-Core flattened.
+result<std::string> write_metadata(const metadata& from);
+
+}}}  // namespace zarrpoint::v0::dcp
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp/impl/dcp_metadata_writer_impl.hpp>
+#endif

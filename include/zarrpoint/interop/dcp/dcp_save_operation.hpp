@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp/dcp_save.hpp>
+#include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+/// The elements of a tensor of the caller's.
+struct tensor_source {
+  std::string name;
+  std::function<result<staged>(memory_resource&)> stage;
+  bool on_host = true;
+  box at;                      ///< of the whole tensor
+  std::size_t added_axes = 0;  ///< in front, which the elements have not
+  std::uint64_t bytes = 0;
+};
+
+/// An item of this process, and its place.
+struct item_to_write {
+  archive_layout layout;
+  std::size_t source = 0;  ///< of a tensor
+  box part;                ///< of what the source has; none for a value
+  std::size_t file = 0;
+  std::uint64_t offset = 0;
+};
+
+/// Gives items their places: files of at least `file_bytes`, but for the last one. Returns the
+/// sizes of the files.
+std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint64_t file_bytes);
+
+/// A save, as one of the processes sees it.
+class save_operation {
+ public:
+  save_operation(const location& where, const any_communicator& ranks, const save_options& options,
+                 const context& how)
+      : where_(where), ranks_(ranks), options_(options), how_(how) {}
+
+  result<save_report> run(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
+
+ private:
+  bool is_root() const { return ranks_.rank() == 0; }
+
+  // Describe.
+  result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
+  result<void> add_leaf(const v0::leaf& value);
+  result<void> add_value(const std::string& name, const torch::value& value,
+                         std::vector<path_step> path);
+  result<void> add_document(const v0::leaf& from, bytes_view text);
+  result<void> add_shard(const sharded_tensor& shard);
+  result<void> add_tensor(tensor_source from, const tensor_spec& whole);
+  result<std::vector<box>> boxes_of(const tensor_source& from, const tensor_spec& whole) const;
+  std::vector<path_step> path_of(const std::string& name) const;
+
+  // On rank 0.
+  result<std::vector<message>> plan(std::span<const message> described);
+  result<void> open_target();
+  result<message> commit(std::span<const message> receipts);
+  result<void> keep();
+
+  // On all ranks.
+  result<void> join(const message& part);
+  result<message> write();
+  result<void> write_files(std::size_t first, std::size_t last);
+  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
+  std::string file_name(std::size_t file) const;
+
+  const location& where_;
+  const any_communicator& ranks_;
+  const save_options& options_;
+  const context& how_;
+
+  held_state mine_;
+  std::vector<tensor_source> sources_;  ///< one for each of the tensors
+  std::vector<archive_layout> values_;  ///< one for each of the values
+
+  std::unique_ptr<publication> publication_;
+  std::optional<any_store> old_;  ///< what is replaced
+  std::optional<any_store> store_;
+  shared_plan plan_;
+
+  std::vector<item_to_write> items_;
+  std::vector<std::uint64_t> files_;
+  progress_meter* meter_ = nullptr;
+  save_report report_;
+};
+
+}}}}  // namespace zarrpoint::v0::dcp::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp/impl/dcp_save_operation_impl.hpp>
+#endif

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
+
+#include <span>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, const any_communicator& ranks,
+                                          std::span<const sharded_tensor> shards,
+                                          std::span<const leaf> leaves, const save_options& options,
+                                          const context& how) {
+  const std::vector<leaf> all =
+      leaf::single(std::vector<leaf>(leaves.begin(), leaves.end())).leaves;
+  detail::save_operation one(where, ranks, options, how);
+  return one.run(shards, all);
+}
+
+}}}  // namespace zarrpoint::v0::dcp
