@@ -189,6 +189,8 @@ ZARRPOINT_INLINE result<array_metadata> plan_array(std::string_view name, const 
     ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options.rules));
     ZARRPOINT_CHECK(byte_count(chunk, spec.type.size()).transform([](std::size_t) {}));
     layout.metadata.chunk_shape = chunk;
+    // TensorStore knows no other for some types.
+    layout.metadata.fill = fill_value::undefined(spec.type);
   }
   for (std::string& warning : layout.warnings)
     warnings.push_back(v0::detail::in_quotes(name) + ": " + std::move(warning));

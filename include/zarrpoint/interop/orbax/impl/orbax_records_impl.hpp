@@ -97,15 +97,18 @@ ZARRPOINT_INLINE node sharding_node(const sharding& of) {
 
 ZARRPOINT_INLINE std::string sharding_record(const tree_plan& plan) {
   node::object out;
+  bool any = false;
   for (const planned_item& item : plan.items) {
+    if (item.told.value_type != "jax.Array") continue;
     const node told = item.sharding != nullptr ? sharding_node(*item.sharding) : node();
-    if (told.is_null()) continue;
+    any = any || !told.is_null();
     std::string name = v0::detail::to_base64(as_bytes(item.told.storage));
     std::replace(name.begin(), name.end(), '+', '-');
     std::replace(name.begin(), name.end(), '/', '_');
-    out.push_back({std::move(name), dump_json(told)});
+    // Where there is a file, Orbax looks for each of these arrays in it.
+    out.push_back({std::move(name), told.is_null() ? std::string() : dump_json(told)});
   }
-  return out.empty() ? std::string() : dump_json(node(std::move(out)));
+  return any ? dump_json(node(std::move(out))) : std::string();
 }
 
 ZARRPOINT_INLINE std::string array_record(const tree_plan& plan) {
