@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // orbax_exchange write FOLDER ZARR_FORMAT OCDBT [STEP]: saves the tree of py/orbax_check.py, with
-// OCDBT 0 or 1. orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: the arrays of one on eight devices.
-// orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
+// OCDBT 0 or 1; plain in place of write: without the empty tuple. orbax_exchange jax FOLDER
+// ZARR_FORMAT OCDBT: the arrays of one on eight devices. orbax_exchange read FOLDER: prints the
+// name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -46,7 +47,7 @@ zp::tensor numbers(const dims& shape, bool is_narrow = false, index_t half = 0) 
   return out;
 }
 
-result<void> write(const std::string& path, orbax::save_tree_options how) {
+result<void> write(const std::string& path, orbax::save_tree_options how, bool has_tuple) {
   std::vector<orbax::tree_item> tree{
       {"params/dense/kernel", numbers({8, 6})},
       {"params/dense/bias", numbers({6})},
@@ -68,9 +69,9 @@ result<void> write(const std::string& path, orbax::save_tree_options how) {
       {{"opt", 1}, orbax::empty_value::none},
       {{"opt", 2}, orbax::empty_value::dict},
       {{"opt", 3}, orbax::empty_value::list},
-      {{"opt", 4}, orbax::empty_value::tuple},
-      {{"opt", 5}, "in a list"},
+      {{"opt", 4}, "in a list"},
   };
+  if (has_tuple) tree.push_back({{"opt", 5}, orbax::empty_value::tuple});
   how.rules = {{.glob = "params/dense/bias", .cast = zp::dtype_kind::bfloat16},
                {.glob = "params/blocks/0/w", .cast = zp::dtype_kind::float16},
                {.glob = "params/blocks/1/w", .cast = zp::dtype_kind::float8_e4m3fn},
@@ -151,8 +152,8 @@ int main(int count, char** words) {
   }
   if (count > 5) how.step = std::strtoull(words[5], nullptr, 10);
   result<void> done;
-  if (what == "write" && count > 4) {
-    done = write(words[2], how);
+  if ((what == "write" || what == "plain") && count > 4) {
+    done = write(words[2], how, what == "write");
   } else if (what == "jax" && count == 5) {
     done = write_jax(words[2], how);
   } else if (what == "read" && count == 3) {

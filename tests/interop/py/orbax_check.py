@@ -31,6 +31,8 @@ NARROW = (
     "bool float8_e3m4 float8_e4m3fn float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
     "float8_e8m0fnu float4_e2m1fn"
 ).split()
+HAS_TUPLE = RELEASE >= (0, 11)  # the oldest releases have no empty tuples
+WRITE = "write" if HAS_TUPLE else "plain"
 LAYOUTS = [(zarr, ocdbt) for zarr in (3, 2) for ocdbt in (1, 0)]
 checks = 0
 
@@ -70,7 +72,7 @@ def saved_tree():
         "lr": 0.5,
         "is_done": True,
         "note": "a text \u00fc",
-        "opt": [{"mu": numbers((3,))}, None, {}, [], (), "in a list"],
+        "opt": [{"mu": numbers((3,))}, None, {}, [], "in a list", *([()] if HAS_TUPLE else [])],
         "types": types,
     }
 
@@ -116,7 +118,7 @@ def check_restore(program, folder):
     """What we save, restored without and with a target."""
     for zarr, ocdbt in LAYOUTS:
         path = folder / f"ours-{zarr}-{ocdbt}"
-        run(program, "write", path, zarr, ocdbt)
+        run(program, WRITE, path, zarr, ocdbt)
         what = path.name
         wanted = saved_tree()
         same(f"{what} PyTreeCheckpointer", wanted, ocp.PyTreeCheckpointer().restore(path))
@@ -126,7 +128,7 @@ def check_restore(program, folder):
             kernel = told["params"]["dense"]["kernel"]
             expect(f"{what} metadata", tuple(kernel.shape) == (8, 6) and kernel.dtype == np.float32, kernel)
             expect(f"{what} metadata", told["params"]["dense"]["bias"].dtype == ml_dtypes.bfloat16)
-            expect(f"{what} metadata", len(told["types"]) == len(wanted["types"]) and len(told["opt"]) == 6)
+            expect(f"{what} metadata", len(told["types"]) == len(wanted["types"]) and len(told["opt"]) == len(wanted["opt"]))
         # As numpy, asked for one by one.
         arrays = {"params": wanted["params"]}
         asked = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), arrays)
@@ -180,7 +182,7 @@ def check_manager(program, folder):
         manager.save(1, args=ocp.args.StandardSave({"w": numbers((3,))}))
         manager.wait_until_finished()
     for step, (zarr, ocdbt) in enumerate(LAYOUTS, 2):
-        run(program, "write", root, zarr, ocdbt, step)
+        run(program, WRITE, root, zarr, ocdbt, step)
     with ocp.CheckpointManager(root, options=ocp.CheckpointManagerOptions(max_to_keep=10)) as manager:
         expect("manager steps", sorted(manager.all_steps()) == [1, 2, 3, 4, 5], manager.all_steps())
         for step in (2, 3, 4, 5):
@@ -201,7 +203,7 @@ def check_v1(program, folder):
     wanted = saved_tree()
     for zarr, ocdbt in LAYOUTS:
         path = folder / f"ours-{zarr}-{ocdbt}"
-        same(f"v1 {path.name}", wanted, v1.load_pytree(path, checkpointable_name=None) if False else v1.load_pytree(path))
+        same(f"v1 {path.name}", wanted, v1.load(path))
 
 
 def check_read(program, folder):
