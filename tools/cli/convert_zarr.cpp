@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To Zarr by the library's own `save`. What must be read or decoded first is so when its turn
-// comes: a file is a device, whose memory the host cannot touch, and whose arrays come from it in
-// copies.
+// To Zarr by the library's own `save`, and the leaves for other saves. What must be read or decoded
+// first is so when its turn comes: a file is a device, whose memory the host cannot touch, and
+// whose arrays come from it in copies.
 
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/devices.hpp>
@@ -158,12 +158,12 @@ struct file_space {
 };
 static_assert(zp::device_space<file_space>);
 
-class zarr_conversion {
+class leaf_conversion {
  public:
-  zarr_conversion(const conversion& what, std::size_t memory)
+  leaf_conversion(const conversion& what, std::size_t memory)
       : what_(what), budget_(memory / 2), stored_(what.arrays.size()) {}
 
-  zp::result<void> run(const zp::save_options& options, zp::context how) {
+  zp::result<void> run(const leaf_saver& save, zp::context how) {
     for (std::size_t i = 0; i < what_.arrays.size(); ++i) ZARRPOINT_CHECK(add(i));
     for (const std::string& group : what_.empty_groups)
       leaves_.push_back(zp::leaf::empty_group(group));
@@ -175,8 +175,7 @@ class zarr_conversion {
     how.progress = [&](const zp::progress_event& event) {
       bar.set(event.item, event.bytes_done, event.bytes_total);
     };
-    ZARRPOINT_CHECK(save(what_.out, std::span<const zp::leaf>(leaves_), options, how));
-    return {};
+    return save(leaves_, how);
   }
 
  private:
@@ -214,8 +213,8 @@ class zarr_conversion {
 
 }  // namespace
 
-zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
-                                 const zp::context& how) {
+zp::result<void> save_converted(const conversion& what, const leaf_saver& save,
+                                const zp::context& how) {
   for (const converted& each : what.arrays) {
     const entry& array = what.from.entries()[each.index];
     ZARRPOINT_TRY(lent, what.from.lend(each.index));
@@ -225,7 +224,15 @@ zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options&
                            " while it is converted, more than half of --memory, which is " +
                            byte_text(how.limit.memory)};
   }
-  return zarr_conversion(what, how.limit.memory).run(options, how);
+  return leaf_conversion(what, how.limit.memory).run(save, how);
+}
+
+zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
+                                 const zp::context& how) {
+  const auto save = [&](std::span<const zp::leaf> leaves, const zp::context& with) {
+    return zp::save(what.out, leaves, options, with).transform([](const auto&) {});
+  };
+  return save_converted(what, save, how);
 }
 
 }  // namespace cli
