@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // orbax_exchange write FOLDER ZARR_FORMAT OCDBT [STEP]: saves the tree of py/orbax_check.py, with
-// OCDBT 0 or 1; plain in place of write: without the empty tuple. orbax_exchange jax FOLDER
-// ZARR_FORMAT OCDBT: the arrays of one on eight devices. orbax_exchange read FOLDER: prints the
-// name, type, shape and bytes of every leaf, as JSON.
+// OCDBT 0 or 1; plain in place of write: without the empty tuple.
+// orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices.
+// orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarrpoint.hpp>

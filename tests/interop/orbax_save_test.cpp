@@ -697,6 +697,25 @@ TEST_CASE("orbax save: names as Python writes them") {
         std::vector<orbax::tree_key>{{"a", false}, {"b", false}});
 }
 
+TEST_CASE("orbax save: the example of docs/orbax.md") {
+  namespace zp = zarrpoint;
+  const test::temp_directory folder;
+  const std::string path = folder / "ckpt";
+  const zp::tensor kernel = tensor_of({8, 6});
+  const std::vector<float> w = numbers(4);
+  // clang-format off
+  zp::orbax::save(path, {{"params/dense/kernel", kernel},         // keys of dicts
+                         {{"params", "blocks", 0, "w"}, w},       // a number is an index of a list
+                         {"step", 1200},                          // a number of Python
+                         {"note", "a text"},
+                         {"ema", zp::orbax::empty_value::none}})
+      .value();
+  // clang-format on
+  CHECK(opened(path).value().names() ==
+        std::vector<std::string>{"note", "params/blocks/0/w", "params/dense/kernel", "step"});
+  CHECK(tree_at(path).tree().leaves.size() == 5);
+}
+
 TEST_CASE("orbax save: many leaves, in nodes of a limited size") {
   const test::temp_directory folder;
   std::vector<tree_item> items;

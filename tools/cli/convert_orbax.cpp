@@ -78,18 +78,11 @@ class orbax_conversion {
     std::vector<orbax::tree_item> items;
     for (std::size_t i = 0; i < what_.arrays.size(); ++i)
       items.push_back(item_of(what_.arrays[i], leaves[i]));
-    for (const std::string& group : what_.empty_groups) {
-      const orbax::tree_leaf* const told = told_of(group);
-      if (told == nullptr) {
-        items.push_back({group, orbax::empty_value::dict});
-      } else {
-        items.push_back({path_of(*told), empty_of(told->value_type)});
-      }
-    }
     if (tree_ && target_.is_whole)
       for (const auto& [name, leaf] : tree_->leaves)
         if (leaf.value_type == "None" && leaf.is_skipped)
           items.push_back({path_of(leaf), orbax::empty_value::none});
+    add_groups(items);
     return orbax::save(what_.out, items, how_, how).transform([](const auto&) {});
   }
 
@@ -98,6 +91,23 @@ class orbax_conversion {
     if (!tree_) return nullptr;
     const auto at = tree_->leaves.find(name);
     return at != tree_->leaves.end() ? &at->second : nullptr;
+  }
+
+  /// Those that hold nothing at all: a group without arrays may hold such a group, or `None`.
+  void add_groups(std::vector<orbax::tree_item>& to) const {
+    std::vector<std::string> names = what_.empty_groups;
+    for (const orbax::tree_item& item : to) names.push_back(item.path.joined('/'));
+    std::sort(names.begin(), names.end());
+    for (const std::string& group : what_.empty_groups) {
+      const auto beneath = std::lower_bound(names.begin(), names.end(), group + '/');
+      if (beneath != names.end() && beneath->starts_with(group + '/')) continue;
+      const orbax::tree_leaf* const told = told_of(group);
+      if (told == nullptr) {
+        to.push_back({group, orbax::empty_value::dict});
+      } else {
+        to.push_back({path_of(*told), empty_of(told->value_type)});
+      }
+    }
   }
 
   /// A list of which elements are left out is none any more.
