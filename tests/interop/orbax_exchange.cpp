@@ -3,7 +3,8 @@
 
 // orbax_exchange write FOLDER ZARR_FORMAT OCDBT [STEP]: saves the tree of py/orbax_check.py, with
 // OCDBT 0 or 1; plain in place of write: without the empty tuple.
-// orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices.
+// orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices; key in
+// place of jax: with a key of jax.random.
 // orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -93,21 +94,25 @@ result<void> write(const std::string& path, orbax::save_tree_options how, bool h
 }
 
 /// As of a model that lay on a mesh of 4 x 2 devices.
-result<void> write_jax(const std::string& path, orbax::save_tree_options how) {
+result<void> write_jax(const std::string& path, orbax::save_tree_options how, bool has_key) {
   const orbax::device_mesh mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}};
   how.arrays = orbax::array_kind::jax;
   how.shardings = {{"w", {"NamedSharding", mesh, {{"x"}, {"y"}}, {}}},
                    {"rows", {"NamedSharding", mesh, {{"x", "y"}}, {}}},
                    {"whole", {"NamedSharding", mesh, {}, {}}},
                    {"one", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_3"}}};
-  return orbax::save(path,
-                     {{"w", numbers({16, 12})},
-                      {"rows", numbers({16, 3})},
-                      {"whole", numbers({5})},
-                      {"one", numbers({7})},
-                      {"free", numbers({4})}},
-                     how)
-      .transform([](const auto&) {});
+  const std::vector<std::uint32_t> key{0, 42};
+  std::vector<orbax::tree_item> tree{{"w", numbers({16, 12})},
+                                     {"rows", numbers({16, 3})},
+                                     {"whole", numbers({5})},
+                                     {"one", numbers({7})},
+                                     {"free", numbers({4})}};
+  if (has_key) {
+    tree.push_back({"key", key});
+    tree.back().random_key = "threefry2x32";
+    how.shardings.push_back({"key", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_0"}});
+  }
+  return orbax::save(path, tree, how).transform([](const auto&) {});
 }
 
 result<void> read(const std::string& path) {
@@ -154,8 +159,8 @@ int main(int count, char** words) {
   result<void> done;
   if ((what == "write" || what == "plain") && count > 4) {
     done = write(words[2], how, what == "write");
-  } else if (what == "jax" && count == 5) {
-    done = write_jax(words[2], how);
+  } else if ((what == "jax" || what == "key") && count == 5) {
+    done = write_jax(words[2], how, what == "key");
   } else if (what == "read" && count == 3) {
     done = read(words[2]);
   } else {

@@ -398,6 +398,36 @@ TEST_CASE("orbax save: kinds of arrays") {
   refused({"a", empty_value::none}, "Dict", "is empty");
 }
 
+TEST_CASE("orbax save: keys of jax.random, and the user's metadata") {
+  const test::temp_directory folder;
+  const std::vector<std::uint32_t> key_data{0, 42};
+  const std::vector<float> w = numbers(2);
+  std::vector<tree_item> items{{"key", key_data}, {"w", w}};
+  items[0].random_key = "threefry2x32";
+  const node of_tree = node::object{{"by", "us"}};
+  const node of_step = node::object{{"loss", 0.5}};
+  orbax::save(folder / "c", items, {.custom_metadata = of_tree, .step_metadata = of_step}).value();
+  const auto facts = tree_at(folder / "c").array_facts().value();
+  REQUIRE(facts.size() == 1);
+  CHECK(facts[0].name == "key");
+  CHECK(facts[0].random_key == "threefry2x32");
+  CHECK(tree_at(folder / "c").tree().custom_metadata == of_tree);
+  const auto step_facts = [&](const char* path) {
+    const std::string text = test::read_file(folder / path + "/_CHECKPOINT_METADATA");
+    return orbax::read_checkpoint_facts(as_bytes(text)).value();
+  };
+  CHECK(step_facts("c").custom_metadata == of_step);
+  orbax::save(folder / "run", items, {.step_metadata = of_step, .step = 1}).value();
+  orbax::save(folder / "run", items, {.overwrite = true, .step = 1, .item = "b"}).value();
+  CHECK(step_facts("run/1").custom_metadata == of_step);
+  items[0] = {"key", w};
+  items[0].random_key = "threefry2x32";
+  CHECK(contains(orbax::save(folder / "no", items).failure(), "uint32"));
+  items[0] = {"key", "text"};
+  items[0].random_key = "threefry2x32";
+  CHECK(contains(orbax::save(folder / "no", items).failure(), "is a text"));
+}
+
 TEST_CASE("orbax save: steps of a manager, and their items") {
   const test::temp_directory folder;
   const std::string root = folder / "run";

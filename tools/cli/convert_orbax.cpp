@@ -5,11 +5,13 @@
 
 #include <zarrpoint/orbax.hpp>
 
+#include "about_orbax.hpp"
 #include "conversion.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,6 +30,8 @@ namespace orbax = zp::orbax;
 struct known_tree {
   std::map<std::string, orbax::tree_leaf, std::less<>> leaves;  ///< by name
   std::vector<std::pair<std::string, orbax::sharding>> shardings;
+  std::map<std::string, std::string, std::less<>> random_keys;  ///< by name
+  zp::node step_metadata;
 };
 
 zp::result<std::optional<known_tree>> tree_of(const orbax_target& target) {
@@ -46,9 +50,13 @@ zp::result<std::optional<known_tree>> tree_of(const orbax_target& target) {
   }
   if (const auto facts = store.array_facts()) {
     for (const orbax::array_facts& each : *facts)
-      if (!each.random_key.empty())
-        note("array \"" + escaped(each.name) + "\" is the data of a key of jax.random, " +
-             each.random_key + ": it is saved as an array");
+      if (!each.random_key.empty()) out.random_keys.emplace(each.name, each.random_key);
+  } else {
+    note("keys of jax.random become arrays: " + std::string(facts.failure().message));
+  }
+  if (const auto about = about_orbax(target.in, target.links)) {
+    const zp::node* const custom = about->find("custom_metadata");
+    if (custom != nullptr && custom->if_object() != nullptr) out.step_metadata = *custom;
   }
   return std::optional(std::move(out));
 }
@@ -72,6 +80,7 @@ class orbax_conversion {
     how_.overwrite = options.overwrite;
     const zp::node::object* const members = options.attributes.if_object();
     if (members != nullptr && !members->empty()) how_.custom_metadata = options.attributes;
+    if (tree_) how_.step_metadata = tree_->step_metadata;
   }
 
   zp::result<void> save(std::span<const zp::leaf> leaves, const zp::context& how) {
@@ -132,6 +141,9 @@ class orbax_conversion {
       return out;
     }
     if (!is_text) out.value_type = told->value_type;
+    if (const auto key = tree_->random_keys.find(from.name); key != tree_->random_keys.end()) {
+      if (array.type == from.spec->type) out.random_key = key->second;
+    }
     const auto& known = tree_->shardings;
     const auto sharding =
         std::lower_bound(known.begin(), known.end(), from.name,

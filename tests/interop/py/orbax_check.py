@@ -175,6 +175,18 @@ def check_sharded(program, folder):
         same(f"{path.name} without a target", wanted["free"], ocp.StandardCheckpointer().restore(path)["free"], (np.ndarray, jax.Array))
 
 
+def check_random_key(program, folder):
+    """A key of jax.random is one again."""
+    if RELEASE < (0, 11):
+        return
+    for zarr, ocdbt in LAYOUTS:
+        path = folder / f"key-{zarr}-{ocdbt}"
+        run(program, "key", path, zarr, ocdbt)
+        found = ocp.StandardCheckpointer().restore(path)["key"]
+        expect(f"{path.name}", jax.dtypes.issubdtype(found.dtype, jax.dtypes.prng_key), found.dtype)
+        expect(f"{path.name}", jax.random.bits(found) == jax.random.bits(jax.random.key(42, impl="threefry2x32")))
+
+
 def check_manager(program, folder):
     """Steps among those of a manager of Orbax's."""
     root = folder / "manager"
@@ -249,6 +261,7 @@ def main(arguments):
     folder.mkdir(parents=True)
     check_restore(program, folder)
     check_sharded(program, folder)
+    check_random_key(program, folder)
     check_manager(program, folder)
     check_v1(program, folder)
     check_read(program, folder)

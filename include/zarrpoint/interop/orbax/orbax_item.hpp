@@ -86,6 +86,9 @@ struct tree_item {
   /// `tree_leaf::value_type` of an array, where it is not what the value and
   /// `save_tree_options::arrays` say: "jax.Array", "np.ndarray" or, of rank 0, "scalar".
   std::string value_type{};
+  /// `array_facts::random_key`: the elements (uint32) are the data of a key of `jax.random`, by the
+  /// generator of this name, such as "threefry2x32". It is a "jax.Array".
+  std::string random_key{};
 };
 
 }}}  // namespace zarrpoint::v0::orbax

@@ -21,7 +21,8 @@
 
 // What a tree becomes, before an element is touched.
 
-namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+namespace detail {
 
 /// One leaf of the tree.
 struct planned_item {
@@ -29,6 +30,7 @@ struct planned_item {
   std::string text{};                         ///< of a "string"
   std::optional<std::size_t> array{};         ///< which of `tree_plan::arrays` it is
   const orbax::sharding* sharding = nullptr;  ///< of a "jax.Array", if it is known
+  std::string random_key{};                   ///< see `tree_item`
 };
 
 /// All of it.
@@ -51,7 +53,8 @@ result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec
 /// The file or directory that a save of Orbax's has beside its arrays under this name.
 bool is_own_name(std::string_view name);
 
-}}}}  // namespace zarrpoint::v0::orbax::detail
+}}}
+}  // namespace zarrpoint::v0::orbax::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>

@@ -36,7 +36,9 @@ struct save_tree_options {
   /// Of arrays by their names, as `tree_store::shardings` gives them: they are `jax.Array`, and in
   /// chunks of what each device had, unless rules say otherwise.
   std::vector<std::pair<std::string, sharding>> shardings{};
-  node custom_metadata{};  ///< the user's: an object, in `_METADATA`; or null
+  /// The user's: objects, or null. Of the tree, in `_METADATA`; of the checkpoint or step, in
+  /// `_CHECKPOINT_METADATA`, which an item that joins a step leaves as it was if it is null.
+  node custom_metadata{}, step_metadata{};
   /// The target is the root of a manager (`CheckpointManager`), and this the step.
   std::optional<std::uint64_t> step{};
   /// The item of the step. Empty: "default" with `step`; without, the target is the tree itself.

@@ -243,8 +243,9 @@ class tree_planner {
     if (options_.zarr_format != 2 && options_.zarr_format != 3)
       return bad_tree("zarr_format " + std::to_string(options_.zarr_format) +
                       " is neither 2 nor 3");
-    if (!options_.custom_metadata.is_null() && options_.custom_metadata.if_object() == nullptr)
-      return bad_tree("custom_metadata must be an object");
+    for (const node* const own : {&options_.custom_metadata, &options_.step_metadata})
+      if (!own->is_null() && own->if_object() == nullptr)
+        return bad_tree("custom_metadata and step_metadata must be objects");
     const std::string& item = options_.item;
     if (!item.empty() && (v0::detail::key_segment_fault(item) != nullptr ||
                           item.find('/') != item.npos || is_own_name(item)))
@@ -264,7 +265,7 @@ class tree_planner {
       return add_leaf(item.path.keys(), types[static_cast<std::size_t>(item.empty)], true)
           .transform([](planned_item*) {});
     }
-    if (!item.value->is_group()) return add_value(item.path.keys(), *item.value, item.value_type);
+    if (!item.value->is_group()) return add_value(item.path.keys(), *item.value, item);
     // Members are dicts.
     v0::detail::single_leaves members = leaf::single({*item.value});
     const auto path_of = [&](const std::string& name) {
@@ -277,7 +278,7 @@ class tree_planner {
       return out;
     };
     for (const leaf& member : members.leaves)
-      ZARRPOINT_CHECK(add_value(path_of(member.name()), member, item.value_type));
+      ZARRPOINT_CHECK(add_value(path_of(member.name()), member, item));
     for (const std::string& group : members.empty_groups)
       ZARRPOINT_CHECK(add_leaf(path_of(group), "Dict", true));
     return {};
@@ -298,15 +299,18 @@ class tree_planner {
   }
 
   result<void> add_value(const std::vector<tree_key>& path, const leaf& value,
-                         const std::string& type) {
+                         const tree_item& as) {
     ZARRPOINT_TRY(item, add_leaf(path, "", false));
-    return describe(*item, value, type).at("the leaf " + v0::detail::in_quotes(item->told.name));
+    item->random_key = as.random_key;
+    const bool is_key = !as.random_key.empty() && as.value_type.empty();
+    return describe(*item, value, is_key ? "jax.Array" : as.value_type)
+        .at("the leaf " + v0::detail::in_quotes(item->told.name));
   }
 
   result<void> describe(planned_item& item, const leaf& value, const std::string& type) {
     ZARRPOINT_TRY(spec, value.spec());
     if (spec.type.kind() == dtype_kind::string && spec.shape.rank() == 0) {
-      if (!type.empty() && type != "string")
+      if ((!type.empty() && type != "string") || !item.random_key.empty())
         return bad_tree("it is a text and has the value type " + v0::detail::in_quotes(type));
       ZARRPOINT_TRY(view, value.view());
       item.text = *reinterpret_cast<const std::string*>(view.data);
@@ -324,6 +328,9 @@ class tree_planner {
     ZARRPOINT_TRY(local, find_sharding(item, spec.shape));
     ZARRPOINT_TRY(name, array_type(type, value, spec, item.sharding != nullptr, options_.arrays));
     item.told.value_type = std::move(name);
+    if (!item.random_key.empty() &&
+        (spec.type != dtype_kind::uint32 || item.told.value_type != "jax.Array"))
+      return bad_tree("the data of a key of jax.random are a jax.Array of uint32");
     ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr, options_,
                                        plan_.warnings));
     ZARRPOINT_TRY(bytes, byte_count(spec));

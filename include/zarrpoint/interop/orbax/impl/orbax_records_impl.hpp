@@ -116,10 +116,13 @@ ZARRPOINT_INLINE std::string array_record(const tree_plan& plan) {
   for (const planned_item& item : plan.items) {
     if (item.told.value_type != "jax.Array") continue;
     const node chunk = array_of(plan.arrays[*item.array].metadata.chunk_shape);
-    out.emplace_back(node::object{{"array_metadata", node::object{{"param_name", item.told.storage},
-                                                                  {"write_shape", chunk},
-                                                                  {"chunk_shape", chunk},
-                                                                  {"ext_metadata", nullptr}}}});
+    node extra;
+    if (!item.random_key.empty()) extra.set("random_key_impl", item.random_key);
+    out.emplace_back(
+        node::object{{"array_metadata", node::object{{"param_name", item.told.storage},
+                                                     {"write_shape", chunk},
+                                                     {"chunk_shape", chunk},
+                                                     {"ext_metadata", std::move(extra)}}}});
   }
   if (out.empty()) return {};
   return dump_json(node::object{{"array_metadatas", std::move(out)}});
@@ -145,14 +148,17 @@ ZARRPOINT_INLINE std::string text_record(const tree_plan& plan) {
   return any ? dump_json(out) : std::string();
 }
 
-ZARRPOINT_INLINE std::string checkpoint_record(const node& item_handlers, std::uint64_t begin_time,
+ZARRPOINT_INLINE std::string checkpoint_record(const node& item_handlers,
+                                               const node& custom_metadata,
+                                               std::uint64_t begin_time,
                                                std::uint64_t commit_time) {
-  return dump_json(node::object{{"item_handlers", item_handlers},
-                                {"metrics", node::object{}},
-                                {"performance_metrics", node::object{}},
-                                {"init_timestamp_nsecs", begin_time},
-                                {"commit_timestamp_nsecs", commit_time},
-                                {"custom_metadata", node::object{}}});
+  return dump_json(node::object{
+      {"item_handlers", item_handlers},
+      {"metrics", node::object{}},
+      {"performance_metrics", node::object{}},
+      {"init_timestamp_nsecs", begin_time},
+      {"commit_timestamp_nsecs", commit_time},
+      {"custom_metadata", custom_metadata.is_null() ? node(node::object{}) : custom_metadata}});
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

@@ -45,6 +45,7 @@ ZARRPOINT_INLINE std::uint64_t nanoseconds_now() {
 struct old_checkpoint {
   bool is_there = false;
   node::object handlers;           ///< of its items
+  node custom_metadata;            ///< of the step
   std::vector<std::string> paths;  ///< what is replaced, sorted
 };
 
@@ -106,6 +107,7 @@ ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& targe
     ZARRPOINT_TRY(facts, read_checkpoint_facts(document ? bytes_view(*document) : bytes_view())
                              .at(target.store.describe(key)));
     if (facts.item_handlers.if_object() != nullptr) out.handlers = *facts.item_handlers.if_object();
+    if (facts.custom_metadata.if_object() != nullptr) out.custom_metadata = facts.custom_metadata;
     ZARRPOINT_TRY(beneath, target.key.child(item));
     ZARRPOINT_CHECK(add_tree_paths({target.store, std::move(beneath)}, item + '/', out.paths));
   }
@@ -190,8 +192,9 @@ ZARRPOINT_INLINE result<save_report> write_tree(const any_store& store, const tr
   ZARRPOINT_CHECK(put_text(item, "_METADATA", tree_record(plan, options)));
   if (!options.item.empty())
     ZARRPOINT_CHECK(put_text(item, "commit_success.txt", done + '/' + options.item));
-  ZARRPOINT_CHECK(put_text(store, "_CHECKPOINT_METADATA",
-                           checkpoint_record(handlers, begin_time, nanoseconds_now())));
+  ZARRPOINT_CHECK(
+      put_text(store, "_CHECKPOINT_METADATA",
+               checkpoint_record(handlers, options.step_metadata, begin_time, nanoseconds_now())));
   ZARRPOINT_CHECK(put_text(store, "commit_success.txt", done));
   return report;
 }
@@ -213,6 +216,7 @@ ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
   node handlers = std::string(tree_handler);
   if (!options.item.empty()) {
     handlers = std::move(old.handlers);
+    if (options.step_metadata.is_null()) options.step_metadata = std::move(old.custom_metadata);
     handlers.set(options.item, std::string(tree_handler));
   }
   ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
