@@ -4,7 +4,7 @@
 # Installs what is missing (Debian 12), then checks and tests everything.
 #
 #   bash tests/run.sh            all steps but the rows of other compilers and machines, Megatron-Core,
-#                                and long forms
+#                                Orbax, and long forms
 #   bash tests/run.sh dev tidy   only the named ones
 #
 # One line per step as it ends, with its seconds and those of processors; what a failed one said
@@ -125,6 +125,18 @@ megatron() {
       -lzstd -lz -pthread &&
     build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange
 }
+# Orbax itself, a new release and an old one; JAX and what it brings take 1.5 GB.
+orbax() {
+  local release
+  library && mkdir -p build/orbax &&
+    g++ -std=c++20 -O0 -D_GLIBCXX_ASSERTIONS -DZARRPOINT_COMPILED -Iinclude tests/interop/orbax_exchange.cpp "$LIBRARY" \
+      -o build/orbax/orbax_exchange -lzstd -pthread || return 1
+  for release in old new; do
+    packages_in build/orbax/venv-$release tests/interop/orbax_requirements_$release.txt &&
+      build/orbax/venv-$release/bin/python -W ignore tests/interop/py/orbax_check.py build/orbax/orbax_exchange \
+        build/orbax/$release || return 1
+  done
+}
 # torch::Tensor against PyTorch's C++ library: a program of its own, for half a minute of headers.
 libtorch() {
   need_packages libtorch-dev && mkdir -p build/libtorch && library &&
@@ -214,9 +226,9 @@ as_printed() {
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron reshard"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax reshard"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mpi cli cuda parallel interop conformance libtorch mdspan" "asan coverage fuzz"
+chains=("dev reshard mpi cli cuda parallel interop conformance libtorch mdspan orbax" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"

@@ -7,6 +7,8 @@
 //                                              all processors, and how many leaves there are
 //        orbax_peer load CHECKPOINT            the same until all is in new memory
 //        orbax_peer same CHECKPOINT TENSORS    compares every byte with a safetensors file
+//        orbax_peer save CHECKPOINT TENSORS [LEVEL]    the seconds to save what is in memory,
+//        synced
 
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/safetensors.hpp>
@@ -14,10 +16,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace zp = zarrpoint;
 
@@ -70,6 +74,26 @@ int same(const std::string& path, const std::string& original) {
   return 0;
 }
 
+int save(const std::string& path, const std::string& original, const char* level) {
+  const auto file = zp::safetensors::open(original).value();
+  std::vector<zp::tensor> values;
+  for (const auto& each : file.tensors()) {
+    const auto mapped = file.view(each.name).value();
+    values.push_back(zp::tensor::make(mapped.spec()).value());
+    std::memcpy(values.back().mutable_view().data, mapped.data,
+                zp::byte_count(mapped.spec()).value());
+  }
+  std::vector<zp::orbax::tree_item> tree;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    tree.emplace_back(file.tensors()[i].name, values[i]);
+  zp::orbax::save_tree_options how;
+  if (level != nullptr) how.rules = {{.codecs = zp::zstd_codecs(std::atoi(level))}};
+  const stopwatch watch;
+  const auto report = zp::orbax::save(path, tree, how).value();
+  watch.tell(report.leaves.size());
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -77,5 +101,6 @@ int main(int count, char** words) {
   if (what == "open") return open(words[2]);
   if (what == "load") return load(words[2]);
   if (what == "same" && count == 4) return same(words[2], words[3]);
+  if (what == "save" && count > 3) return save(words[2], words[3], count > 4 ? words[4] : nullptr);
   return 2;
 }

@@ -5,6 +5,7 @@
 
     peers.py make MODEL.safetensors CHECKPOINT    the tensors, by their names, as Orbax saves them (Zarr v3 in OCDBT)
     peers.py many CHECKPOINT COUNT                as many parameters of 64 bytes, in groups of a hundred
+    peers.py save CHECKPOINT MODEL.safetensors    the same as make, from memory, and prints the seconds as the next
     peers.py open|load LIBRARY CHECKPOINT         prints the seconds, those of all processors, and how many arrays there are
 
 LIBRARY is orbax or tensorstore. What is loaded is in memory of its own, as NumPy has it.
@@ -42,7 +43,7 @@ def save(tree, path):
     ocp.Checkpointer(handler).save(Path(path).resolve(), args=ocp.args.PyTreeSave(tree))
 
 
-def make(model, path):
+def read(model):
     import ml_dtypes
 
     raw = np.memmap(model, mode="r")
@@ -52,7 +53,22 @@ def make(model, path):
         if name != "__metadata__":
             begin, end = (8 + length + at for at in entry["data_offsets"])
             tensors[name] = np.array(raw[begin:end]).view(ml_dtypes.bfloat16).reshape(entry["shape"])
-    save(nested(tensors), path)
+    return tensors
+
+
+def make(model, path):
+    save(nested(read(model)), path)
+
+
+def save_timed(path, model):
+    import orbax.checkpoint as ocp
+
+    tensors = read(model)
+    tree = nested(tensors)
+    checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_zarr3=True))
+    began = now()
+    checkpointer.save(Path(path).resolve(), args=ocp.args.PyTreeSave(tree))
+    return began, tensors
 
 
 def many(path, count):
@@ -98,15 +114,19 @@ def load_orbax(path):
     return began, jax.tree.leaves(checkpointer.restore(Path(path).resolve()))
 
 
+def tell(began, found):
+    spent, used = (after - before for before, after in zip(began, now()))
+    print(f"{spent:.6f} {used:.6f} {len(found)}")
+
+
 def main(arguments):
     if arguments[0] == "make":
         return make(*arguments[1:])
     if arguments[0] == "many":
         return many(arguments[1], int(arguments[2]))
-    began, found = globals()[f"{arguments[0]}_{arguments[1]}"](arguments[2])
-    spent, used = (after - before for before, after in zip(began, now()))
-    print(f"{spent:.6f} {used:.6f} {len(found)}")
-    return None
+    if arguments[0] == "save":
+        return tell(*save_timed(*arguments[1:]))
+    return tell(*globals()[f"{arguments[0]}_{arguments[1]}"](arguments[2]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Times what Orbax saved, opened and loaded by zarrpoint, by Orbax and by TensorStore; run by run.sh.
+"""Times what Orbax saved, opened and loaded by zarrpoint, by Orbax and by TensorStore, and saves by both; run by run.sh.
 
     run.py PROGRAM FOLDER [MEGABYTES [ROUNDS [PARAMETERS]]]
 
@@ -59,11 +59,41 @@ def rounds_of(program, what, path, count, rounds):
     return out[1:]
 
 
-def rows(title, rounds):
+def saves_of(program, model, place, count, rounds):
+    """The same of saves, each to a place of its own; what zarrpoint saves with Orbax's level of zstd, too."""
+    out = []
+    for number in range(rounds + 1):
+        turns = {
+            "zarrpoint": [program, "save", place, model],
+            "zarrpoint-zstd3": [program, "save", place, model, "3"],
+            "orbax": [sys.executable, PEERS, "save", place, model],
+        }
+        order = list(turns)
+        times = {}
+        for library in order[number % 3 :] + order[: number % 3]:
+            shutil.rmtree(place, ignore_errors=True)
+            os.sync()
+            done = subprocess.run(turns[library], check=True, capture_output=True, text=True)
+            spent, used, arrays = done.stdout.split()[-3:]
+            if int(arrays) != count:
+                raise SystemExit(f"{library} saved {arrays} arrays, not {count}")
+            stored = sum(path.stat().st_size for path in Path(place).rglob("*") if path.is_file())
+            times[library] = float(spent), float(used)
+            print("save", library, times[library], stored, file=sys.stderr, flush=True)
+        out.append(times)
+    # That both have the same elements.
+    subprocess.run(turns["zarrpoint"][:1] + ["same", place, model], check=True)
+    return out[1:]
+
+
+SAVERS = {"zarrpoint": "zarrpoint", "zarrpoint-zstd3": "zarrpoint, zstd 3,", "orbax": "orbax-checkpoint"}
+
+
+def rows(title, rounds, libraries=LIBRARIES):
     own = [each["zarrpoint"] for each in rounds]
-    for library, name in LIBRARIES.items():
+    for library, name in libraries.items():
         times = [each[library] for each in rounds]
-        number = "0.1.0" if library == "zarrpoint" else version(name.lower())
+        number = "0.1.0" if library.startswith("zarrpoint") else version(name.lower())
         cells = []
         for kind in (0, 1):  # by the clock, and of processors
             ratios = sorted(mine[kind] / ours[kind] for mine, ours in zip(times, own))
@@ -87,12 +117,14 @@ def main(arguments):
         load = os.getloadavg()[0]
         loads = rounds_of(arguments[0], "load", place / "model", TENSORS, rounds)
         opens = rounds_of(arguments[0], "open", place / "many", parameters, rounds)
+        saves = saves_of(arguments[0], place / "model.safetensors", place / "saved", TENSORS, rounds)
     finally:
         shutil.rmtree(place)
     print(f"{len(os.sched_getaffinity(0))} cores, {rounds} rounds, a load of {load:.1f} before and {os.getloadavg()[0]:.1f} after:\n")
     print("| what | library | time | / zarrpoint's | processors | / zarrpoint's |\n|---|---|---:|---:|---:|---:|")
     print(*rows(f"load {size / 2**20:.0f} MiB of bfloat16 in {TENSORS} tensors", loads), sep="\n")
     print(*rows(f"open {parameters:,} parameters", opens), sep="\n")
+    print(*rows(f"save {size / 2**20:.0f} MiB of them, to disk", saves, SAVERS), sep="\n")
     return 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-# Times what Orbax saved, opened and loaded by zarrpoint, Orbax and TensorStore.
+# Times what Orbax saved, opened and loaded by zarrpoint, Orbax and TensorStore, and saves by both.
 #
 #   bash bench/orbax/run.sh FOLDER [MEGABYTES [ROUNDS [PARAMETERS]]]
 #

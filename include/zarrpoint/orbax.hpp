@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checkpoints that Orbax wrote, and OCDBT databases, to read. Link zstd.
+// Checkpoints of Orbax, to read and to write, and OCDBT databases, to read. Link zstd.
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_save.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>

@@ -1,11 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of Orbax: what is shown of them beside their arrays."""
+"""Checkpoints of Orbax: what is shown of them beside their arrays, and what is converted to them."""
 
 import json
 import shutil
 
-from support import FAILED, GOLDEN, OK, Case, run
+import numpy as np
+from safetensors.numpy import save_file
+from support import FAILED, GOLDEN, OK, Case, random_array, run
 
 ORBAX = GOLDEN / "orbax"
 
@@ -62,3 +64,77 @@ class Orbax(Case):
         self.assertEqual(len(info["arrays"]), 18)
         values = run("cat", ORBAX / "aggregate", "c/a", "--json").stdout
         self.assertEqual(json.loads(values), [[0, 3, 6, 9], [12, 15, 18, 21]])
+
+    def test_convert_from_everything_and_back(self):
+        tensors = {
+            "layers/0/w": random_array("bfloat16", (7, 10)),
+            "layers/0/b": random_array("float32", (3,)),
+            "flat.name": random_array("int64", (2, 2)),
+            "step": np.array(7),
+        }
+        save_file(tensors, self.folder / "m.safetensors")
+        self.expect(OK, "convert", self.folder / "m.safetensors", self.folder / "m.zarr", "--codec", "zstd:1")
+        for source in ("m.safetensors", "m.zarr"):
+            for form, ocdbt in (("3", "on"), ("3", "off"), ("2", "on"), ("2", "off")):
+                made = self.folder / f"{source}-{form}-{ocdbt}"
+                options = ("--to", "orbax", "--zarr-format", form, "--ocdbt", ocdbt)
+                self.expect(OK, "convert", self.folder / source, made, *options)
+                self.assertEqual((made / "manifest.ocdbt").exists(), ocdbt == "on")
+                self.assertEqual(json.loads((made / "_METADATA").read_text())["use_zarr3"], form == "3")
+                self.expect(OK, "diff", self.folder / source, made)
+                self.expect(OK, "verify", made)
+                back = self.folder / f"{made.name}.safetensors"
+                self.expect(OK, "convert", made, back)
+                self.expect(OK, "diff", self.folder / "m.safetensors", back)
+        # The defaults; and nothing is replaced unless it is asked for.
+        made = self.folder / "default"
+        self.expect(OK, "convert", self.folder / "m.zarr", made, "--to", "orbax")
+        self.assertEqual(self.json("inspect", made)["orbax"]["database"]["keys"], 8)
+        self.assertIn("exists", self.refused("convert", self.folder / "m.zarr", made, "--to", "orbax"))
+        self.expect(OK, "convert", self.folder / "m.zarr", made, "--to", "orbax", "--overwrite", "--ocdbt", "off")
+        self.assertFalse((made / "d").exists())
+        said = self.refused("convert", self.folder / "m.safetensors", self.folder / "m.zarr", "--to", "orbax", "--overwrite")
+        self.assertIn("is not a checkpoint of Orbax's", said)
+
+    def test_convert_keeps_the_tree(self):
+        def tree(path):
+            told = json.loads((path / "_METADATA").read_text())["tree_metadata"]
+            return {
+                key: ([part["key_type"] for part in leaf["key_metadata"]], leaf["value_metadata"]["value_type"])
+                for key, leaf in told.items()
+            }
+
+        for case in ("pytree-ocdbt-zarr2", "pytree-files-zarr3", "strings-and-none", "sharded-8-devices-zarr3", "rich-types"):
+            made = self.folder / case
+            self.expect(OK, "convert", ORBAX / case, made, "--to", "orbax")
+            self.expect(OK, "diff", ORBAX / case, made)
+            self.assertEqual(tree(made), tree(ORBAX / case))
+            ours, theirs = (self.json("inspect", path)["orbax"] for path in (made, ORBAX / case))
+            self.assertEqual(ours["leaves"], theirs["leaves"])
+            self.assertEqual(ours.get("custom_metadata"), theirs.get("custom_metadata"))
+        # With a part of it, lists that have lost elements are dicts.
+        part = self.folder / "part"
+        self.expect(OK, "convert", ORBAX / "pytree-ocdbt-zarr2", part, "--to", "orbax", "--only", "params/blocks/1/**")
+        self.assertEqual(tree(part), {"('params', 'blocks', '1', 'w')": ([2, 2, 2, 2], "jax.Array")})
+        # An item of a manager; a cast, other names and chunks.
+        item = self.folder / "item"
+        options = ("--to", "orbax", "--dtype", "v=float64", "--rename", "w=a/v", "--dtype", "a/v=float16", "--chunk", "a/v=2,2")
+        self.refused("convert", f"{ORBAX}/manager-composite:state", item, *options)  # nothing is called v
+        self.expect(OK, "convert", f"{ORBAX}/manager-composite:state", item, *options[:2], *options[4:6], "--dtype", "a/v=float16")
+        self.assertEqual(tree(item), {"('a', 'v')": ([2, 2], "jax.Array"), "('step',)": ([2], "np.ndarray")})
+
+    def test_convert_refuses_what_cannot_be(self):
+        np.savez(self.folder / "m.npz", w=np.arange(6).reshape(2, 3), c=np.array(["a", "b"]))
+        out = self.folder / "o"
+        said = self.refused("convert", self.folder / "m.npz", out, "--to", "orbax")
+        self.assertIn("TensorStore", said)
+        self.assertFalse(out.exists())
+        options = ("--to", "orbax", "--only", "w")
+        self.assertIn("--shard", self.refused("convert", self.folder / "m.npz", out, *options, "--zarr-format", "2", "--shard", "2,2"))
+        for wrong in (("--ocdbt", "on"), ("--zarr-format", "2")):
+            self.assertIn("for orbax only", self.refused("convert", self.folder / "m.npz", out, "--to", "zarr3", *wrong))
+        self.refused("convert", self.folder / "m.npz", out, *options, "--ocdbt", "maybe")
+        self.refused("convert", self.folder / "m.npz", out, *options, "--zarr-format", "4")
+        self.expect(OK, "convert", self.folder / "m.npz", out, *options, "--zarr-format", "2", "--chunk", "1,2")
+        self.assertEqual(self.json("inspect", out)["arrays"][0]["chunks"], [1, 2])
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name not in ("m.npz", "o")], [])

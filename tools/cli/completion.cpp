@@ -28,15 +28,17 @@ _zarrpoint() {
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
-    convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --overwrite" ;;
+    convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --ocdbt --zarr-format --overwrite" ;;
     diff) options+=" --tolerance --json" ;;
     stats) options+=" --bins --json" ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
   esac
   case $previous in
-    --to) COMPREPLY=($(compgen -W "zarr3 zarr2 safetensors npz dcp" -- "$current")); return ;;
+    --to) COMPREPLY=($(compgen -W "zarr3 zarr2 orbax safetensors npz dcp" -- "$current")); return ;;
     --codec) COMPREPLY=($(compgen -W "blosc:1 zstd:1 gzip:5 none" -- "$current")); return ;;
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
+    --ocdbt) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
+    --zarr-format) COMPREPLY=($(compgen -W "2 3" -- "$current")); return ;;
     --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
   esac
   if [[ $current == -* ]]; then
@@ -76,9 +78,10 @@ _zarrpoint() {
     verify) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' ;;
     seal) _arguments '--memory:size:' '--follow-links' '1:path:_files' ;;
     convert)
-      _arguments '--to:format:(zarr3 zarr2 safetensors npz dcp)' '*--dtype:glob=type:' \
+      _arguments '--to:format:(zarr3 zarr2 orbax safetensors npz dcp)' '*--dtype:glob=type:' \
         '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
-        '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--overwrite' \
+        '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' \
+        '--ocdbt:database:(on off)' '--zarr-format:format:(2 3)' '--overwrite' \
         '--memory:size:' '--follow-links' '1:in:_files' '2:out:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
     stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
@@ -100,7 +103,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff st
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
-complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 safetensors npz dcp'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 orbax safetensors npz dcp'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l dtype -x -d 'GLOB=T'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'blosc:1 zstd:1 gzip:5 none'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l chunk -x -d 'chunk shape'
@@ -109,6 +112,8 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l only -x -d 'ar
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l skip -x -d 'but not those that match'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l rename -x -d 'FROM=TO'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l strings -x -a 'metadata skip'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l ocdbt -x -a 'on off'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l zarr-format -x -a '2 3'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d 'replace what is there'
 complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
 complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'

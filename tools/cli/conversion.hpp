@@ -5,9 +5,13 @@
 // What `convert` has decided before it touches an element, and the writers.
 
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 
 #include "source.hpp"
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,17 +29,40 @@ struct converted {
 struct conversion {
   const source& from;
   std::vector<converted> arrays;
-  std::vector<std::string> empty_groups;  ///< names in the target; Zarr only
+  std::vector<std::string> empty_groups;  ///< names in the target; Zarr and Orbax only
   std::string out;
   bool overwrite = false;
 
   const zp::tensor_spec& spec(const converted& of) const { return *from.entries()[of.index].spec; }
 };
 
-/// Saves a checkpoint. Arrays that the source can lend are not copied; others are read when their
-/// turn comes, and no more of them at a time than fit into half of the memory.
+/// Saves leaves, by name, as what a conversion makes.
+using leaf_saver =
+    std::function<zp::result<void>(std::span<const zp::leaf> leaves, const zp::context& how)>;
+
+/// Has all that is converted saved. Arrays that the source can lend are not copied; others are read
+/// when their turn comes, and no more of them at a time than fit into half of the memory. The
+/// leaves are in the order of `conversion::arrays`, and then of its groups.
+zp::result<void> save_converted(const conversion& what, const leaf_saver& save,
+                                const zp::context& how);
+
+/// Saves a checkpoint.
 zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
                                  const zp::context& how);
+
+/// How `convert` writes for Orbax.
+struct orbax_target {
+  int zarr_format = 3;
+  bool ocdbt = true;
+  std::string in;                               ///< the source
+  zp::link_scope links = zp::link_scope::none;  ///< that may be followed in it
+  bool is_whole = true;                         ///< all of it is converted, by its own names
+};
+
+/// Saves a checkpoint for Orbax. The tree of a source that is Orbax's stays what it was; of others,
+/// the parts of a name are keys of dicts.
+zp::result<void> convert_to_orbax(const conversion& what, const zp::save_options& options,
+                                  const orbax_target& target, const zp::context& how);
 
 /// Write a single file, block by block. Strings and bytes, which safetensors has no dtype for, go
 /// into `__metadata__` or are left out.

@@ -113,14 +113,14 @@ class planner {
       plan_.arrays.push_back({i, name_of(i), all[i].spec->type});
     }
     ZARRPOINT_CHECK(rename());
-    if (target().starts_with("zarr")) place_groups();
+    if (target().starts_with("zarr") || target() == "orbax") place_groups();
     for (const std::string& text : of_.casts) ZARRPOINT_CHECK(add_cast(text));
     return plan_;
   }
 
   zp::result<zp::save_options> options() const {
     zp::save_options out;
-    out.zarr_format = target() == "zarr2" ? 2 : 3;
+    out.zarr_format = target() == "zarr2" ? 2 : 3;  // for Orbax told apart
     out.overwrite = of_.overwrite;
     out.attributes = attributes();
     for (const converted& each : plan_.arrays) {
@@ -189,9 +189,13 @@ class planner {
     if (to.empty()) return bad("give --to: the name \"" + of_.out + "\" does not tell the format");
     if (of_.strings == "skip" && to != "safetensors")
       return bad("--strings is for safetensors only; " + to + " can hold strings");
-    if (to.starts_with("zarr")) return {};
+    if (to != "orbax" && (!of_.ocdbt.empty() || of_.zarr_format))
+      return bad("--ocdbt and --zarr-format are for orbax only, not for " + to);
+    if (to == "orbax" && of_.zarr_format == 2 && !of_.shards.empty())
+      return bad("--shard needs --zarr-format 3: Zarr v2 has no shards");
+    if (to.starts_with("zarr") || to == "orbax") return {};
     if (!of_.codecs.empty() || !of_.chunks.empty() || !of_.shards.empty())
-      return bad("--codec, --chunk and --shard are for Zarr only, not for " + to);
+      return bad("--codec, --chunk and --shard are for Zarr and Orbax only, not for " + to);
     return {};
   }
 
@@ -469,6 +473,16 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
     const std::string to = plan.target();
     if (!to.starts_with("zarr")) plan.note_lost();
+    if (to == "orbax") {
+      ZARRPOINT_TRY(options, plan.options());
+      const orbax_target target{
+          .zarr_format = of.zarr_format.value_or(3),
+          .ocdbt = of.ocdbt != "off",
+          .in = of.in,
+          .links = of.links,
+          .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
+      return convert_to_orbax(what, options, target, writing);
+    }
     if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);
     if (to == "dcp") return convert_to_dcp(what, writing);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To Zarr by the library's own `save`.
+// To Zarr by the library's own `save`, and the leaves for other saves.
 
 #include <zarrpoint/checkpoint/save/save.hpp>
 
@@ -17,13 +17,13 @@
 
 namespace cli {
 
-zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
-                                 const zp::context& given) {
+zp::result<void> save_converted(const conversion& what, const leaf_saver& save,
+                                const zp::context& given) {
   ZARRPOINT_CHECK(check_memory(what, given.limit.memory));
   stored_leaves arrays(what, given.limit.memory);
   std::vector<zp::leaf> leaves;
   for (std::size_t i = 0; i < what.arrays.size(); ++i) {
-    // `save` casts by itself.
+    // Saves cast by themselves.
     ZARRPOINT_TRY(made, arrays.make(i, what.spec(what.arrays[i]).type));
     leaves.push_back(std::move(made));
   }
@@ -37,8 +37,15 @@ zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options&
   how.progress = [&](const zp::progress_event& event) {
     bar.set(event.item, event.bytes_done, event.bytes_total);
   };
-  ZARRPOINT_CHECK(save(what.out, std::span<const zp::leaf>(leaves), options, how));
-  return {};
+  return save(leaves, how);
+}
+
+zp::result<void> convert_to_zarr(const conversion& what, const zp::save_options& options,
+                                 const zp::context& how) {
+  const auto save = [&](std::span<const zp::leaf> leaves, const zp::context& with) {
+    return zp::save(what.out, leaves, options, with).transform([](const auto&) {});
+  };
+  return save_converted(what, save, how);
 }
 
 }  // namespace cli

@@ -233,19 +233,22 @@ struct command_line {
   }
   void add_convert() {
     CLI::App* to = add("convert", "Write the same arrays in another format, bit by bit",
-                       [this](const zp::context& how) { return run_convert(convert, how); });
+                       [this](const zp::context& how) {
+                         convert.links = scope_of(links);
+                         return run_convert(convert, how);
+                       });
     to->add_option("IN", convert.in, "What to read")->required();
     to->add_option("OUT", convert.out, "What to write; not there yet, unless --overwrite is given")
         ->required();
     to->add_option("--to", convert.to,
-                   "zarr3, zarr2, safetensors, npz or dcp (default: by the name)")
-        ->check(CLI::IsMember({"zarr3", "zarr2", "safetensors", "npz", "dcp"}));
+                   "zarr3, zarr2, orbax, safetensors, npz or dcp (default: by the name)")
+        ->check(CLI::IsMember({"zarr3", "zarr2", "orbax", "safetensors", "npz", "dcp"}));
     to->add_option("--dtype", convert.casts, "Cast arrays that match, e.g. \"**=bfloat16\"")
         ->type_name("GLOB=T")
         ->expected(1)
         ->take_all();
     to->add_option("--codec", convert.codecs,
-                   "blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none (default)")
+                   "blosc[:LEVEL], zstd[:LEVEL], gzip[:LEVEL] or none (default; for orbax zstd)")
         ->type_name("[GLOB=]CODEC")
         ->expected(1)
         ->take_all();
@@ -273,9 +276,14 @@ struct command_line {
     to->add_option("--strings", convert.strings,
                    "Strings for safetensors: metadata (default, into __metadata__) or skip")
         ->check(CLI::IsMember({"metadata", "skip"}));
-    to->add_flag(
-        "--overwrite", convert.overwrite,
-        "Replace a checkpoint of zarrpoint's, or a file, in one step; with dcp one of PyTorch's");
+    to->add_option("--ocdbt", convert.ocdbt, "For orbax: in an OCDBT database (default: on)")
+        ->check(CLI::IsMember({"on", "off"}));
+    to->add_option("--zarr-format", convert.zarr_format, "For orbax: 2 or 3 (default)")
+        ->check(CLI::IsMember({2, 3}));
+    to->add_flag("--overwrite", convert.overwrite,
+                 "Replace a checkpoint of zarrpoint's (of Orbax's or PyTorch's with --to orbax or "
+                 "dcp), or a file, in "
+                 "one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

@@ -22,6 +22,7 @@
 #include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_leaf_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/write_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/seal_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>

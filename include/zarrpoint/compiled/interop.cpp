@@ -24,7 +24,11 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_item_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_records_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_save_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>

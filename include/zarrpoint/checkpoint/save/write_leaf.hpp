@@ -8,9 +8,11 @@
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <cstdint>
+#include <optional>
 
 // One planned leaf: encode and write.
 
@@ -22,6 +24,8 @@ struct planned_leaf {
   const staged_leaf* early;  ///< null: it is read where it lives, when its turn comes
   array_metadata metadata;
   std::uint64_t bytes = 0;
+  /// The key that the array gets, where that is not the name of the leaf.
+  std::optional<store_key> key{};
 };
 
 /// Encode and write one leaf.

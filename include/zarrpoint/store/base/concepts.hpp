@@ -12,6 +12,7 @@
 #include <concepts>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -33,6 +34,8 @@ struct list_entry {
 struct publish_options {
   bool overwrite = false;  ///< replace what is there; otherwise `already_exists`
   bool sync = true;        ///< survive a power cut: nothing is reported done before it is on disk
+  /// In the name of a directory until it is published, for other programs that know it.
+  std::string_view mark{};
 };
 
 class any_store;

@@ -113,6 +113,7 @@ class directory_publication {
   std::shared_ptr<file_root> base_;
   std::string name_;
   std::string target_;
+  std::string mark_;  ///< that of `how_`, whose text is the caller's
   publish_options how_;
   unique_fd parent_;
   std::string at_;  ///< the temporary name; empty: none

@@ -15,11 +15,10 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
-#include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -142,45 +141,24 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
   save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
   report.leaves.resize(plan.leaves.size());
   progress_meter meter(how.progress, "save", plan.bytes);
-  pin_times pinned;
   const write_options options_of_write{
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
-  memory_bound_for leaves(how.executor, plan.leaves.size(), {.stop = how.stop});
-  ZARRPOINT_CHECK(leaves.run(
-      [&](std::size_t i) -> result<void> {
-        const planned_leaf& planned = plan.leaves[i];
-        const auto start = std::chrono::steady_clock::now();
-        auto written = write_leaf(store, planned, options_of_write, pinned);
-        if (!written)
-          return std::move(written).failure().at("save " + in_quotes(planned.value->name()));
-        document.leaves[i] = *std::move(written);
-        leaf_report& leaf = report.leaves[i];
-        leaf.name = planned.value->name();
-        leaf.stored = planned.metadata.spec();
-        leaf.bytes = planned.bytes;
-        leaf.stored_bytes = 0;  // this may be another try
-        for (const auto& [key, object] : document.leaves[i].objects.objects())
-          leaf.stored_bytes += object.size;
-        leaf.seconds = seconds_since(start);
-        return {};
-      },
-      [&](std::size_t refused) -> std::optional<std::size_t> {
-        how.scratch->drop_idle();
-        // What was staged on a device may have been read.
-        const bool again =
-            std::all_of(plan.leaves.begin() + static_cast<std::ptrdiff_t>(refused),
-                        plan.leaves.end(), [](const planned_leaf& one) {
-                          return one.early == nullptr || one.early->on_device == nullptr;
-                        });
-        return again ? std::optional(refused) : std::nullopt;
-      }));
-
+  ZARRPOINT_TRY(written, write_leaves(store, plan.leaves, options_of_write));
+  for (std::size_t i = 0; i < plan.leaves.size(); ++i) {
+    const planned_leaf& planned = plan.leaves[i];
+    report.leaves[i] = {.name = planned.value->name(),
+                        .stored = planned.metadata.spec(),
+                        .bytes = planned.bytes,
+                        .stored_bytes = written.leaves[i].stored_bytes,
+                        .seconds = written.leaves[i].seconds};
+    document.leaves[i] = std::move(written.leaves[i].record);
+  }
   for (const leaf_report& leaf : report.leaves) {
     report.bytes += leaf.bytes;
     report.stored_bytes += leaf.stored_bytes;
   }
-  report.pin_seconds = pinned.seconds();
+  report.pin_seconds = written.pin_seconds;
   const bool all_core =
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
                   [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });

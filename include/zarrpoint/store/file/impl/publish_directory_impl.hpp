@@ -131,7 +131,7 @@ ZARRPOINT_INLINE int check_free(int parent, const char* name) noexcept {
 ZARRPOINT_INLINE directory_publication::directory_publication(std::shared_ptr<file_root> root,
                                                               const store_key& key,
                                                               publish_options how)
-    : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), how_(how) {}
+    : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), mark_(how.mark), how_(how) {}
 
 ZARRPOINT_INLINE int exchange_names(int parent, const char* one, const char* other) noexcept {
 #if defined(SYS_renameat2)
@@ -240,7 +240,7 @@ ZARRPOINT_INLINE unique_fd directory_publication::make_tree() {
   temporary_kind kind = has_true_locks(parent) ? temporary_kind::locked : temporary_kind::unlocked;
   for (int attempt = 0;; ++attempt) {
     // Known before it is made, so that it is removed whatever fails.
-    at_ = temporary_name(target_, kind);
+    at_ = temporary_name(target_ + mark_, kind);
     const char* const at = at_.c_str();
     if (::mkdirat(parent, at, 0777) != 0) {
       const int failed = errno;

@@ -1,0 +1,376 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/document/names.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/chunk_shape.hpp>
+#include <zarrpoint/checkpoint/save/plan_layout.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/orbax/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax/orbax_step.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+ZARRPOINT_INLINE error bad_tree(std::string what) {
+  return {errc::invalid_argument, std::move(what)};
+}
+
+ZARRPOINT_INLINE bool is_own_name(std::string_view name) {
+  for (const std::string_view own :
+       {"_METADATA", "_CHECKPOINT_METADATA", "_sharding", "_strings.json", "array_metadatas",
+        "manifest.ocdbt", "d", "checkpoint", "commit_success.txt", "orbax.checkpoint"})
+    if (name == own) return true;
+  return name.starts_with("ocdbt.process_") || name.find(unfinished_mark) != name.npos;
+}
+
+/// The order of JAX: dicts by their keys, lists by their indices.
+ZARRPOINT_INLINE bool comes_before(const tree_key& a, const tree_key& b) {
+  if (a.is_index != b.is_index) return a.is_index;
+  if (a.is_index && a.text.size() != b.text.size()) return a.text.size() < b.text.size();
+  return a.text < b.text;
+}
+
+ZARRPOINT_INLINE bool comes_before(const planned_item& a, const planned_item& b) {
+  return std::lexicographical_compare(
+      a.told.path.begin(), a.told.path.end(), b.told.path.begin(), b.told.path.end(),
+      [](const tree_key& x, const tree_key& y) { return comes_before(x, y); });
+}
+
+ZARRPOINT_INLINE bool is_index(std::string_view text) {
+  return !text.empty() && text.size() < 10 && (text == "0" || text[0] != '0') &&
+         text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// What a path may not be by itself.
+ZARRPOINT_INLINE result<void> check_path(const tree_leaf& leaf) {
+  const std::string name = v0::detail::in_quotes(leaf.name);
+  for (const tree_key& key : leaf.path) {
+    if (key.text.empty()) return bad_tree("the leaf " + name + " has an empty key in its path");
+    if (key.is_index && !is_index(key.text))
+      return bad_tree("the leaf " + name + ": " + v0::detail::in_quotes(key.text) +
+                      " is not an index of a list");
+  }
+  for (const std::string* text : {&leaf.name, &leaf.storage})
+    ZARRPOINT_CHECK(store_key::parse(*text).transform([](const auto&) {}).at("the leaf " + name));
+  return {};
+}
+
+/// What the paths of a tree may not be beside each other: `next` follows `last`.
+ZARRPOINT_INLINE result<void> check_neighbours(const tree_leaf* last, const tree_leaf& next) {
+  const std::string name = v0::detail::in_quotes(next.name);
+  std::size_t common = 0;
+  if (last != nullptr) {
+    const auto differ =
+        std::mismatch(last->path.begin(), last->path.end(), next.path.begin(), next.path.end());
+    common = static_cast<std::size_t>(differ.second - next.path.begin());
+    if (common == next.path.size()) return bad_tree("two leaves have the path " + name);
+    if (common == last->path.size())
+      return bad_tree(v0::detail::in_quotes(last->name) +
+                      " cannot be a leaf: other leaves lie beneath it");
+  }
+  for (std::size_t i = common; i < next.path.size(); ++i) {
+    const tree_key& key = next.path[i];
+    const tree_key* const before = i == common && last != nullptr ? &last->path[i] : nullptr;
+    if (before != nullptr && before->is_index != key.is_index)
+      return bad_tree("the leaf " + name + ": beside " + v0::detail::in_quotes(key.text) +
+                      " there are indices of a list, and it is a key of a dict");
+    if (!key.is_index) continue;
+    const int wanted = before != nullptr ? std::stoi(before->text) + 1 : 0;
+    if (key.text != std::to_string(wanted))
+      return bad_tree("the leaf " + name + ": its list has no element " + std::to_string(wanted));
+  }
+  return {};
+}
+
+/// What names may not be beside each other where they are stored, and for our own reader.
+ZARRPOINT_INLINE result<void> check_names(const tree_plan& plan, bool is_ocdbt) {
+  if (plan.items.size() == 1 && plan.items[0].told.path.empty()) return {};
+  std::vector<std::string_view> names, stored;
+  for (const planned_item& item : plan.items) {
+    names.emplace_back(item.told.name);
+    const std::string& storage = item.told.storage;
+    if (item.told.is_skipped) continue;
+    stored.emplace_back(storage);
+    if (item.told.value_type == "string" && storage.find('~') != storage.npos)
+      return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
+                      " is a text, for whose path Orbax cannot store a '~'");
+    if (!is_ocdbt && is_own_name(std::string_view(storage).substr(0, storage.find('/'))))
+      return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
+                      " would lie where Orbax has a file of its own; save it with ocdbt");
+  }
+  ZARRPOINT_CHECK(groups_of(names).transform([](const auto&) {}));
+  return groups_of(stored)
+      .transform([](const auto&) {})
+      .at("where Orbax stores leaves (keys joined by '.')");
+}
+
+/// The types that TensorStore has, in memory and on disk as Zarr has them.
+ZARRPOINT_INLINE bool is_known_to_tensorstore(const dtype& type) {
+  switch (type.kind()) {
+    case dtype_kind::bool_:
+    case dtype_kind::int8:
+    case dtype_kind::int16:
+    case dtype_kind::int32:
+    case dtype_kind::int64:
+    case dtype_kind::uint8:
+    case dtype_kind::uint16:
+    case dtype_kind::uint32:
+    case dtype_kind::uint64:
+    case dtype_kind::int2:
+    case dtype_kind::int4:
+    case dtype_kind::float4_e2m1fn:
+    case dtype_kind::float8_e3m4:
+    case dtype_kind::float8_e4m3fn:
+    case dtype_kind::float8_e4m3b11fnuz:
+    case dtype_kind::float8_e4m3fnuz:
+    case dtype_kind::float8_e5m2:
+    case dtype_kind::float8_e5m2fnuz:
+    case dtype_kind::float8_e8m0fnu:
+    case dtype_kind::float16:
+    case dtype_kind::bfloat16:
+    case dtype_kind::float32:
+    case dtype_kind::float64:
+    case dtype_kind::complex64:
+    case dtype_kind::complex128: return true;
+    default: return false;
+  }
+}
+
+/// The chunk of an array of Zarr v2, by the rules that `plan_layout` has for v3 only.
+ZARRPOINT_INLINE result<dims> chunk_of_v2(std::string_view name, const tensor_spec& spec,
+                                          const dims* local, const std::vector<leaf_rule>& rules) {
+  const dims* const shape = v0::detail::last_set(rules, name, &leaf_rule::chunk_shape);
+  if (shape != nullptr) {
+    const bool is_valid =
+        shape->rank() == spec.shape.rank() &&
+        std::all_of(shape->begin(), shape->end(), [](index_t n) { return n > 0; });
+    if (!is_valid)
+      return bad_tree("chunk_shape " + to_string(*shape) + " does not fit the shape " +
+                      to_string(spec.shape));
+    return *shape;
+  }
+  const std::uint64_t* const bytes = v0::detail::last_set(rules, name, &leaf_rule::chunk_byte_size);
+  if (bytes != nullptr)
+    return v0::detail::greedy_chunk_shape(spec, local != nullptr ? *local : spec.shape, *bytes);
+  return local != nullptr ? *local : v0::detail::whole_chunk_shape(spec);
+}
+
+ZARRPOINT_INLINE result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec,
+                                                   const dims* local,
+                                                   const save_tree_options& options,
+                                                   std::vector<std::string>& warnings) {
+  v0::save_options as{.zarr_format = options.zarr_format};
+  as.rules.push_back({.codecs = zstd_codecs()});
+  if (local != nullptr && options.zarr_format == 3) as.rules.push_back({.shard_shape = *local});
+  as.rules.insert(as.rules.end(), options.rules.begin(), options.rules.end());
+  if (options.zarr_format == 2) {
+    for (leaf_rule& rule : as.rules) {
+      rule.chunk_shape.reset();
+      rule.chunk_byte_size.reset();
+    }
+  }
+  ZARRPOINT_TRY(layout, v0::detail::plan_layout(name, spec, as));
+  if (options.zarr_format == 2) {
+    ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options.rules));
+    ZARRPOINT_CHECK(byte_count(chunk, spec.type.size()).transform([](std::size_t) {}));
+    layout.metadata.chunk_shape = chunk;
+    // TensorStore knows no other for some types.
+    layout.metadata.fill = fill_value::undefined(spec.type);
+  }
+  for (std::string& warning : layout.warnings)
+    warnings.push_back(v0::detail::in_quotes(name) + ": " + std::move(warning));
+  return std::move(layout.metadata);
+}
+
+/// The value type of an array.
+ZARRPOINT_INLINE result<std::string> array_type(const std::string& wanted, const leaf& value,
+                                                const tensor_spec& spec, bool has_sharding,
+                                                array_kind kind) {
+  if (wanted.empty()) {
+    if (has_sharding) return std::string("jax.Array");
+    if (value.typestr() == "scalar") return std::string("scalar");
+    return std::string(kind == array_kind::jax ? "jax.Array" : "np.ndarray");
+  }
+  if (wanted != "jax.Array" && wanted != "np.ndarray" && wanted != "scalar")
+    return bad_tree("its value type " + v0::detail::in_quotes(wanted) + " is not one of an array");
+  if (wanted == "scalar" && spec.shape.rank() != 0)
+    return bad_tree("it has the value type \"scalar\" and the shape " + to_string(spec.shape));
+  if (has_sharding && wanted != "jax.Array")
+    return bad_tree("it has a sharding and the value type " + v0::detail::in_quotes(wanted));
+  return wanted;
+}
+
+class tree_planner {
+ public:
+  explicit tree_planner(const save_tree_options& options) : options_(options) {}
+
+  result<tree_plan> run(std::span<const tree_item> items) {
+    ZARRPOINT_CHECK(check_options());
+    for (const tree_item& item : items) ZARRPOINT_CHECK(add(item));
+    if (plan_.items.empty()) return bad_tree("a tree without leaves");
+    std::sort(plan_.items.begin(), plan_.items.end(),
+              [](const planned_item& a, const planned_item& b) { return comes_before(a, b); });
+    const tree_leaf* last = nullptr;
+    for (const planned_item& item : plan_.items) {
+      ZARRPOINT_CHECK(check_neighbours(last, item.told));
+      last = &item.told;
+    }
+    ZARRPOINT_CHECK(check_names(plan_, options_.ocdbt));
+    for (const auto& [name, how] : options_.shardings)
+      if (!used_.contains(name))
+        return bad_tree("a sharding is given for " + v0::detail::in_quotes(name) +
+                        ", which is not an array of the tree");
+    return std::move(plan_);
+  }
+
+ private:
+  result<void> check_options() {
+    if (options_.zarr_format != 2 && options_.zarr_format != 3)
+      return bad_tree("zarr_format " + std::to_string(options_.zarr_format) +
+                      " is neither 2 nor 3");
+    for (const node* const own : {&options_.custom_metadata, &options_.step_metadata})
+      if (!own->is_null() && own->if_object() == nullptr)
+        return bad_tree("custom_metadata and step_metadata must be objects");
+    const std::string& item = options_.item;
+    if (!item.empty() && (v0::detail::key_segment_fault(item) != nullptr ||
+                          item.find('/') != item.npos || is_own_name(item)))
+      return bad_tree("the item " + v0::detail::in_quotes(item) + " has no valid name");
+    for (const auto& [name, how] : options_.shardings)
+      if (!shardings_.emplace(name, &how).second)
+        return bad_tree("two shardings are given for " + v0::detail::in_quotes(name));
+    return {};
+  }
+
+  result<void> add(const tree_item& item) {
+    if (!item.value) {
+      static constexpr const char* types[] = {"None", "Dict", "List", "Tuple"};
+      if (!item.value_type.empty())
+        return bad_tree("the leaf " + v0::detail::in_quotes(item.path.joined('/')) +
+                        " is empty and has a value type");
+      return add_leaf(item.path.keys(), types[static_cast<std::size_t>(item.empty)], true)
+          .transform([](planned_item*) {});
+    }
+    if (!item.value->is_group()) return add_value(item.path.keys(), *item.value, item);
+    // Members are dicts.
+    v0::detail::single_leaves members = leaf::single({*item.value});
+    const auto path_of = [&](const std::string& name) {
+      std::string_view rest = name;
+      rest.remove_prefix(std::min(item.value->name().size(), rest.size()));
+      if (rest.starts_with('/')) rest.remove_prefix(1);
+      std::vector<tree_key> out = item.path.keys();
+      const tree_path beneath(rest);
+      out.insert(out.end(), beneath.keys().begin(), beneath.keys().end());
+      return out;
+    };
+    for (const leaf& member : members.leaves)
+      ZARRPOINT_CHECK(add_value(path_of(member.name()), member, item));
+    for (const std::string& group : members.empty_groups)
+      ZARRPOINT_CHECK(add_leaf(path_of(group), "Dict", true));
+    return {};
+  }
+
+  result<planned_item*> add_leaf(const std::vector<tree_key>& path, const char* type,
+                                 bool is_skipped) {
+    const tree_path where(path);
+    planned_item item;
+    item.told.path = path;
+    item.told.name = where.joined('/');
+    item.told.storage = where.joined('.');
+    item.told.value_type = type;
+    item.told.is_skipped = is_skipped;
+    ZARRPOINT_CHECK(check_path(item.told));
+    plan_.items.push_back(std::move(item));
+    return &plan_.items.back();
+  }
+
+  result<void> add_value(const std::vector<tree_key>& path, const leaf& value,
+                         const tree_item& as) {
+    ZARRPOINT_TRY(item, add_leaf(path, "", false));
+    item->random_key = as.random_key;
+    const bool is_key = !as.random_key.empty() && as.value_type.empty();
+    return describe(*item, value, is_key ? "jax.Array" : as.value_type)
+        .at("the leaf " + v0::detail::in_quotes(item->told.name));
+  }
+
+  result<void> describe(planned_item& item, const leaf& value, const std::string& type) {
+    ZARRPOINT_TRY(spec, value.spec());
+    if (spec.type.kind() == dtype_kind::string && spec.shape.rank() == 0) {
+      if ((!type.empty() && type != "string") || !item.random_key.empty())
+        return bad_tree("it is a text and has the value type " + v0::detail::in_quotes(type));
+      ZARRPOINT_TRY(view, value.view());
+      item.text = *reinterpret_cast<const std::string*>(view.data);
+      item.told.value_type = "string";
+      return {};
+    }
+    if (const dtype* cast =
+            v0::detail::last_set(options_.rules, item.told.name, &leaf_rule::cast)) {
+      ZARRPOINT_CHECK(v0::detail::check_cast(spec.type, *cast));
+      spec.type = *cast;
+    }
+    if (!is_known_to_tensorstore(spec.type))
+      return error{errc::unsupported, "TensorStore, which Orbax reads with, has no arrays of " +
+                                          std::string(to_string(spec.type))};
+    ZARRPOINT_TRY(local, find_sharding(item, spec.shape));
+    ZARRPOINT_TRY(name, array_type(type, value, spec, item.sharding != nullptr, options_.arrays));
+    item.told.value_type = std::move(name);
+    if (!item.random_key.empty() &&
+        (spec.type != dtype_kind::uint32 || item.told.value_type != "jax.Array"))
+      return bad_tree("the data of a key of jax.random are a jax.Array of uint32");
+    ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr, options_,
+                                       plan_.warnings));
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    ZARRPOINT_TRY(key, store_key::parse(item.told.storage));
+    item.array = plan_.arrays.size();
+    plan_.values.push_back(value);
+    plan_.arrays.push_back(
+        {&plan_.values.back(), nullptr, std::move(metadata), bytes, std::move(key)});
+    plan_.bytes += bytes;
+    return {};
+  }
+
+  /// Finds the sharding that was given, and what one device has by it.
+  result<std::optional<dims>> find_sharding(planned_item& item, const dims& shape) {
+    const auto at = shardings_.find(item.told.name);
+    if (at == shardings_.end()) return std::optional<dims>();
+    const sharding& how = *at->second;
+    used_.insert(at->first);
+    item.sharding = &how;
+    if (how.type == "SingleDeviceSharding") return std::optional<dims>();
+    if (how.type != "NamedSharding") {
+      plan_.warnings.push_back(v0::detail::in_quotes(item.told.name) + ": its sharding, " +
+                               v0::detail::in_quotes(how.type) + ", is not stored");
+      return std::optional<dims>();
+    }
+    ZARRPOINT_TRY(boxes, device_boxes(how.mesh, how.partition, shape));
+    if (boxes.empty() || std::count(shape.begin(), shape.end(), 0) != 0)
+      return std::optional<dims>();
+    return std::optional(boxes.front().shape);
+  }
+
+  const save_tree_options& options_;
+  tree_plan plan_;
+  std::map<std::string_view, const sharding*> shardings_;
+  std::set<std::string_view> used_;
+};
+
+ZARRPOINT_INLINE result<tree_plan> plan_tree(std::span<const tree_item> items,
+                                             const save_tree_options& options) {
+  return tree_planner(options).run(items);
+}
+
+}}}}  // namespace zarrpoint::v0::orbax::detail

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// What a tree that is to be saved is made of.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// Values of Python without elements.
+enum class empty_value : std::uint8_t { none, dict, list, tuple };
+
+/// One step of a path in braces: a text is a key of a dict, a number an index of a list or tuple.
+struct tree_step : tree_key {
+  template <class T>
+    requires(std::convertible_to<T, std::string_view>)
+  tree_step(const T& key)  // NOLINT(google-explicit-constructor)
+      : tree_key{std::string(std::string_view(key)), false} {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
+  tree_step(T index)  // NOLINT(google-explicit-constructor)
+      : tree_key{std::to_string(index), true} {}
+};
+
+/// Where a leaf is in its tree: `{"params", "blocks", 0, "w"}`, a text such as "params/kernel"
+/// whose parts are keys of dicts, or what `tree_leaf::path` has. Empty for a tree that is one leaf.
+class tree_path {
+ public:
+  tree_path() = default;
+  tree_path(std::initializer_list<tree_step> steps) : keys_(steps.begin(), steps.end()) {}
+  tree_path(std::vector<tree_key> keys)  // NOLINT(google-explicit-constructor)
+      : keys_(std::move(keys)) {}
+  template <class T>
+    requires(std::convertible_to<T, std::string_view>)
+  tree_path(const T& text) {  // NOLINT(google-explicit-constructor)
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::size_t slash = rest.find('/');
+      keys_.push_back({std::string(rest.substr(0, slash)), false});
+      // What ends with a '/' has an empty key behind it, which is refused.
+      if (slash + 1 == rest.size()) keys_.emplace_back();
+      rest.remove_prefix(slash == rest.npos ? rest.size() : slash + 1);
+    }
+  }
+
+  const std::vector<tree_key>& keys() const noexcept { return keys_; }
+  /// The texts joined by `separator`: '/' for the leaf's name, '.' for where Orbax keeps it.
+  std::string joined(char separator) const;
+
+ private:
+  std::vector<tree_key> keys_;
+};
+
+/// A place in a tree and the value there: `{"params/kernel", tensor}`, `{{"blocks", 0}, 1.5}`,
+/// `{"note", "text"}`, `{"ema", orbax::empty_value::none}`. Values are those of `leaf`, borrowed,
+/// kept or copied as it says: host and device tensors are arrays, numbers are Python's, texts are
+/// `str`; a value with members is several leaves, in dicts.
+struct tree_item {
+  template <class T>
+  tree_item(tree_path where, T&& of) : path(std::move(where)) {
+    if constexpr (std::same_as<std::remove_cvref_t<T>, empty_value>) {
+      empty = of;
+    } else if constexpr (std::same_as<std::remove_cvref_t<T>, leaf>) {
+      value = std::forward<T>(of);
+    } else {
+      value.emplace(path.joined('/'), std::forward<T>(of));
+    }
+  }
+
+  tree_path path;
+  /// Nothing: it is `empty`. Its own name counts for nothing.
+  std::optional<leaf> value{};
+  empty_value empty = empty_value::none;
+  /// `tree_leaf::value_type` of an array, where it is not what the value and
+  /// `save_tree_options::arrays` say: "jax.Array", "np.ndarray" or, of rank 0, "scalar".
+  std::string value_type{};
+  /// `array_facts::random_key`: the elements (uint32) are the data of a key of `jax.random`, by the
+  /// generator of this name, such as "threefry2x32". It is a "jax.Array".
+  std::string random_key{};
+};
+
+}}}  // namespace zarrpoint::v0::orbax
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax/impl/orbax_item_impl.hpp>
+#endif

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax/orbax_save_options.hpp>
+#include <zarrpoint/interop/orbax/orbax_sharding.hpp>
+#include <zarrpoint/interop/orbax/orbax_tree.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+// The files of JSON beside the arrays, as texts. The readers are in orbax_tree.hpp,
+// orbax_sharding.hpp and orbax_step.hpp.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+/// `repr` of a tuple of texts in Python, as `_METADATA` names leaves: `('a', 'b')`, `('a',)`.
+std::string python_tuple(const std::vector<tree_key>& path);
+
+/// `_METADATA`.
+std::string tree_record(const tree_plan& plan, const save_tree_options& options);
+
+/// `_sharding`; empty where no array has one.
+std::string sharding_record(const tree_plan& plan);
+
+/// A sharding as its JSON. Null for types that have none.
+node sharding_node(const sharding& of);
+
+/// `array_metadatas/process_0`, of each `jax.Array`; empty if there is none.
+std::string array_record(const tree_plan& plan);
+
+/// `_strings.json`; empty where no leaf is a text.
+std::string text_record(const tree_plan& plan);
+
+/// `_CHECKPOINT_METADATA` of a step or a checkpoint. Times are nanoseconds since 1970.
+std::string checkpoint_record(const node& item_handlers, const node& custom_metadata,
+                              std::uint64_t begin_time, std::uint64_t commit_time);
+
+/// The handler that restores a tree, as `_CHECKPOINT_METADATA` names it.
+inline constexpr std::string_view tree_handler =
+    "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
+
+}}}}  // namespace zarrpoint::v0::orbax::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax/impl/orbax_records_impl.hpp>
+#endif

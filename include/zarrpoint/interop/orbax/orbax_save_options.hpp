@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
+#include <zarrpoint/interop/orbax/orbax_sharding.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// What Orbax makes of an array when it is not told what to make.
+enum class array_kind : std::uint8_t {
+  numpy,  ///< `np.ndarray`, which restores anywhere
+  jax,    ///< `jax.Array`, which needs a sharding: one that was saved, or one to restore to
+};
+
+/// How `save` writes a tree.
+struct save_tree_options {
+  int zarr_format = 3;  ///< or 2, as Orbax's older API (v0) does by default
+  bool ocdbt = true;    ///< an OCDBT database; false: a directory for each array
+  /// Per leaf, by name, as for `zarrpoint::save`; but codecs are `zstd_codecs()` by default, as
+  /// Orbax compresses too, and chunks may be set for Zarr v2, where they are what is stored.
+  std::vector<leaf_rule> rules{};
+  /// Replace a checkpoint of Orbax's at the target, or this item of it. What else lies in its
+  /// directory stays, see `save_report::kept`; no other directory is ever touched.
+  bool overwrite = false;
+  bool sync = true;  ///< survive a power cut, as `save_options::sync`
+  array_kind arrays = array_kind::numpy;
+  /// Of arrays by their names, as `tree_store::shardings` gives them: they are `jax.Array`, and in
+  /// chunks of what each device had, unless rules say otherwise.
+  std::vector<std::pair<std::string, sharding>> shardings{};
+  /// The user's: objects, or null. Of the tree, in `_METADATA`; of the checkpoint or step, in
+  /// `_CHECKPOINT_METADATA`, which an item that joins a step leaves as it was if it is null.
+  node custom_metadata{}, step_metadata{};
+  /// The target is the root of a manager (`CheckpointManager`), and this the step.
+  std::optional<std::uint64_t> step{};
+  /// The item of the step. Empty: "default" with `step`; without, the target is the tree itself.
+  /// Given without `step`, the target is the directory of a step.
+  std::string item{};
+  /// Files and nodes of the database. With Orbax's own values for the rest.
+  ocdbt_write_options database{};
+};
+
+}}}  // namespace zarrpoint::v0::orbax

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// orbax_exchange write FOLDER ZARR_FORMAT OCDBT [STEP]: saves the tree of py/orbax_check.py, with
+// OCDBT 0 or 1; plain in place of write: without the empty tuple.
+// orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices; key in
+// place of jax: with a key of jax.random.
+// orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
+#include <zarrpoint/orbax.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zp = zarrpoint;
+namespace orbax = zarrpoint::orbax;
+using zp::dims;
+using zp::index_t;
+using zp::result;
+
+namespace {
+
+/// Types that hold all whole numbers below 70; the others have 1 and 2 in turn.
+const char* const wide[] = {"int8",    "uint8",     "int16",      "uint16",  "int32",
+                            "uint32",  "int64",     "uint64",     "float16", "float32",
+                            "float64", "complex64", "complex128", "bfloat16"};
+const char* const narrow[] = {
+    "bool",
+
+    "float8_e3m4", "float8_e4m3fn",   "float8_e4m3b11fnuz", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",     "float4_e2m1fn"};
+
+/// 0, 1, 2 ... and so on; 1 and 2 in turn; or from -half to half - 1 in turn.
+zp::tensor numbers(const dims& shape, bool is_narrow = false, index_t half = 0) {
+  zp::tensor out = zp::tensor::make({zp::dtype_kind::float32, shape}).value();
+  const index_t count = zp::element_count(shape).value();
+  for (index_t n = 0; n < count; ++n) {
+    const index_t number = half != 0 ? n % (2 * half) - half : is_narrow ? 1 + n % 2 : n;
+    const auto value = static_cast<float>(number);
+    std::memcpy(out.mutable_view().data + n * 4, &value, 4);
+  }
+  return out;
+}
+
+result<void> write(const std::string& path, orbax::save_tree_options how, bool has_tuple) {
+  std::vector<orbax::tree_item> tree{
+      {"params/dense/kernel", numbers({8, 6})},
+      {"params/dense/bias", numbers({6})},
+      {{"params", "blocks", 0, "w"}, numbers({4, 4})},
+      {{"params", "blocks", 1, "w"}, numbers({3, 4}, true)},
+      {"params/large", numbers({512, 1024})},
+      {"params/cut", numbers({60, 50})},
+      {{"keys", "it's"}, numbers({2})},
+      {{"keys", "say \"hi\""}, numbers({2})},
+      {{"keys", "both ' and \""}, numbers({2})},
+      {{"keys", "mlp/~/linear"}, numbers({2})},
+      {{"keys", "\u00fc"}, numbers({2})},
+      {"rank0", numbers({})},
+      {"step", 1200},
+      {"lr", 0.5},
+      {"is_done", true},
+      {"note", "a text \u00fc"},
+      {{"opt", 0, "mu"}, numbers({3})},
+      {{"opt", 1}, orbax::empty_value::none},
+      {{"opt", 2}, orbax::empty_value::dict},
+      {{"opt", 3}, orbax::empty_value::list},
+      {{"opt", 4}, "in a list"},
+  };
+  if (has_tuple) tree.push_back({{"opt", 5}, orbax::empty_value::tuple});
+  how.rules = {{.glob = "params/dense/bias", .cast = zp::dtype_kind::bfloat16},
+               {.glob = "params/blocks/0/w", .cast = zp::dtype_kind::float16},
+               {.glob = "params/blocks/1/w", .cast = zp::dtype_kind::float8_e4m3fn},
+               {.glob = "params/cut", .chunk_byte_size = 1200}};
+  for (const char* const name : wide) {
+    tree.push_back({{"types", name}, numbers({7, 10})});
+    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+  }
+  for (const char* const name : narrow) {
+    tree.push_back({{"types", name}, numbers({7, 10}, true)});
+    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+  }
+  for (const auto& [name, half] : {std::pair<const char*, index_t>{"int2", 2}, {"int4", 8}}) {
+    tree.push_back({{"types", name}, numbers({7, 10}, false, half)});
+    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+  }
+  how.custom_metadata = zp::node::object{{"by", "zarrpoint"}};
+  return orbax::save(path, tree, how).transform([](const auto&) {});
+}
+
+/// As of a model that lay on a mesh of 4 x 2 devices.
+result<void> write_jax(const std::string& path, orbax::save_tree_options how, bool has_key) {
+  const orbax::device_mesh mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  how.arrays = orbax::array_kind::jax;
+  how.shardings = {{"w", {"NamedSharding", mesh, {{"x"}, {"y"}}, {}}},
+                   {"rows", {"NamedSharding", mesh, {{"x", "y"}}, {}}},
+                   {"whole", {"NamedSharding", mesh, {}, {}}},
+                   {"one", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_3"}}};
+  const std::vector<std::uint32_t> key{0, 42};
+  std::vector<orbax::tree_item> tree{{"w", numbers({16, 12})},
+                                     {"rows", numbers({16, 3})},
+                                     {"whole", numbers({5})},
+                                     {"one", numbers({7})},
+                                     {"free", numbers({4})}};
+  if (has_key) {
+    tree.push_back({"key", key});
+    tree.back().random_key = "threefry2x32";
+    how.shardings.push_back({"key", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_0"}});
+  }
+  return orbax::save(path, tree, how).transform([](const auto&) {});
+}
+
+result<void> read(const std::string& path) {
+  ZARRPOINT_TRY(from, zp::open(path, {.stores = zp::orbax_stores::table()}));
+  zp::node::array out;
+  for (const std::string& name : from.names()) {
+    zp::node::object leaf{{"name", name}};
+    ZARRPOINT_TRY(told, from.metadata(name));
+    if (told.spec.type == zp::dtype_kind::string) {
+      ZARRPOINT_TRY(text, from.load<std::string>(name));
+      leaf.push_back({"text", text});
+    } else {
+      ZARRPOINT_TRY(loaded, from.load<zp::tensor>(name));
+      std::string hex;
+      zp::node::array shape;
+      for (const index_t length : loaded.shape()) shape.emplace_back(length);
+      const std::size_t size = zp::byte_count(loaded.spec()).value();
+      for (std::size_t i = 0; i < size; ++i) {
+        constexpr char digits[] = "0123456789abcdef";
+        const auto byte = static_cast<unsigned char>(loaded.view().data[i]);
+        hex += digits[byte >> 4];
+        hex += digits[byte & 15];
+      }
+      leaf.push_back({"dtype", std::string(to_string(loaded.type()))});
+      leaf.push_back({"shape", std::move(shape)});
+      leaf.push_back({"bytes", std::move(hex)});
+    }
+    out.emplace_back(std::move(leaf));
+  }
+  std::puts(zp::dump_json(out).c_str());
+  return {};
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string_view what = count > 2 ? words[1] : "";
+  orbax::save_tree_options how;
+  if (count > 4) {
+    how.zarr_format = std::atoi(words[3]);
+    how.ocdbt = words[4] == std::string_view("1");
+  }
+  if (count > 5) how.step = std::strtoull(words[5], nullptr, 10);
+  result<void> done;
+  if ((what == "write" || what == "plain") && count > 4) {
+    done = write(words[2], how, what == "write");
+  } else if ((what == "jax" || what == "key") && count == 5) {
+    done = write_jax(words[2], how, what == "key");
+  } else if (what == "read" && count == 3) {
+    done = read(words[2]);
+  } else {
+    return 2;
+  }
+  if (done) return 0;
+  std::fprintf(stderr, "%s\n", to_string(done.failure()).c_str());
+  return 1;
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// To Orbax.
+
+#include <zarrpoint/orbax.hpp>
+
+#include "about_orbax.hpp"
+#include "conversion.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cli {
+
+namespace {
+
+namespace orbax = zp::orbax;
+
+/// The tree of a source that is Orbax's.
+struct known_tree {
+  std::map<std::string, orbax::tree_leaf, std::less<>> leaves;  ///< by name
+  std::vector<std::pair<std::string, orbax::sharding>> shardings;
+  std::map<std::string, std::string, std::less<>> random_keys;  ///< by name
+  zp::node step_metadata;
+};
+
+zp::result<std::optional<known_tree>> tree_of(const orbax_target& target) {
+  ZARRPOINT_TRY(at, orbax::find_at(target.in, target.links));
+  // Of a part of a tree the names are others.
+  if (!at || !at->rest.is_root()) return std::optional<known_tree>();
+  ZARRPOINT_TRY(is_tree, orbax::detail::holds_tree(at->found.place));
+  if (!is_tree) return std::optional<known_tree>();
+  ZARRPOINT_TRY(store, orbax::tree_store::open(at->found.place.store, at->found.place.key));
+  known_tree out;
+  for (const orbax::tree_leaf& leaf : store.tree().leaves) out.leaves.emplace(leaf.name, leaf);
+  if (auto shardings = store.shardings()) {
+    out.shardings = *std::move(shardings);
+  } else {
+    note("shardings are left out: " + std::string(shardings.failure().message));
+  }
+  if (const auto facts = store.array_facts()) {
+    for (const orbax::array_facts& each : *facts)
+      if (!each.random_key.empty()) out.random_keys.emplace(each.name, each.random_key);
+  } else {
+    note("keys of jax.random become arrays: " + std::string(facts.failure().message));
+  }
+  if (const auto about = about_orbax(target.in, target.links)) {
+    const zp::node* const custom = about->find("custom_metadata");
+    if (custom != nullptr && custom->if_object() != nullptr) out.step_metadata = *custom;
+  }
+  return std::optional(std::move(out));
+}
+
+orbax::empty_value empty_of(std::string_view type) {
+  if (type == "Dict") return orbax::empty_value::dict;
+  if (type == "List") return orbax::empty_value::list;
+  if (type == "Tuple") return orbax::empty_value::tuple;
+  return orbax::empty_value::none;
+}
+
+/// What is made of each leaf, by what is known of the source.
+class orbax_conversion {
+ public:
+  orbax_conversion(const conversion& what, const zp::save_options& options,
+                   const orbax_target& target, std::optional<known_tree> tree)
+      : what_(what), target_(target), tree_(std::move(tree)) {
+    how_.zarr_format = target.zarr_format;
+    how_.ocdbt = target.ocdbt;
+    how_.rules = options.rules;
+    how_.overwrite = options.overwrite;
+    const zp::node::object* const members = options.attributes.if_object();
+    if (members != nullptr && !members->empty()) how_.custom_metadata = options.attributes;
+    if (tree_) how_.step_metadata = tree_->step_metadata;
+  }
+
+  zp::result<void> save(std::span<const zp::leaf> leaves, const zp::context& how) {
+    std::vector<orbax::tree_item> items;
+    for (std::size_t i = 0; i < what_.arrays.size(); ++i)
+      items.push_back(item_of(what_.arrays[i], leaves[i]));
+    if (tree_ && target_.is_whole)
+      for (const auto& [name, leaf] : tree_->leaves)
+        if (leaf.value_type == "None" && leaf.is_skipped)
+          items.push_back({path_of(leaf), orbax::empty_value::none});
+    add_groups(items);
+    return orbax::save(what_.out, items, how_, how).transform([](const auto&) {});
+  }
+
+ private:
+  const orbax::tree_leaf* told_of(std::string_view name) const {
+    if (!tree_) return nullptr;
+    const auto at = tree_->leaves.find(name);
+    return at != tree_->leaves.end() ? &at->second : nullptr;
+  }
+
+  /// Those that hold nothing at all: a group without arrays may hold such a group, or `None`.
+  void add_groups(std::vector<orbax::tree_item>& to) const {
+    std::vector<std::string> names = what_.empty_groups;
+    for (const orbax::tree_item& item : to) names.push_back(item.path.joined('/'));
+    std::sort(names.begin(), names.end());
+    for (const std::string& group : what_.empty_groups) {
+      const auto beneath = std::lower_bound(names.begin(), names.end(), group + '/');
+      if (beneath != names.end() && beneath->starts_with(group + '/')) continue;
+      const orbax::tree_leaf* const told = told_of(group);
+      if (told == nullptr) {
+        to.push_back({group, orbax::empty_value::dict});
+      } else {
+        to.push_back({path_of(*told), empty_of(told->value_type)});
+      }
+    }
+  }
+
+  /// A list of which elements are left out is none any more.
+  orbax::tree_path path_of(const orbax::tree_leaf& told) const {
+    std::vector<orbax::tree_key> out = told.path;
+    if (!target_.is_whole)
+      for (orbax::tree_key& key : out) key.is_index = false;
+    return out;
+  }
+
+  orbax::tree_item item_of(const converted& array, const zp::leaf& leaf) {
+    const entry& from = what_.from.entries()[array.index];
+    const orbax::tree_leaf* const told = told_of(from.name);
+    const bool keeps_name = from.name == array.name;
+    // An array that was a tree of its own has the name of its file by now.
+    orbax::tree_item out{
+        told != nullptr && keeps_name ? path_of(*told) : orbax::tree_path(array.name), leaf};
+    const bool is_text = array.type == zp::dtype_kind::string;
+    if (told == nullptr) {
+      const bool is_number = from.typestr == "scalar" && from.spec->shape.rank() == 0;
+      if (is_number && !is_text) out.value_type = "scalar";
+      return out;
+    }
+    if (!is_text) out.value_type = told->value_type;
+    if (const auto key = tree_->random_keys.find(from.name); key != tree_->random_keys.end()) {
+      if (array.type == from.spec->type) out.random_key = key->second;
+    }
+    const auto& known = tree_->shardings;
+    const auto sharding =
+        std::lower_bound(known.begin(), known.end(), from.name,
+                         [](const auto& one, const std::string& name) { return one.first < name; });
+    if (told->value_type == "jax.Array" && sharding != known.end() && sharding->first == from.name)
+      how_.shardings.emplace_back(out.path.joined('/'), sharding->second);
+    return out;
+  }
+
+  const conversion& what_;
+  const orbax_target& target_;
+  std::optional<known_tree> tree_;
+  orbax::save_tree_options how_;
+};
+
+}  // namespace
+
+zp::result<void> convert_to_orbax(const conversion& what, const zp::save_options& options,
+                                  const orbax_target& target, const zp::context& how) {
+  ZARRPOINT_TRY(tree, tree_of(target));
+  orbax_conversion conversion(what, options, target, std::move(tree));
+  return save_converted(
+      what,
+      [&](std::span<const zp::leaf> leaves, const zp::context& with) {
+        return conversion.save(leaves, with);
+      },
+      how);
+}
+
+}  // namespace cli
