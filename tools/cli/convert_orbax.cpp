@@ -7,6 +7,7 @@
 
 #include "about_orbax.hpp"
 #include "conversion.hpp"
+#include "output.hpp"
 #include "terminal.hpp"
 #include "text.hpp"
 
