@@ -16,7 +16,7 @@ jobs=${JOBS:-$(nproc)}
 # Inputs of a fixed run.
 declare -A runs_of=([metadata]=100000 [hierarchy]=100000 [shard]=25000 [codecs]=230000
   [safetensors]=400000 [checkpoint]=28000 [zip]=300000 [pickle]=400000 [ocdbt]=400000 [dcp]=9000
-  [gguf]=300000)
+  [gguf]=30000)
 
 # The library as the step asan compiles it, with the marks that libFuzzer follows.
 export LLVM_PROFILE_FILE=/dev/null
