@@ -43,7 +43,7 @@ def main():
         print(f"torch {version('torch')}, {megabytes} MiB in 69 tensors, medians of {rounds} rounds\n")
         print("| what | zarrpoint | torch | ratio | range |\n|---|---:|---:|---:|---|")
         for what in dict.fromkeys(what for what, _ in times):
-            mine, its = (times[what, who][1:] for who in ("zarrpoint", "torch"))
+            mine, its = times[what, "zarrpoint"][1:], times[what, "torch"][1:]
             ratios = [b / a for a, b in zip(mine, its)]
             print(f"| {what} | {statistics.median(mine):.2f} s | {statistics.median(its):.2f} s | "
                   f"{statistics.median(ratios):.1f} | {min(ratios):.1f}-{max(ratios):.1f} |")  # fmt: skip
