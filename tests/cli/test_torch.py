@@ -49,7 +49,7 @@ class Torch(Case):
             self.expect(OK, "verify", copy)
             self.expect(OK, "diff", FOLDER / case, copy)
             self.expect(OK, "convert", copy, zarr)
-            self.expect(OK, "convert", zarr, again, "--to", "dcp")  # numbers of Python are no tensors
+            self.expect(OK, "convert", zarr, again, "--to", "dcp")  # numbers of Python stay what they are
             for file in copy.iterdir():
                 self.assertEqual(file.read_bytes(), (again / file.name).read_bytes(), file.name)
 

@@ -35,10 +35,11 @@ zp::leaf value_of(const zp::dcp::state_store& from, const zp::checkpoint& opened
   return {name, zp::json_text{opened.load<std::string>(name).value()}};
 }
 
-zp::result<zp::dcp::save_report> save(const std::string& out, const zp::any_communicator& ranks,
-                                      const std::map<std::string, zp::tensor>& tensors,
-                                      const std::vector<zp::leaf>& values,
-                                      const zp::dcp::save_options& options) {
+zp::result<zp::dcp::state_save_report> save(const std::string& out,
+                                            const zp::any_communicator& ranks,
+                                            const std::map<std::string, zp::tensor>& tensors,
+                                            const std::vector<zp::leaf>& values,
+                                            const zp::dcp::state_save_options& options) {
   std::vector<zp::leaf> leaves = values;
   if (ranks.size() == 1) {
     for (const auto& [name, one] : tensors) leaves.emplace_back(name, one);
@@ -75,7 +76,7 @@ int main(int count, char** arguments) {
   if (count != 6) return 2;
   const std::string in = arguments[1];
   const std::string out = arguments[2];
-  zp::dcp::save_options options;
+  zp::dcp::state_save_options options;
   options.chunk_bytes = std::strtoull(arguments[3], nullptr, 10);
   options.file_bytes = std::strtoull(arguments[4], nullptr, 10);
   options.sync = false;

@@ -244,8 +244,8 @@ TEST_CASE("dcp_save: given boxes, and those that are not the tensor") {
   CHECK(refuses(save({{{0, 0}, {4, 4}}, {{0, 3}, {4, 3}}}), errc::invalid_argument, "\"w\""));
   CHECK(refuses(save({{{0, 0}, {4, 7}}}), errc::out_of_range, "\"w\""));
   CHECK(refuses(save({}), errc::invalid_argument, "\"w\""));
-  CHECK(
-      refuses(save({{{0, 0}, {4, 6}}}, "v"), errc::invalid_argument, "\"v\", which is no tensor"));
+  CHECK(refuses(save({{{0, 0}, {4, 6}}}, "v"), errc::invalid_argument,
+                "\"v\", which is not a tensor"));
   CHECK(files_in(folder / "c") == before);
 }
 
@@ -259,8 +259,7 @@ TEST_CASE("dcp_save: names that no checkpoint can have, and dtypes that PyTorch 
   CHECK(refuses(save({{"a", 1}, {"a", std::vector<float>(2)}}), errc::invalid_argument, "twice"));
   CHECK(refuses(save({{"c", json_text{R"({"x":1})"}}, {"c.x", 2}}), errc::invalid_argument,
                 "\"c.x\" is there twice"));
-  CHECK(
-      refuses(save({{std::string(1025, 'n'), 1}}), errc::invalid_argument, "1024 bytes"));
+  CHECK(refuses(save({{std::string(1025, 'n'), 1}}), errc::invalid_argument, "1024 bytes"));
   CHECK(refuses(save({{std::string(256, 'n'), 1}}), errc::invalid_argument, ""));
   CHECK(refuses(save({{"a", 1}, {"a/b", 2}}), errc::invalid_argument, "\"a\""));
   CHECK(refuses(save({{"", 1}}), errc::invalid_argument, ""));
@@ -601,6 +600,24 @@ TEST_CASE("dcp_save: an archive has the size that it said") {
   }
   CHECK(dcp::detail::archive_layout::of_tensor({dtype_kind::string, {}}).failure().code ==
         errc::unsupported);
+}
+
+namespace zp = zarrpoint;
+
+TEST_CASE("dcp_save: as docs/torch.md has it") {
+  const test::temp_directory folder;
+  const std::string path = folder / "step_1000";
+  const std::vector<float> b{1, 2};
+  const tensor w = tensor::make({dtype_kind::bfloat16, {4, 2}}).value();
+  // clang-format off
+  const auto saved = zp::dcp::save(path,
+      {{"model.w", w}, {"model.b", b}, {"step", 1000}, {"config", zp::json_text{R"({"lr": 0.1, "betas": [0.9, 0.99]})"}}},
+      {.chunk_bytes = 256 << 20, .paths = {{"model.w", {{"model", false}, {"w", false}}}}});
+  // clang-format on
+  REQUIRE(saved);
+  CHECK(saved->tensors == 2);
+  CHECK(saved->values == 3);
+  CHECK(opened(path).load<double>("config.lr").value() == 0.1);
 }
 
 }  // namespace dcp_save_test

@@ -93,6 +93,55 @@ TEST_CASE("pickle_writer: bytes, tuples and names") {
   CHECK(read.element(3).is_global("m", "n"));
 }
 
+TEST_CASE("pickle_writer: objects, and what is there again, in the bytes of CPython") {
+  torch::pickle_writer to;
+  to.tuple(3, [&](std::size_t i) -> result<void> {
+      static std::uint32_t first, type, x;
+      if (i == 2) return to.again(first), result<void>();
+      if (i == 0) {
+        to.global("m", "C");
+        type = to.place();
+      } else {
+        to.again(type);
+      }
+      to.object();
+      if (i == 0) first = to.place();
+      ZARRPOINT_CHECK(to.dict(i == 0 ? 2 : 1, [&](std::size_t member) -> result<void> {
+        static std::uint32_t text;
+        if (i == 1) return to.again(x), to.integer(1), result<void>();
+        ZARRPOINT_CHECK(to.string(member == 0 ? "x" : "y"));
+        if (member == 0) {
+          x = to.place();
+          ZARRPOINT_CHECK(to.string("text"));
+          text = to.place();
+          return {};
+        }
+        return to.list(
+            2, [&](std::size_t k) { return to.again(k == 0 ? text : type), result<void>(); });
+      }));
+      return to.build(), result<void>();
+    }).value();
+  const std::string bytes = std::move(to).finish();
+  CHECK(bytes ==
+        test::from_hex(
+            "8002636d0a430a7100298171017d7102285801000000787103580400000074657874710458010"
+            "000007971055d710628680468006575626800298171077d710868034b01736268018771092e"));
+  const auto read = test::unpickle(bytes).value();
+  CHECK(read.element(0).is_same(read.element(2)));
+  CHECK_FALSE(read.element(0).is_same(read.element(1)));
+  CHECK(*read.element(0).state(0).find("x")->if_string() == "text");
+  torch::pickle_writer many;  // places beyond a byte
+  many.list(400,
+            [&](std::size_t i) -> result<void> {
+              if (i < 300) return many.string(std::to_string(i));
+              return many.again(static_cast<std::uint32_t>(i - 100)), result<void>();
+            })
+      .value();
+  const auto list = test::unpickle(std::move(many).finish()).value();
+  for (std::size_t i = 300; i < 400; ++i)  // the list itself has the first place
+    CHECK(*list.element(i).if_string() == std::to_string(i - 101));
+}
+
 TEST_CASE("pickle_writer: what no pickle of ours may hold") {
   CHECK(torch::write_pickle(node("\xff")).failure().code == errc::invalid_argument);
   CHECK(torch::write_pickle(node(node::object{{"\xff", 1}})).failure().code ==

@@ -5,7 +5,7 @@
 Random states are saved by PyTorch, read and written by zarrpoint, and loaded by PyTorch:
 `dcp.load` into a state of zeros, `dcp_to_torch_save` and `torch.load` of what that makes. All must
 have the bits that were saved. The pickle of `.metadata` must be the one that Python makes of the
-same objects."""
+same objects. Then processes of PyTorch, one to three, load and save DTensors and a model under FSDP2."""
 
 import math
 import pathlib
@@ -18,9 +18,14 @@ import tempfile
 import warnings
 
 import torch
+import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint import metadata as kinds
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
+from torch.distributed.checkpoint.state_dict import get_model_state_dict
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
 warnings.filterwarnings("ignore")
 
@@ -50,8 +55,12 @@ def same(a, b):
     return a == b
 
 
+SEEN = set()
+
+
 def random_tensor(rng):
     dtype = rng.choice(DTYPES)
+    SEEN.add(dtype)
     shape = [rng.choice((0, 1, 2, 3, 5, 8, 17, 40)) for _ in range(rng.randrange(0, 4))]
     count = math.prod(shape)
     if dtype == torch.bool:
@@ -133,13 +142,68 @@ def check(program, rng, folder):
     assert same(loaded, state)
 
 
+def model_state(fill):
+    """A model and two tensors that are spread over the processes, each in its own way."""
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 10), torch.nn.Linear(10, 5))
+    tensors = {"rows": torch.arange(77.0).reshape(11, 7), "columns": torch.arange(60).reshape(4, 15) * 3 + 1,
+               "same": torch.arange(9, dtype=torch.float64)}  # fmt: skip
+    if not fill:
+        tensors = {name: torch.zeros_like(one) for name, one in tensors.items()}
+        for parameter in model.parameters():
+            torch.nn.init.zeros_(parameter)
+    return model, tensors
+
+
+def spread(fill, world):
+    mesh = init_device_mesh("cpu", (world,))
+    model, tensors = model_state(fill)
+    fully_shard(model, mesh=mesh)
+    where = {"rows": [Shard(0)], "columns": [Shard(1)], "same": [Replicate()]}
+    tensors = {name: distribute_tensor(one, mesh, where[name]) for name, one in tensors.items()}
+    return {"model": get_model_state_dict(model), "tensors": tensors, "step": 7 if fill else 0}
+
+
+def one_rank(rank, world, folder, action, path):
+    dist.init_process_group("gloo", init_method=f"file://{folder}/{action}-{world}", rank=rank, world_size=world)
+    state = spread(action == "save", world)
+    if action == "save":
+        dcp.save(state, checkpoint_id=path)
+    else:
+        dcp.load(state, checkpoint_id=path)
+        model, tensors = model_state(True)
+        wanted = {**model.state_dict(), **tensors}
+        for name, one in {**state["model"], **state["tensors"]}.items():
+            assert same(one.full_tensor(), wanted[name].detach()), f"{name} of {rank} in {world}"
+        assert state["step"] == 7 and len(wanted) == 7
+    dist.barrier()  # nobody leaves while another one talks
+    dist.destroy_process_group()
+
+
+def check_processes(program, folder):
+    for world in (1, 2, 3):
+        theirs = folder / f"theirs-{world}"
+        run = lambda action, path, count: torch.multiprocessing.spawn(one_rank, (count, folder, action, path), nprocs=count)  # fmt: skip
+        run("save", theirs, world)
+        for ranks, chunk in ((1, 0), (3, 64)):
+            ours = folder / f"ours-{world}-{ranks}"
+            subprocess.run([program, theirs, ours, str(chunk), "1000", str(ranks)], check=True)
+            run("load", ours, world % 3 + 1)  # by another number of processes
+            for file in folder.glob("load-*"):
+                file.unlink()
+
+
 def main():
-    program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
     rng = random.Random(20)
     for i in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             check(program, rng, pathlib.Path(folder))
-    print(f"torch {torch.__version__}: {rounds} random states by torch and by zarrpoint, each twice; no difference")
+    assert rounds < 100 or SEEN == set(DTYPES), set(DTYPES) - SEEN
+    with tempfile.TemporaryDirectory() as folder:
+        check_processes(program, pathlib.Path(folder))
+    print(f"torch {torch.__version__}: {rounds} random states, {len(SEEN)} dtypes, by torch and by zarrpoint; "
+          "DTensors and FSDP2 on 1 to 3 processes: no difference")
 
 
 if __name__ == "__main__":

@@ -22,9 +22,11 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 ///
 /// Errors: those of `save`, the same on all ranks; `invalid_argument` for shards of one tensor that
 /// differ in dtype or shape; `unsupported` for flat pieces of shards.
-result<save_report> save(const location& where, const any_communicator& ranks,
-                         std::span<const sharded_tensor> shards, std::span<const leaf> leaves = {},
-                         const save_options& options = {}, const context& how = default_context());
+result<state_save_report> save(const location& where, const any_communicator& ranks,
+                               std::span<const sharded_tensor> shards,
+                               std::span<const leaf> leaves = {},
+                               const state_save_options& options = {},
+                               const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::dcp
 

@@ -10,10 +10,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
 
-/// The bytes of `.metadata`: a pickle of protocol 2, which every PyTorch from 2.0 on reads, and
-/// `read_metadata`. The same metadata make the same bytes. Boxes may be empty, as PyTorch has them
-/// for tensors without elements. Errors: `invalid_argument` for a name that is not UTF-8;
-/// `unsupported` for a dtype that PyTorch has not, for raw items and what Megatron-Core flattened.
+/// The bytes of `.metadata`: a pickle of protocol 2, which PyTorch reads from 2.3 on (2.2 and
+/// before lack the classes), and `read_metadata`. The same metadata make the same bytes. Boxes may
+/// be empty, as PyTorch has them for tensors without elements. Errors: `invalid_argument` for a
+/// name that is not UTF-8; `unsupported` for a dtype that PyTorch has not, for raw items and what
+/// Megatron-Core flattened.
 result<std::string> write_metadata(const metadata& from);
 
 }}}  // namespace zarrpoint::v0::dcp

@@ -32,7 +32,7 @@ struct named_path {
 };
 
 /// How a checkpoint of PyTorch is written.
-struct save_options {
+struct state_save_options {
   /// A tensor of more bytes is stored in boxes of at most so many, cut along its first axes; 0: in
   /// one box.
   std::uint64_t chunk_bytes = 0;
@@ -47,7 +47,7 @@ struct save_options {
 };
 
 /// What `dcp::save` did. Of many processes each has the same.
-struct save_report {
+struct state_save_report {
   std::size_t tensors = 0;
   std::size_t boxes = 0;
   std::size_t values = 0;
@@ -74,10 +74,12 @@ struct save_report {
 /// `unsupported` for a dtype that PyTorch has not; `already_exists` for what is there and no
 /// checkpoint of PyTorch; `resource_limit`; `cancelled`; `io`; `outcome_unknown` when only the very
 /// last sync failed.
-result<save_report> save(const location& where, std::span<const leaf> leaves,
-                         const save_options& options = {}, const context& how = default_context());
-result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
-                         const save_options& options = {}, const context& how = default_context());
+result<state_save_report> save(const location& where, std::span<const leaf> leaves,
+                               const state_save_options& options = {},
+                               const context& how = default_context());
+result<state_save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                               const state_save_options& options = {},
+                               const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::dcp
 

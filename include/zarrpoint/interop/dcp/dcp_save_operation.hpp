@@ -57,11 +57,12 @@ std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint
 /// A save, as one of the processes sees it.
 class save_operation {
  public:
-  save_operation(const location& where, const any_communicator& ranks, const save_options& options,
-                 const context& how)
+  save_operation(const location& where, const any_communicator& ranks,
+                 const state_save_options& options, const context& how)
       : where_(where), ranks_(ranks), options_(options), how_(how) {}
 
-  result<save_report> run(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
+  result<state_save_report> run(std::span<const sharded_tensor> shards,
+                                std::span<const v0::leaf> leaves);
 
  private:
   bool is_root() const { return ranks_.rank() == 0; }
@@ -92,7 +93,7 @@ class save_operation {
 
   const location& where_;
   const any_communicator& ranks_;
-  const save_options& options_;
+  const state_save_options& options_;
   const context& how_;
 
   held_state mine_;
@@ -107,7 +108,7 @@ class save_operation {
   std::vector<item_to_write> items_;
   std::vector<std::uint64_t> files_;
   progress_meter* meter_ = nullptr;
-  save_report report_;
+  state_save_report report_;
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

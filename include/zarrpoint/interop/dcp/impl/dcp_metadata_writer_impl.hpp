@@ -38,7 +38,7 @@ class metadata_pickler {
           if (i == 0) return write_entries(from);
           if (i == 1) return write_paths(from);
           if (i == 2) return write_items(from);
-          // Torch makes one itself; its class is younger than 2.0.
+          // Where there is none, PyTorch makes one.
           if (i == 3) return to_.none(), result<void>();
           return text("1.0.0");
         }));
@@ -127,7 +127,8 @@ class metadata_pickler {
     });
   }
 
-  /// The state of five: PyTorch up to 2.14 takes no other, and later ones take it, too.
+  /// The state of five fields, which is what PyTorch had: 2.15 writes a sixth, takes both, and does
+  /// not use it.
   result<void> write_properties(std::string_view type) {
     global(of_metadata, "TensorProperties");
     to_.object();

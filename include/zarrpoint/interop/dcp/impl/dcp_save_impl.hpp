@@ -17,9 +17,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
 
-ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
-                                          const save_options& options, const context& how) {
-  return guarded([&]() -> result<save_report> {
+ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span<const leaf> leaves,
+                                                const state_save_options& options,
+                                                const context& how) {
+  return guarded([&]() -> result<state_save_report> {
     const any_communicator alone;
     const std::vector<leaf> all =
         leaf::single(std::vector<leaf>(leaves.begin(), leaves.end())).leaves;
@@ -28,8 +29,10 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const
   });
 }
 
-ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
-                                          const save_options& options, const context& how) {
+ZARRPOINT_INLINE result<state_save_report> save(const location& where,
+                                                std::initializer_list<leaf> leaves,
+                                                const state_save_options& options,
+                                                const context& how) {
   return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
 }
 

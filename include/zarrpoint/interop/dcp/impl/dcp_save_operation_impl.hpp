@@ -214,9 +214,9 @@ ZARRPOINT_INLINE result<void> save_operation::describe(std::span<const sharded_t
   };
   for (const tensor_boxes& one : options_.boxes)
     if (ranks_.size() == 1 && !is_known(one.name))
-      return error{
-          errc::invalid_argument,
-          "save_options::boxes name " + v0::detail::in_quotes(one.name) + ", which is no tensor"};
+      return error{errc::invalid_argument, "state_save_options::boxes name " +
+                                               v0::detail::in_quotes(one.name) +
+                                               ", which is not a tensor"};
   return {};
 }
 
@@ -497,8 +497,8 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   return std::move(to).take();
 }
 
-ZARRPOINT_INLINE result<save_report> save_operation::run(std::span<const sharded_tensor> shards,
-                                                         std::span<const v0::leaf> leaves) {
+ZARRPOINT_INLINE result<state_save_report> save_operation::run(
+    std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves) {
   const auto start = std::chrono::steady_clock::now();
   const auto steps = [&]() -> result<void> {
     ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {

@@ -69,7 +69,7 @@ ZARRPOINT_INLINE result<bool> check_place(const stored_place& target, const loca
   if (!is_checkpoint && !has_others) return false;
   if (!is_checkpoint)
     return there("is not empty and is not a checkpoint of PyTorch; nothing was changed");
-  if (!overwrite) return there("is there already, and save_options::overwrite is false");
+  if (!overwrite) return there("is there already, and state_save_options::overwrite is false");
   return true;
 }
 
