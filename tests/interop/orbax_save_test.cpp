@@ -382,7 +382,8 @@ TEST_CASE("orbax save: kinds of arrays") {
   items[2].value_type = "np.ndarray";
   orbax::save(folder / "c", items, {.arrays = orbax::array_kind::jax}).value();
   std::string types;
-  for (const auto& leaf : tree_at(folder / "c").tree().leaves) types += leaf.value_type + ' ';
+  const orbax::tree tree = tree_at(folder / "c").tree();
+  for (const orbax::tree_leaf& leaf : tree.leaves) types += leaf.value_type + ' ';
   CHECK(types == "jax.Array np.ndarray scalar np.ndarray ");
   const auto refused = [&](tree_item item, const char* type, std::string_view text) {
     item.value_type = type;
