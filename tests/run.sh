@@ -144,7 +144,7 @@ torch() {
     "$python" tests/interop/py/hollow_cuda.py "$(echo build/torch-venv/lib/python3*/site-packages/torch)" build/torch-hollow &&
     g++ -std=c++20 -O1 -DZARRPOINT_COMPILED -Iinclude tests/interop/dcp_exchange.cpp "$LIBRARY" \
       -o build/dcp_exchange -lzstd -pthread &&
-    LD_LIBRARY_PATH=$PWD/build/torch-hollow build/torch-venv/bin/python tests/interop/py/torch_check.py build/dcp_exchange
+    LD_LIBRARY_PATH=$PWD/build/torch-hollow build/torch-venv/bin/python tests/interop/py/dcp_check.py build/dcp_exchange
 }
 # torch::Tensor against PyTorch's C++ library: a program of its own, for half a minute of headers.
 libtorch() {

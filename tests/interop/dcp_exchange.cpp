@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Copies a checkpoint of torch.distributed.checkpoint by our reader and our writer, for
-// py/torch_check.py: dcp_exchange IN OUT CHUNK_BYTES FILE_BYTES RANKS. With several ranks, which
+// py/dcp_check.py: dcp_exchange IN OUT CHUNK_BYTES FILE_BYTES RANKS. With several ranks, which
 // are threads, each has some of the rows of a tensor, and all have what cannot be cut.
 
 #include <zarrpoint/checkpoint.hpp>
