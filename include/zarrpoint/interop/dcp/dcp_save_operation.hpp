@@ -67,6 +67,19 @@ class save_operation {
  private:
   bool is_root() const { return ranks_.rank() == 0; }
 
+  /// What this process knows of the commit.
+  enum class outcome : std::uint8_t {
+    none,  ///< it did not take place, and will not
+    open,  ///< this process gave its receipt, and has not heard of it since
+    done,
+  };
+
+  result<void> run_steps(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
+  /// What became of the commit, and its report, told by rank 0.
+  result<void> tell(result<message> committed);
+  /// An error must not say that a save failed that may have taken place.
+  error with_outcome(error failure) const;
+
   // Describe.
   result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
   result<void> add_leaf(const v0::leaf& value);
@@ -96,6 +109,7 @@ class save_operation {
   const state_save_options& options_;
   const context& how_;
 
+  std::vector<v0::leaf> leaves_;
   held_state mine_;
   std::vector<tensor_source> sources_;  ///< one for each of the tensors
   std::vector<archive_layout> values_;  ///< one for each of the values
@@ -109,6 +123,7 @@ class save_operation {
   std::vector<std::uint64_t> files_;
   progress_meter* meter_ = nullptr;
   state_save_report report_;
+  outcome outcome_ = outcome::none;
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -35,7 +35,8 @@ class made_hierarchy {
   result<void> add(const std::string& name, const array_metadata& as, std::vector<std::byte> chunk);
 
   /// Adds the groups, the root with attributes; call it once, after all arrays. Errors:
-  /// `unsupported` for an array that lies beneath another.
+  /// `unsupported` for an array that lies beneath another; `resource_limit` where names make groups
+  /// of which the names alone take more than 64 MiB.
   result<void> finish(const node& attributes);
 
   /// Once it is finished. A null pointer for no such key.

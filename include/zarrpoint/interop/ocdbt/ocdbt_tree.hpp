@@ -36,7 +36,7 @@ struct ocdbt_node_place {
 
 /// A child of a node that is not a leaf.
 result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_node_place& of,
-                                   std::size_t index);
+                                        std::size_t index);
 
 /// The tree of keys of one version.
 class ocdbt_tree {

@@ -38,9 +38,8 @@ std::string array_record(const tree_plan& plan);
 /// `_strings.json`; empty where no leaf is a text.
 std::string text_record(const tree_plan& plan);
 
-/// `_CHECKPOINT_METADATA` of a step or a checkpoint. Times are nanoseconds since 1970.
-std::string checkpoint_record(const node& item_handlers, const node& custom_metadata,
-                              std::uint64_t begin_time, std::uint64_t commit_time);
+/// `_CHECKPOINT_METADATA` of a step or a checkpoint.
+std::string checkpoint_record(const checkpoint_facts& of);
 
 /// The handler that restores a tree, as `_CHECKPOINT_METADATA` names it.
 inline constexpr std::string_view tree_handler =

@@ -19,10 +19,8 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 ZARRPOINT_INLINE result<state_save_report> save(
     const location& where, const any_communicator& ranks, std::span<const sharded_tensor> shards,
     std::span<const leaf> leaves, const state_save_options& options, const context& how) {
-  const std::vector<leaf> all =
-      leaf::single(std::vector<leaf>(leaves.begin(), leaves.end())).leaves;
   detail::save_operation one(where, ranks, options, how);
-  return one.run(shards, all);
+  return one.run(shards, leaves);
 }
 
 }}}  // namespace zarrpoint::v0::dcp

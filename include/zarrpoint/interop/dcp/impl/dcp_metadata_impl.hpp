@@ -117,6 +117,9 @@ ZARRPOINT_INLINE result<stored_item> read_item(const pickle_value& info) {
   ZARRPOINT_CHECK(checked_add(out.offset, out.length).at("its item"));
   const auto transforms = field(info, 3, "transform_descriptors");
   if (!transforms || transforms->is_none()) return out;
+  constexpr std::size_t most_transforms = 8;  // there is one that we read
+  if (transforms->element_count() > most_transforms)
+    return error{errc::unsupported, "its item went through too many transforms"};
   for (std::size_t i = 0; i < transforms->element_count(); ++i) {
     ZARRPOINT_TRY(one, read_text(transforms->element(i), "transform_descriptors"));
     out.transforms.push_back(std::move(one));
@@ -233,6 +236,7 @@ class metadata_reader {
     for (std::size_t i = 0; i < path.element_count() && i < max_steps; ++i) {
       const pickle_value step = path.element(i);
       if (const std::string* const text = step.if_string()) {
+        if (text->size() > store_key::max_size) return std::vector<path_step>();
         out.push_back({*text, false});
       } else if (const auto index = step.to_int64()) {
         out.push_back({std::to_string(*index), true});
@@ -248,6 +252,7 @@ class metadata_reader {
         entry.kind() == pickle_kind::call ? entry.callable().name() : std::string_view();
     ZARRPOINT_CHECK(charge(1));
     ZARRPOINT_TRY(path, read_path(name));
+    ZARRPOINT_CHECK(charge(path.size()));
     if (kind == "BytesStorageMetadata") {
       const stored_item* const item = find_item(name, nullptr);
       if (item == nullptr) return error{errc::corrupt, "storage_data has no item for it"};

@@ -22,10 +22,8 @@ ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span
                                                 const context& how) {
   return guarded([&]() -> result<state_save_report> {
     const any_communicator alone;
-    const std::vector<leaf> all =
-        leaf::single(std::vector<leaf>(leaves.begin(), leaves.end())).leaves;
     detail::save_operation one(where, alone, options, how);
-    return one.run({}, all);
+    return one.run({}, leaves);
   });
 }
 

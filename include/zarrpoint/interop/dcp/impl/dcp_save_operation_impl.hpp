@@ -193,18 +193,21 @@ ZARRPOINT_INLINE result<void> save_operation::add_tensor(tensor_source from,
 
 ZARRPOINT_INLINE result<void> save_operation::describe(std::span<const sharded_tensor> shards,
                                                        std::span<const v0::leaf> leaves) {
-  for (const v0::leaf& value : leaves)
+  leaves_ = v0::leaf::single(std::vector<v0::leaf>(leaves.begin(), leaves.end())).leaves;
+  for (const v0::leaf& value : leaves_)
     ZARRPOINT_CHECK(add_leaf(value).at("save " + v0::detail::in_quotes(value.name())));
-  std::set<std::string_view> names;
-  const auto take = [&](std::string_view name) -> result<void> {
+  std::set<std::string, std::less<>> names;
+  const auto take = [&](const std::string& name) -> result<void> {
     ZARRPOINT_CHECK(store_key::parse(name));  // that we read it again, too
+    if (name.size() > max_name)
+      return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is too long a name"};
     if (names.insert(name).second) return {};
     return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is there twice"};
   };
   for (const held_tensor& one : mine_.tensors) ZARRPOINT_CHECK(take(one.name));
   for (const held_value& one : mine_.values) ZARRPOINT_CHECK(take(one.name));
   for (const sharded_tensor& shard : shards) {
-    if (names.count(shard.key()) != 0)
+    if (names.contains(shard.key()))
       return error{errc::invalid_argument, v0::detail::in_quotes(shard.key()) + " is there twice"};
     ZARRPOINT_CHECK(add_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
   }
@@ -497,40 +500,84 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   return std::move(to).take();
 }
 
+ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
+                                                        std::span<const v0::leaf> leaves) {
+  ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {
+                                   ZARRPOINT_CHECK(describe(shards, leaves));
+                                   return mine_.encode();
+                                 })));
+  ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
+  result<std::vector<message>> parts = std::vector<message>{};
+  // What one has fails on all: none waits for a process that has given up.
+  if (is_root()) parts = guarded([&] { return plan(all); });
+  ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(parts)));
+  ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
+  ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
+  // Rank 0 may have it and commit, even if this process does not hear of that.
+  if (!is_root()) outcome_ = outcome::open;
+  ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
+  return tell(is_root() ? guarded([&] { return commit(receipts); }) : result<message>(message{}));
+}
+
+ZARRPOINT_INLINE result<void> save_operation::tell(result<message> committed) {
+  message told;
+  if (is_root()) {
+    if (committed) outcome_ = outcome::done;
+    v0::detail::wire_writer to;
+    to.flag(committed.has_value());
+    to.bytes(v0::detail::pack_status(committed ? result<void>() : committed.failure()));
+    to.bytes(committed ? bytes_view(*committed) : bytes_view());
+    told = std::move(to).take();
+  }
+  const auto heard = broadcast(ranks_, std::move(told));
+  if (is_root() && !committed)
+    return ranks_.size() == 1 ? error(committed.failure())
+                              : error(committed.failure()).at(v0::detail::rank_list({0}));
+  ZARRPOINT_CHECK(heard);
+  v0::detail::wire_reader from(*heard);
+  const bool is_committed = from.flag();
+  const result<void> status = v0::detail::unpack_status(from.bytes());
+  v0::detail::wire_reader about(from.bytes());
+  if (from.failed() || is_committed != status.has_value())
+    return error{errc::corrupt, "what rank 0 told of the commit is cut off"};
+  outcome_ = is_committed ? outcome::done : outcome::none;
+  if (!is_committed) return error(status.failure()).at(v0::detail::rank_list({0}));
+  report_.tensors = static_cast<std::size_t>(about.number());
+  report_.boxes = static_cast<std::size_t>(about.number());
+  report_.values = static_cast<std::size_t>(about.number());
+  report_.files = static_cast<std::size_t>(about.number());
+  report_.bytes = about.number();
+  for (auto* list : {&report_.kept, &report_.warnings}) {
+    list->resize(about.count());
+    for (std::string& one : *list) one = about.text();
+  }
+  return about.finish();
+}
+
+ZARRPOINT_INLINE error save_operation::with_outcome(error failure) const {
+  if (outcome_ == outcome::none) return failure;
+  failure.code = errc::outcome_unknown;
+  // Memory may be what there is none of: the code is what counts.
+  static_cast<void>(guarded([&]() -> result<void> {
+    failure.message += outcome_ == outcome::done
+                           ? "; the checkpoint is committed, but other ranks may not know it"
+                           : "; this process gave its receipt, so rank 0 may have committed the "
+                             "checkpoint: open it to see which one is there";
+    return {};
+  }));
+  return failure;
+}
+
 ZARRPOINT_INLINE result<state_save_report> save_operation::run(
     std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves) {
   const auto start = std::chrono::steady_clock::now();
-  const auto steps = [&]() -> result<void> {
-    ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {
-                                     ZARRPOINT_CHECK(describe(shards, leaves));
-                                     return mine_.encode();
-                                   })));
-    ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
-    result<std::vector<message>> parts = std::vector<message>{};
-    // What one has fails on all: none waits for a process that has given up.
-    if (is_root()) parts = guarded([&] { return plan(all); });
-    ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(parts)));
-    ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
-    ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
-    ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
-    result<message> done = message{};
-    if (is_root()) done = guarded([&] { return commit(receipts); });
-    ZARRPOINT_TRY(told, v0::detail::broadcast_result(ranks_, std::move(done)));
-    v0::detail::wire_reader from(told);
-    report_.tensors = static_cast<std::size_t>(from.number());
-    report_.boxes = static_cast<std::size_t>(from.number());
-    report_.values = static_cast<std::size_t>(from.number());
-    report_.files = static_cast<std::size_t>(from.number());
-    report_.bytes = from.number();
-    for (auto* list : {&report_.kept, &report_.warnings}) {
-      list->resize(from.count());
-      for (std::string& one : *list) one = from.text();
-    }
-    return from.finish();
-  };
-  ZARRPOINT_CHECK(steps().at("save " + where_.name()));
+  auto done = guarded([&] { return run_steps(shards, leaves); });
+  if (!done)
+    return guarded([&]() -> result<state_save_report> {
+      return with_outcome(std::move(done).failure()).at("save " + where_.name());
+    });
   report_.seconds = v0::detail::seconds_since(start);
-  return report_;
+  return std::move(report_);
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -10,6 +10,7 @@
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
@@ -120,6 +121,7 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     std::sort(leaves.begin(), leaves.end(),
               [](const detail::leaf& a, const detail::leaf& b) { return a.name < b.name; });
     ZARRPOINT_CHECK(add_group(""));
+    v0::detail::group_budget budget;
     std::string last;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const std::string& path = leaves[i].name;
@@ -128,13 +130,14 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
       };
       if (const auto key = store_key::parse(path); !key || path.empty())
         return refuse(" is not a valid key: " + (key ? "it is empty" : key.failure().message));
-      if (path.size() > store_key::max_size - 64) return refuse(" is too long for a key");
+      if (path.size() > detail::max_name) return refuse(" is too long for a key");
       if (i > 0 && leaves[i - 1].name == path) return refuse(" is that of two entries");
       for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
         const std::string group = path.substr(0, at);
         if (find(group) != nullptr)
           return refuse(" lies beneath " + v0::detail::in_quotes(group) + ", which is an entry");
         if (last.starts_with(group + '/')) continue;
+        ZARRPOINT_CHECK(budget.charge(group));
         ZARRPOINT_CHECK(add_group(group));
       }
       last = path + '/';

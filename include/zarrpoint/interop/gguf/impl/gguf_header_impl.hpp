@@ -7,6 +7,7 @@
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
 
 #include <algorithm>
@@ -310,8 +311,10 @@ ZARRPOINT_INLINE const node* header::find(std::string_view key) const {
   return nullptr;
 }
 
-ZARRPOINT_INLINE result<header> read_header(const blob& from, const header_limits& limits) {
-  detail::header_reader in(from, limits);
+namespace detail {
+
+ZARRPOINT_INLINE result<header> parse_header(const blob& from, const header_limits& limits) {
+  header_reader in(from, limits);
   ZARRPOINT_TRY(mark, in.take(4));
   if (as_text(mark) != "GGUF") return error{errc::corrupt, "it does not begin as a GGUF file does"};
   header out;
@@ -331,24 +334,30 @@ ZARRPOINT_INLINE result<header> read_header(const blob& from, const header_limit
                                            " metadata values (header_limits::max_values)"};
   std::set<std::string, std::less<>> keys;
   for (std::uint64_t i = 0; i < entries; ++i) {
-    ZARRPOINT_TRY(entry, detail::read_entry(in));
+    ZARRPOINT_TRY(entry, read_entry(in));
     if (!keys.insert(entry.key).second)
       return error{errc::corrupt,
                    "the key " + v0::detail::in_quotes(entry.key) + " is there twice"};
     out.metadata.push_back(std::move(entry));
   }
-  ZARRPOINT_CHECK(detail::take_alignment(out));
+  ZARRPOINT_CHECK(take_alignment(out));
   std::set<std::string, std::less<>> names;
   for (std::uint64_t i = 0; i < tensors; ++i) {
-    ZARRPOINT_TRY(tensor, detail::read_tensor(in));
+    ZARRPOINT_TRY(tensor, read_tensor(in));
     if (!names.insert(tensor.name).second)
       return error{errc::corrupt,
                    "the tensor " + v0::detail::in_quotes(tensor.name) + " is there twice"};
     out.tensors.push_back(std::move(tensor));
   }
   ZARRPOINT_TRY(begin, v0::detail::checked_round_up<std::uint64_t>(in.position(), out.alignment));
-  ZARRPOINT_CHECK(detail::place_tensors(out, begin, from.size()));
+  ZARRPOINT_CHECK(place_tensors(out, begin, from.size()));
   return out;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<header> read_header(const blob& from, const header_limits& limits) {
+  return guarded([&] { return detail::parse_header(from, limits); });
 }
 
 }}}  // namespace zarrpoint::v0::gguf

@@ -121,15 +121,15 @@ ZARRPOINT_INLINE result<void> build(v0::detail::made_hierarchy& tree, const head
     };
     ZARRPOINT_CHECK(tree.add(tensor.name, stored_as(tensor), chunk));
   }
-  node metadata = node(node::object());
+  node::object metadata;  // no key is there twice
   for (const metadata_entry& entry : of.metadata) {
     ZARRPOINT_TRY(is_array, add_long_array(tree, entry));
-    if (!is_array) metadata.set(entry.key, entry.value);
+    if (!is_array) metadata.push_back({entry.key, entry.value});
   }
   node told;
   told.set("version", std::uint64_t{of.version});
   told.set("alignment", std::uint64_t{of.alignment});
-  told.set("metadata", std::move(metadata));
+  told.set("metadata", node(std::move(metadata)));
   node attributes;
   attributes.set("gguf", std::move(told));
   return tree.finish(attributes);

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
@@ -68,6 +69,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   node root = group;
   if (!attributes.is_null()) root.set("attributes", attributes);
   ZARRPOINT_CHECK(add_document("", root));
+  group_budget budget;
   std::string last;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const std::string& name = names_[i];
@@ -80,6 +82,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
       if (std::binary_search(names_.begin(), names_.end(), above))
         return refuse(" lies beneath " + in_quotes(above) + ", which is an array");
       if (last.starts_with(above + '/')) continue;
+      ZARRPOINT_CHECK(budget.charge(above));
       ZARRPOINT_CHECK(add_document(above, group));
     }
     last = name + '/';

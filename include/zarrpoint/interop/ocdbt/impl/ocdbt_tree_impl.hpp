@@ -30,8 +30,9 @@ ZARRPOINT_INLINE result<ocdbt_tree> ocdbt_tree::open(std::shared_ptr<const ocdbt
   return out;
 }
 
-ZARRPOINT_INLINE result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& files, const ocdbt_node_place& of,
-                                                    std::size_t index) {
+ZARRPOINT_INLINE result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& files,
+                                                         const ocdbt_node_place& of,
+                                                         std::size_t index) {
   const ocdbt_node::entry& entry = of.node->entries[index];
   const ocdbt_file& file = of.node->files[entry.file];
   const std::string_view key = of.node->key(entry);
@@ -42,7 +43,7 @@ ZARRPOINT_INLINE result<ocdbt_node_place> ocdbt_child_at(const ocdbt_files& file
   if (node->key(node->entries[0]) < key.substr(entry.shared))
     return error{errc::corrupt, "a node begins with a key that its parent does not give to it"};
   return ocdbt_node_place{std::move(node), of.prefix + std::string(key.substr(0, entry.shared)),
-                     std::move(base)};
+                          std::move(base)};
 }
 
 ZARRPOINT_INLINE result<bool> ocdbt_tree::find(std::string_view key, ocdbt_item& out) const {

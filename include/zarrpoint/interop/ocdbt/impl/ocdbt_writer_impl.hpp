@@ -297,8 +297,7 @@ class ocdbt_writer::value_writer final : public blob_writer {
       file_->end = size_ != 0 ? begin_ + size_ : begin_;
       static_cast<void>(database_->data.give_back(std::move(file_)));
     }
-    const std::lock_guard lock(database_->mutex);
-    --database_->writers;
+    leave();
   }
 
   result<void> write(std::uint64_t offset, bytes_view bytes) override {
@@ -340,12 +339,21 @@ class ocdbt_writer::value_writer final : public blob_writer {
   result<void> finish() override {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_spent_, true)) return refuse();
-    return guarded([&] { return insert(); }).at("finish " + name_);
+    auto done = guarded([&] { return insert(); });
+    if (done) leave();  // otherwise it may have its file, until it is gone
+    return std::move(done).at("finish " + name_);
   }
 
  private:
   // What lies behind each other in a file stays below the largest offset.
   static constexpr std::uint64_t most = std::uint64_t{1} << 62;
+
+  /// It is no longer at work.
+  void leave() noexcept {
+    if (!std::exchange(is_at_work_, false)) return;
+    const std::lock_guard lock(database_->mutex);
+    --database_->writers;
+  }
 
   error refuse() const {
     return {errc::invalid_argument, "finish " + name_ + ": it is finished already"};
@@ -399,6 +407,7 @@ class ocdbt_writer::value_writer final : public blob_writer {
   std::uint64_t size_ = 0;
   std::uint64_t reserved_ = 0;
   bool is_spent_ = false;
+  bool is_at_work_ = true;
 };
 
 ZARRPOINT_INLINE detail::ocdbt_changes& ocdbt_writer::changes() const { return state_->changes; }

@@ -357,6 +357,12 @@ class tree_planner {
       return std::optional<dims>();
     }
     ZARRPOINT_TRY(boxes, device_boxes(how.mesh, how.partition, shape));
+    std::uint64_t cells = 1;  // no more than `device_boxes` has found
+    for (const index_t extent : how.mesh.shape) cells *= static_cast<std::uint64_t>(extent);
+    if (!how.mesh.devices.empty() && how.mesh.devices.size() != cells)
+      return bad_tree("the sharding of " + v0::detail::in_quotes(item.told.name) +
+                      " has a mesh of " + std::to_string(cells) + " devices and names " +
+                      std::to_string(how.mesh.devices.size()));
     if (boxes.empty() || std::count(shape.begin(), shape.end(), 0) != 0)
       return std::optional<dims>();
     return std::optional(boxes.front().shape);

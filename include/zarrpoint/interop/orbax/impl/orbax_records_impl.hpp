@@ -148,17 +148,15 @@ ZARRPOINT_INLINE std::string text_record(const tree_plan& plan) {
   return any ? dump_json(out) : std::string();
 }
 
-ZARRPOINT_INLINE std::string checkpoint_record(const node& item_handlers,
-                                               const node& custom_metadata,
-                                               std::uint64_t begin_time,
-                                               std::uint64_t commit_time) {
-  return dump_json(node::object{
-      {"item_handlers", item_handlers},
-      {"metrics", node::object{}},
-      {"performance_metrics", node::object{}},
-      {"init_timestamp_nsecs", begin_time},
-      {"commit_timestamp_nsecs", commit_time},
-      {"custom_metadata", custom_metadata.is_null() ? node(node::object{}) : custom_metadata}});
+ZARRPOINT_INLINE std::string checkpoint_record(const checkpoint_facts& of) {
+  const auto object_of = [](const node& one) { return one.is_null() ? node(node::object{}) : one; };
+  return dump_json(
+      node::object{{"item_handlers", of.item_handlers},
+                   {"metrics", object_of(of.metrics)},
+                   {"performance_metrics", object_of(of.performance_metrics)},
+                   {"init_timestamp_nsecs", of.begin_time ? node(*of.begin_time) : node()},
+                   {"commit_timestamp_nsecs", of.commit_time ? node(*of.commit_time) : node()},
+                   {"custom_metadata", object_of(of.custom_metadata)}});
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

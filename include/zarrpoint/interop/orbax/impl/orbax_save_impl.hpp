@@ -44,8 +44,7 @@ ZARRPOINT_INLINE std::uint64_t nanoseconds_now() {
 /// What is at the target already.
 struct old_checkpoint {
   bool is_there = false;
-  node::object handlers;           ///< of its items
-  node custom_metadata;            ///< of the step
+  checkpoint_facts about;          ///< of a step
   std::vector<std::string> paths;  ///< what is replaced, sorted
 };
 
@@ -106,8 +105,7 @@ ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& targe
     ZARRPOINT_TRY(document, get(target.store, key, std::uint64_t{1} << 20));
     ZARRPOINT_TRY(facts, read_checkpoint_facts(document ? bytes_view(*document) : bytes_view())
                              .at(target.store.describe(key)));
-    if (facts.item_handlers.if_object() != nullptr) out.handlers = *facts.item_handlers.if_object();
-    if (facts.custom_metadata.if_object() != nullptr) out.custom_metadata = facts.custom_metadata;
+    out.about = std::move(facts);
     ZARRPOINT_TRY(beneath, target.key.child(item));
     ZARRPOINT_CHECK(add_tree_paths({target.store, std::move(beneath)}, item + '/', out.paths));
   }
@@ -159,9 +157,9 @@ ZARRPOINT_INLINE result<v0::detail::written_leaves> write_arrays(const any_store
 /// All of a checkpoint, into a directory that is not published yet.
 ZARRPOINT_INLINE result<save_report> write_tree(const any_store& store, const tree_plan& plan,
                                                 const save_tree_options& options,
-                                                const node& handlers, const std::string& name,
+                                                checkpoint_facts about, const std::string& name,
                                                 const context& given) {
-  const std::uint64_t begin_time = nanoseconds_now();
+  if (!about.begin_time) about.begin_time = nanoseconds_now();
   const context how = with_scratch(given);
   any_store item = store;
   if (!options.item.empty()) {
@@ -192,9 +190,8 @@ ZARRPOINT_INLINE result<save_report> write_tree(const any_store& store, const tr
   ZARRPOINT_CHECK(put_text(item, "_METADATA", tree_record(plan, options)));
   if (!options.item.empty())
     ZARRPOINT_CHECK(put_text(item, "commit_success.txt", done + '/' + options.item));
-  ZARRPOINT_CHECK(
-      put_text(store, "_CHECKPOINT_METADATA",
-               checkpoint_record(handlers, options.step_metadata, begin_time, nanoseconds_now())));
+  about.commit_time = nanoseconds_now();
+  ZARRPOINT_CHECK(put_text(store, "_CHECKPOINT_METADATA", checkpoint_record(about)));
   ZARRPOINT_CHECK(put_text(store, "commit_success.txt", done));
   return report;
 }
@@ -213,16 +210,21 @@ ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
   if (!target.store.can_publish() || !target.store.can_list())
     return error{errc::unsupported, name + ": its store cannot publish a directory in one step"};
   ZARRPOINT_TRY(old, look_at_target(target, options.item, options.overwrite));
-  node handlers = std::string(tree_handler);
-  if (!options.item.empty()) {
-    handlers = std::move(old.handlers);
-    if (options.step_metadata.is_null()) options.step_metadata = std::move(old.custom_metadata);
-    handlers.set(options.item, std::string(tree_handler));
+  checkpoint_facts about;  // of the step before, what is not of the item
+  if (options.item.empty()) {
+    about.item_handlers = std::string(tree_handler);
+  } else {
+    about = std::move(old.about);
+    if (about.item_handlers.if_object() == nullptr) about.item_handlers = node::object{};
+    about.item_handlers.set(options.item, std::string(tree_handler));
+    for (node* one : {&about.metrics, &about.performance_metrics, &about.custom_metadata})
+      if (one->if_object() == nullptr) *one = node();
   }
+  if (!options.step_metadata.is_null()) about.custom_metadata = options.step_metadata;
   ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
                                                         .sync = options.sync,
                                                         .mark = unfinished_mark}));
-  ZARRPOINT_TRY(report, write_tree(staged->store(), plan, options, handlers, name, how));
+  ZARRPOINT_TRY(report, write_tree(staged->store(), plan, options, std::move(about), name, how));
   if (old.is_there) {
     ZARRPOINT_TRY(kept, staged->keep({std::move(old.paths), taken_paths(plan, options)}));
     report.kept = std::move(kept);

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
@@ -69,6 +70,7 @@ struct tree_store::state {
   std::vector<detail::aggregate_leaf> held;  ///< its leaves, sorted by name
   std::vector<detail::made_chunk> chunks;    ///< sorted by key
   std::uint64_t document_bytes;              ///< what a document may have
+  v0::detail::group_budget budget{};         ///< of the groups in `made`
 
   /// The array that `key` is or lies beneath, and the rest of the key.
   const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
@@ -108,6 +110,20 @@ struct tree_store::state {
     return out;
   }
 
+  result<std::unique_ptr<blob>> open(const store_key& key, const std::string& called) const {
+    std::string_view rest;
+    const detail::placed_array* const at = find(key.str(), rest);
+    if (at == nullptr || rest.empty()) {
+      const detail::made_chunk* const chunk = find_chunk(key.str());
+      if (chunk == nullptr) return made.open(key);
+      return detail::aggregate_elements(aggregate, chunk->pieces);
+    }
+    ZARRPOINT_TRY(stored, at->storage.child(rest));
+    ZARRPOINT_TRY(object, base.open(stored));
+    if (object == nullptr) ZARRPOINT_CHECK(check_missing(*at, rest).at(called));
+    return std::move(object);
+  }
+
   /// What is not there may be missing by right: a document of the other version of Zarr, and a
   /// chunk where those that equal the fill value are left out.
   result<void> check_missing(const detail::placed_array& array, std::string_view rest) const {
@@ -138,10 +154,11 @@ struct tree_store::state {
   }
 
   /// The groups above a leaf, of which `last` are there already.
-  result<void> add_parents(const std::string& path, std::string& last) const {
+  result<void> add_parents(const std::string& path, std::string& last) {
     for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
       const std::string group = path.substr(0, at);
       if (last.starts_with(group + '/')) continue;
+      ZARRPOINT_CHECK(budget.charge(group));
       ZARRPOINT_CHECK(add_group(group));
     }
     last = path + '/';
@@ -337,17 +354,7 @@ ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
-  std::string_view rest;
-  const detail::placed_array* const at = state_->find(key.str(), rest);
-  if (at == nullptr || rest.empty()) {
-    const detail::made_chunk* const chunk = state_->find_chunk(key.str());
-    if (chunk == nullptr) return state_->made.open(key);
-    return detail::aggregate_elements(state_->aggregate, chunk->pieces);
-  }
-  ZARRPOINT_TRY(stored, at->storage.child(rest));
-  ZARRPOINT_TRY(object, state_->base.open(stored));
-  if (object == nullptr) ZARRPOINT_CHECK(state_->check_missing(*at, rest).at(describe(key)));
-  return std::move(object);
+  return guarded([&] { return state_->open(key, describe(key)); });
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_key& prefix) const {

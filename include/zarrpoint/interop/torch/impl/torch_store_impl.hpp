@@ -15,9 +15,11 @@
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,31 @@ namespace zarrpoint { inline namespace v0 {
 namespace torch {
 
 namespace detail {
+
+/// A tensor in memory as an object.
+class tensor_blob final : public blob {
+ public:
+  using blob::read;
+  tensor_blob(tensor elements, std::string name)
+      : elements_(std::make_shared<const tensor>(std::move(elements))), name_(std::move(name)) {}
+
+  std::uint64_t size() const noexcept override { return bytes().size(); }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    if (!into.empty()) std::memcpy(into.data(), bytes().data() + offset, into.size());
+    return {};
+  }
+  result<mapping> map() const override { return mapping(bytes(), elements_); }
+  std::string name() const override { return name_; }
+
+ private:
+  bytes_view bytes() const noexcept {
+    return {elements_->view().data, elements_->size() * elements_->view().type.size()};
+  }
+
+  std::shared_ptr<const tensor> elements_;
+  std::string name_;
+};
 
 /// The elements of a tensor as an object: where they lie, or a copy.
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
@@ -46,12 +73,15 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
     return std::unique_ptr<blob>(std::make_unique<v0::detail::range_blob>(
         std::move(whole), of.offset, bytes, std::move(name)));
   }
+  // An expanded tensor may be any number of times what its storage is.
+  constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
+  if (bytes > of.storage_bytes && bytes - of.storage_bytes > most_beyond)
+    return error{errc::resource_limit, name + ": it takes " + std::to_string(bytes) +
+                                           " bytes, and is spread over a storage of " +
+                                           std::to_string(of.storage_bytes)};
   ZARRPOINT_TRY(copy, tensor::make(of.spec));
   ZARRPOINT_CHECK(from.read(of, copy.mutable_view()));
-  const memory_store made;
-  ZARRPOINT_TRY(key, store_key::parse("made"));
-  ZARRPOINT_CHECK(made.put(key, {copy.view().data, static_cast<std::size_t>(bytes)}));
-  return made.open(key);
+  return std::unique_ptr<blob>(std::make_unique<tensor_blob>(std::move(copy), std::move(name)));
 }
 
 /// Puts what a file holds into a hierarchy.
@@ -133,6 +163,7 @@ class archive_walk {
   }
 
   result<void> add_text(std::string_view text, const std::string& name, bool is_json) {
+    ZARRPOINT_CHECK(budget_.charge(text.size()));  // one may be there any number of times
     ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {text}));
     if (is_json) made.metadata.attributes.set("content_type", "application/json");
     return to_.add(name, made.metadata, std::move(made.chunk));
@@ -144,14 +175,27 @@ class archive_walk {
     if (const auto number = value.to_uint64()) return add_number(*number, name);
     if (const auto number = value.to_double()) return add_number(*number, name);
     if (const std::string* const text = value.if_string()) return add_text(*text, name, false);
-    ZARRPOINT_TRY(document, pickle_to_document(value, {.max_depth = max_depth}, from_.get())
+    pickle_node_limits left = budget_.limits;
+    left.max_values -= std::min(left.max_values, budget_.values);
+    left.max_text -= std::min(left.max_text, budget_.text);
+    ZARRPOINT_TRY(document, pickle_to_document(value, left, from_.get())
                                 .at("the value " + v0::detail::in_quotes(name)));
+    budget_.values += count(document);
     return add_text(dump_json(document), name, true);
+  }
+
+  static std::size_t count(const node& of) {
+    std::size_t out = 1;
+    if (const node::array* const list = of.if_array())
+      for (const node& one : *list) out += count(one);
+    if (const node::object* const members = of.if_object())
+      for (const node::member& one : *members) out += count(one.value);
+    return out;
   }
 
   std::shared_ptr<const file> from_;
   v0::detail::made_hierarchy& to_;
-  document_budget budget_{{}};
+  document_budget budget_{{.max_depth = max_depth}};  ///< of all values that are not tensors
   std::size_t seen_ = 0;
   std::size_t placed_ = 0;
 };
