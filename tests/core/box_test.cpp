@@ -54,4 +54,9 @@ TEST_CASE("selection: what makes no sense is refused, whatever the numbers") {
         "the selection (offset [2], shape [3], step [4]) reaches beyond the array of shape [5]");
 }
 
+TEST_CASE("box: the text of one whose end is beyond every index") {
+  const std::string text = to_string(zarrpoint::box({INT64_MAX, 1}, {INT64_MAX, 2}));
+  CHECK(text == "[9223372036854775807:18446744073709551614, 1:3]");
+}
+
 }  // namespace box_test

@@ -78,7 +78,8 @@ TEST_CASE("message budget: counts while it lives, and names the process") {
   const std::vector<message> all{message(400), message(5000), message(500)};
   CHECK(again.count("the receipt", all, 1));
   CHECK(has(again.count("the receipt", all, -1).failure().message, "the receipt of rank 0"));
-  detail::message_budget without(with_scratch({}));
+  const context unlimited = with_scratch({});
+  detail::message_budget without(unlimited);
   CHECK(without.count("the plan", 0, SIZE_MAX / 2));
 }
 

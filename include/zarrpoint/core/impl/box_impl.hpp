@@ -17,7 +17,14 @@ ZARRPOINT_INLINE std::string to_string(const box& part) {
   std::string text = "[";
   for (std::size_t i = 0; i < part.rank(); ++i) {
     if (i != 0) text += ", ";
-    text += std::to_string(part.offset[i]) + ":" + std::to_string(part.offset[i] + part.shape[i]);
+    text += std::to_string(part.offset[i]) + ":";
+    // Of hostile metadata the end may lie beyond what an index can say.
+    index_t end = 0;
+    if (__builtin_add_overflow(part.offset[i], part.shape[i], &end))
+      text += std::to_string(static_cast<std::uint64_t>(part.offset[i]) +
+                             static_cast<std::uint64_t>(part.shape[i]));
+    else
+      text += std::to_string(end);
   }
   return text += ']';
 }

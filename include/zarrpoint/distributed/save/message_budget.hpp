@@ -18,8 +18,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// communicator copies of them is its own.
 class message_budget {
  public:
-  /// Of a context that has scratch memory.
+  /// Of a context that has scratch memory, and outlives it.
   explicit message_budget(const context& how);
+  explicit message_budget(context&&) = delete;
 
   /// Counts `what` of `rank`, such as "the receipt". Errors: `resource_limit`, naming both.
   result<void> count(std::string_view what, int rank, std::size_t bytes);
