@@ -692,6 +692,8 @@ TEST_CASE("orbax save: stopped, without memory, and where nothing can be publish
   const zarrpoint_test::recording_store plain;
   CHECK(orbax::save(plain, {{"w", w}}).failure().code == errc::unsupported);
   CHECK(plain.keys().empty());
+  CHECK(orbax::save(folder / "c.zip", {{"w", w}}).failure().code == errc::unsupported);
+  CHECK(fs::is_empty(folder.path()));
 
   const memory_store memory;
   orbax::save(location(memory, key("run")), {{"w", w}}, {.step = 3}).value();

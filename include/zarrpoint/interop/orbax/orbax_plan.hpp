@@ -21,8 +21,7 @@
 
 // What a tree becomes, before an element is touched.
 
-namespace zarrpoint { inline namespace v0 { namespace orbax {
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 /// One leaf of the tree.
 struct planned_item {
@@ -53,8 +52,7 @@ result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec
 /// The file or directory that a save of Orbax's has beside its arrays under this name.
 bool is_own_name(std::string_view name);
 
-}}}
-}  // namespace zarrpoint::v0::orbax::detail
+}}}}  // namespace zarrpoint::v0::orbax::detail
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>

@@ -45,9 +45,10 @@ ZARRPOINT_INLINE result<written_leaves> write_leaves(const any_store& store,
         how.scratch->drop_idle();
         // What was staged on a device may have been read.
         const auto again = planned.subspan(refused);
-        const bool can_repeat = std::all_of(again.begin(), again.end(), [](const planned_leaf& one) {
-          return one.early == nullptr || one.early->on_device == nullptr;
-        });
+        const bool can_repeat =
+            std::all_of(again.begin(), again.end(), [](const planned_leaf& one) {
+              return one.early == nullptr || one.early->on_device == nullptr;
+            });
         return can_repeat ? std::optional(refused) : std::nullopt;
       }));
   out.pin_seconds = pinned.seconds();

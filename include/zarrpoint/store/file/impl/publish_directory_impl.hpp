@@ -131,7 +131,11 @@ ZARRPOINT_INLINE int check_free(int parent, const char* name) noexcept {
 ZARRPOINT_INLINE directory_publication::directory_publication(std::shared_ptr<file_root> root,
                                                               const store_key& key,
                                                               publish_options how)
-    : base_(std::move(root)), name_(base_->describe(key)), target_(key.name()), mark_(how.mark), how_(how) {}
+    : base_(std::move(root)),
+      name_(base_->describe(key)),
+      target_(key.name()),
+      mark_(how.mark),
+      how_(how) {}
 
 ZARRPOINT_INLINE int exchange_names(int parent, const char* one, const char* other) noexcept {
 #if defined(SYS_renameat2)
