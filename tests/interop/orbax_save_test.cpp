@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -395,6 +396,10 @@ TEST_CASE("orbax save: kinds of arrays") {
   };
   refused({"a", w}, "scalar", "shape");
   refused({"a", w}, "string", "not one of an array");
+  refused({"a", std::complex<double>(1, 2)}, "scalar", "none of complex128");
+  orbax::save(folder / "z", {{"z", std::complex<double>(1, 2)}, {"b", bfloat16(1.5f)}}).value();
+  for (const orbax::tree_store at = tree_at(folder / "z"); const auto& leaf : at.tree().leaves)
+    CHECK(leaf.value_type == "np.ndarray");
   refused({"a", "text"}, "jax.Array", "is a text");
   refused({"a", empty_value::none}, "Dict", "is empty");
 }
