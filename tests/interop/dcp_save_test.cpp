@@ -427,6 +427,30 @@ sharded_tensor shard_of(const std::string& name, const dims& global, const box& 
   return sharded<host_view>::make(of, elements).value();
 }
 
+TEST_CASE("dcp_save: shards beside tensors, each named once") {
+  const test::temp_directory folder;
+  std::mt19937_64 random(6);
+  const tensor w = random_tensor(dtype_kind::float32, {4}, random);
+  const auto save_shards = [&](const std::vector<std::string>& names) {
+    std::vector<sharded_tensor> shards;
+    for (const std::string& name : names)
+      shards.push_back(shard_of(name, {4}, box::whole({4}), w.view()));
+    const std::vector<leaf> leaves{{"a", w}, {"b", w}};  // short names lie in the strings
+    return dcp::save(folder / "c", any_communicator(), shards, leaves);
+  };
+  std::vector<std::string> names;
+  for (int i = 0; i < 40; ++i) names.push_back("s" + std::to_string(i));
+  CHECK(save_shards(names).value().tensors == 42);
+  for (const std::string& name : names)
+    CHECK(bytes_of(opened(folder / "c").load<tensor>(name).value().view()) == bytes_of(w.view()));
+  names.push_back("b");
+  const auto twice = save_shards(names);
+  REQUIRE_FALSE(twice);
+  CHECK(twice.failure().code == errc::invalid_argument);
+  CHECK(twice.failure().message.find("\"b\" is there twice") != std::string::npos);
+  CHECK(save_shards({std::string(1000, 'x')}).failure().code == errc::invalid_argument);
+}
+
 TEST_CASE("dcp_save: by many processes, with uneven shards, replicas and prepended axes") {
   const test::temp_directory folder;
   std::mt19937_64 random(5);

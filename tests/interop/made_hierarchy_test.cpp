@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 
 #include "support/store_texts.hpp"
@@ -31,7 +32,8 @@ TEST_CASE("made hierarchy: arrays, the groups above them, and attributes of the 
   made.add("b/c/w", detail::raw_array(pair_of_bytes), two()).value();
   made.add("a", detail::raw_array(pair_of_bytes), two()).value();
   made.add("b/none", detail::raw_array({dtype(dtype_kind::float32), {0, 2}}),
-           std::vector<std::byte>()).value();
+           std::vector<std::byte>())
+      .value();
   made.add("b/one", detail::raw_array({dtype(dtype_kind::uint8), {}}), {std::byte{7}}).value();
   node attributes;
   attributes.set("answer", 42);
@@ -65,6 +67,20 @@ TEST_CASE("made hierarchy: names that cannot be, or are twice, or beneath an arr
     two_of.add(second, detail::raw_array(pair_of_bytes), two()).value();
     CHECK(two_of.finish({}).failure().code == errc::unsupported);
   }
+}
+
+TEST_CASE("made hierarchy: names that make more groups than fit are refused") {
+  detail::made_hierarchy made;
+  detail::group_budget budget;
+  std::string deep = "/x";
+  while (deep.size() < 900) deep += "/x";
+  for (int i = 0; i < 400; ++i)
+    made.add(std::to_string(i) + deep, detail::raw_array(pair_of_bytes), two()).value();
+  CHECK(made.finish({}).failure().code == errc::resource_limit);
+  CHECK(budget.charge("a"));
+  result<void> last;
+  for (int i = 0; last && i < 1 << 20; ++i) last = budget.charge(deep);
+  CHECK(last.failure().code == errc::resource_limit);
 }
 
 TEST_CASE("made hierarchy: texts as vlen-utf8 has them") {

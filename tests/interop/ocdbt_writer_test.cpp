@@ -6,6 +6,7 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -405,6 +406,13 @@ TEST_CASE("ocdbt_writer: calls that make no sense, and writers that do not know 
   CHECK(code({.version_arity_log2 = 0}) == errc::invalid_argument);
   CHECK(code({.version_arity_log2 = 17}) == errc::invalid_argument);
   const ocdbt_writer writer = written(base);
+  {
+    const auto done = writer.create(key("done")).value();
+    done->write(0, as_bytes("x")).value();
+    done->finish().value();
+    CHECK(writer.commit());  // one that has finished is at work no more
+  }
+  CHECK(writer.erase(key("done")).value());
   CHECK(writer.create(store_key::root()).failure().code == errc::invalid_argument);
   CHECK_FALSE(writer.erase(store_key::root()).value());
   {

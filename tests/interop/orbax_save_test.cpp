@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -332,6 +333,13 @@ TEST_CASE("orbax save: shardings are read back, and arrays are cut as they say")
     const tensor w = tensor_of({8, 3, 6});
     const tensor rows = tensor_of({16, 3});
     const std::vector<float> few = numbers(4);
+    save_tree_options wrong = how;
+    wrong.shardings = {
+        {"a/w", {"NamedSharding", {{4, 2}, {"x", "y"}, {0}}, {{"x"}, {}, {"y"}}, {}}}};
+    const auto refused = orbax::save(folder / "c", {{"a/w", w}}, wrong);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(contains(refused.failure(), "a mesh of 8 devices and names 1"));
     orbax::save(folder / "c",
                 {{"a/w", w}, {"a/rows", rows}, {"one", few}, {"some", few}, {"plain", few}},
                 options)
@@ -395,6 +403,10 @@ TEST_CASE("orbax save: kinds of arrays") {
   };
   refused({"a", w}, "scalar", "shape");
   refused({"a", w}, "string", "not one of an array");
+  refused({"a", std::complex<double>(1, 2)}, "scalar", "none of complex128");
+  orbax::save(folder / "z", {{"z", std::complex<double>(1, 2)}, {"b", bfloat16(1.5f)}}).value();
+  for (const orbax::tree_store at = tree_at(folder / "z"); const auto& leaf : at.tree().leaves)
+    CHECK(leaf.value_type == "np.ndarray");
   refused({"a", "text"}, "jax.Array", "is a text");
   refused({"a", empty_value::none}, "Dict", "is empty");
 }
@@ -446,6 +458,11 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   CHECK(orbax::save(root, {{"w", ema}}, {.step = 9, .item = "ema"}).failure().code ==
         errc::already_exists);
   test::write_file(root + "/9/notes.txt", "mine");
+  std::string about = test::read_file(root + "/9/_CHECKPOINT_METADATA");
+  const std::string none = R"("metrics":{})";
+  REQUIRE(about.find(none) != std::string::npos);
+  about.replace(about.find(none), none.size(), R"("metrics":{"loss":0.5})");
+  test::write_file(root + "/9/_CHECKPOINT_METADATA", about);
   const save_report report =
       orbax::save(root + "/9", {{"w", ema}}, {.overwrite = true, .item = "ema"}).value();
   CHECK(report.kept == std::vector<std::string>{"default/", "notes.txt"});
@@ -456,6 +473,7 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
       orbax::read_checkpoint_facts(as_bytes(test::read_file(root + "/9/_CHECKPOINT_METADATA")))
           .value();
   REQUIRE(facts.item_handlers.if_object() != nullptr);
+  CHECK(facts.metrics == node(node::object{{"loss", 0.5}}));  // of the step, as they were
   CHECK(facts.item_handlers.find("default") != nullptr);
   CHECK(facts.item_handlers.find("ema") != nullptr);
   // An item again, in another layout: nothing of the old one is left.
@@ -692,6 +710,8 @@ TEST_CASE("orbax save: stopped, without memory, and where nothing can be publish
   const zarrpoint_test::recording_store plain;
   CHECK(orbax::save(plain, {{"w", w}}).failure().code == errc::unsupported);
   CHECK(plain.keys().empty());
+  CHECK(orbax::save(folder / "c.zip", {{"w", w}}).failure().code == errc::unsupported);
+  CHECK(fs::is_empty(folder.path()));
 
   const memory_store memory;
   orbax::save(location(memory, key("run")), {{"w", w}}, {.step = 3}).value();

@@ -137,11 +137,14 @@ class orbax_conversion {
         told != nullptr && keeps_name ? path_of(*told) : orbax::tree_path(array.name), leaf};
     const bool is_text = array.type == zp::dtype_kind::string;
     if (told == nullptr) {
-      const bool is_number = from.typestr == "scalar" && from.spec->shape.rank() == 0;
-      if (is_number && !is_text) out.value_type = "scalar";
+      const bool is_scalar = from.typestr == "scalar" && from.spec->shape.rank() == 0;
+      if (is_scalar && !is_text && orbax::detail::is_python_number(array.type))
+        out.value_type = "scalar";
       return out;
     }
-    if (!is_text) out.value_type = told->value_type;
+    // Of a number of another type Orbax makes none.
+    const bool is_number = orbax::detail::is_python_number(array.type);
+    if (!is_text && (told->value_type != "scalar" || is_number)) out.value_type = told->value_type;
     if (const auto key = tree_->random_keys.find(from.name); key != tree_->random_keys.end()) {
       if (array.type == from.spec->type) out.random_key = key->second;
     }

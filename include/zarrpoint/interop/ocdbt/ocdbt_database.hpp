@@ -6,8 +6,8 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <cstddef>

@@ -49,6 +49,9 @@ result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec
                                   const save_tree_options& options,
                                   std::vector<std::string>& warnings);
 
+/// Whether Orbax restores a "scalar" of this type: as `bool`, `int` or `float`.
+bool is_python_number(const dtype& type);
+
 /// The file or directory that a save of Orbax's has beside its arrays under this name.
 bool is_own_name(std::string_view name);
 

@@ -52,8 +52,8 @@ ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const pl
   ZARRPOINT_TRY(document, array_document(planned.metadata));
   record.metadata = std::move(document);
   if (planned.metadata.zarr_format == 2) record.attributes = planned.metadata.attributes;
-  ZARRPOINT_TRY(key, planned.key ? result<store_key>(*planned.key)
-                                 : store_key::parse(value.name()));
+  ZARRPOINT_TRY(key,
+                planned.key ? result<store_key>(*planned.key) : store_key::parse(value.name()));
   ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
   ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
   write_options with_digests = options;

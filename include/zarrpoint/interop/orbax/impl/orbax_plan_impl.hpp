@@ -197,19 +197,28 @@ ZARRPOINT_INLINE result<array_metadata> plan_array(std::string_view name, const 
   return std::move(layout.metadata);
 }
 
+ZARRPOINT_INLINE bool is_python_number(const dtype& type) {
+  const bool is_real = type.kind() == dtype_kind::float16 || type.kind() == dtype_kind::float32 ||
+                       type.kind() == dtype_kind::float64;
+  return is_real || (!type.is_floating() && !type.is_complex() && !type.is_below_byte());
+}
+
 /// The value type of an array.
 ZARRPOINT_INLINE result<std::string> array_type(const std::string& wanted, const leaf& value,
                                                 const tensor_spec& spec, bool has_sharding,
                                                 array_kind kind) {
   if (wanted.empty()) {
     if (has_sharding) return std::string("jax.Array");
-    if (value.typestr() == "scalar") return std::string("scalar");
+    if (value.typestr() == "scalar" && is_python_number(spec.type)) return std::string("scalar");
     return std::string(kind == array_kind::jax ? "jax.Array" : "np.ndarray");
   }
   if (wanted != "jax.Array" && wanted != "np.ndarray" && wanted != "scalar")
     return bad_tree("its value type " + v0::detail::in_quotes(wanted) + " is not one of an array");
   if (wanted == "scalar" && spec.shape.rank() != 0)
     return bad_tree("it has the value type \"scalar\" and the shape " + to_string(spec.shape));
+  if (wanted == "scalar" && !is_python_number(spec.type))
+    return bad_tree("it has the value type \"scalar\", of which Orbax has none of " +
+                    std::string(to_string(spec.type)));
   if (has_sharding && wanted != "jax.Array")
     return bad_tree("it has a sharding and the value type " + v0::detail::in_quotes(wanted));
   return wanted;

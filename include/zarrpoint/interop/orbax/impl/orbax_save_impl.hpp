@@ -202,6 +202,8 @@ ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
   if (options.step && options.item.empty()) options.item = "default";
   ZARRPOINT_TRY(plan, plan_tree(items, options));
   ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where, options.sync, how.stores));
+  if (v0::detail::location_access::is_path(where) && target.key.is_root())
+    return error{errc::unsupported, "Orbax opens directories only, not files"};
   if (options.step) {
     ZARRPOINT_TRY(key, target.key.child(std::to_string(*options.step)));
     target.key = std::move(key);
