@@ -36,10 +36,10 @@ def main():
             shutil.rmtree(ours, ignore_errors=True)
             note("save", "zarrpoint", seconds(program, "save", ours, megabytes, 0))
             shutil.rmtree(theirs, ignore_errors=True)
-            note("save", "torch", seconds(sys.executable, PEERS, "save", theirs, ours))
+            note("save", "torch", seconds(sys.executable, PEERS, "save", theirs, megabytes, ours))
             for what, path in (("load what zarrpoint saved", ours), ("load what torch saved", theirs)):
-                note(what, "zarrpoint", seconds(program, "load", path))
-                note(what, "torch", seconds(sys.executable, PEERS, "load", path))
+                note(what, "zarrpoint", seconds(program, "load", path, megabytes))
+                note(what, "torch", seconds(sys.executable, PEERS, "load", path, megabytes))
         print(f"torch {version('torch')}, {megabytes} MiB in 69 tensors, medians of {rounds} rounds\n")
         print("| what | zarrpoint | torch | ratio | range |\n|---|---:|---:|---:|---|")
         for what in dict.fromkeys(what for what, _ in times):

@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/orbax/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax/orbax_save_options.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
+#include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 
 #include <cstdint>
