@@ -147,7 +147,7 @@ TEST_CASE("verify: each damaged chunk of a shard is named by file, key and chunk
 TEST_CASE("verify: the object of many damaged chunks is asked for once") {
   const model m;
   const auto opens = [&] {
-    const test::counting_store counted(file_store::open(m.path).value(), true);
+    const zarrpoint_test::counting_store counted(file_store::open(m.path).value(), true);
     const checkpoint opened = open(counted).value();
     counted->clear();
     const verify_report report = verify(opened).value();
