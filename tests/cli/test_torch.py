@@ -104,7 +104,7 @@ class Torch(Case):
     def test_what_dcp_has_no_place_for(self):
         zarr, copy = self.folder / "a.zarr", self.folder / "copy"
         self.expect(OK, "convert", FOLDER / "one-process", zarr)
-        self.assertIn(b"for Zarr only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
+        self.assertIn(b"for Zarr and Orbax only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
         self.assertIn(b"already_exists", self.expect(FAILED, "convert", zarr, zarr, "--to", "dcp").stderr)
         done = self.expect(FAILED, "convert", FOLDER / "one-process", zarr, "--to", "dcp", "--overwrite")
         self.assertIn(b"zarr.json", done.stderr)
