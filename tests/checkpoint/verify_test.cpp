@@ -7,10 +7,12 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/exec/stop.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/counting_store.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -21,6 +23,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace verify_test {
@@ -139,6 +142,24 @@ TEST_CASE("verify: each damaged chunk of a shard is named by file, key and chunk
     CHECK(each.what.code == errc::corrupt);
     CHECK(each.what.message.find("stored bytes do not match their checksum") != std::string::npos);
   }
+}
+
+TEST_CASE("verify: the object of many damaged chunks is asked for once") {
+  const model m;
+  const auto opens = [&] {
+    const zarrpoint_test::counting_store counted(file_store::open(m.path).value(), true);
+    const checkpoint opened = open(counted).value();
+    counted->clear();
+    const verify_report report = verify(opened).value();
+    return std::pair(report.failures.size(), counted->opens.load());
+  };
+  m.flip("a/w/c/0/0", 5);
+  const auto one = opens();
+  for (const std::size_t chunk : {1U, 2U, 3U, 4U, 5U}) m.flip("a/w/c/0/0", chunk * 16 * 48 * 4 + 5);
+  const auto six = opens();
+  CHECK(one.first == 1);
+  CHECK(six.first == 6);
+  CHECK(one.second == six.second);
 }
 
 TEST_CASE("verify: a missing object, a cut one and a broken index are told once each") {

@@ -4,6 +4,9 @@
 
 import json
 import shutil
+import struct
+
+import numpy as np
 
 from support import FAILED, GOLDEN, NO, OK, Case
 
@@ -66,10 +69,42 @@ class Torch(Case):
             {"float64"},
         )
 
+    def test_a_number_takes_the_type_that_was_asked_for(self):
+        zarr, copy = self.folder / "a.zarr", self.folder / "copy"
+        (zarr / "rate" / "c").parent.mkdir(parents=True)
+        (zarr / "zarr.json").write_text(json.dumps({"zarr_format": 3, "node_type": "group"}))
+        (zarr / "rate" / "c").write_bytes(struct.pack("<d", 0.1))
+        (zarr / "rate" / "zarr.json").write_text(
+            json.dumps(
+                {
+                    "zarr_format": 3,
+                    "node_type": "array",
+                    "shape": [],
+                    "data_type": "float64",
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": []}},
+                    "chunk_key_encoding": {"name": "default"},
+                    "fill_value": 0,
+                    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+                    "attributes": {"python_type": "float"},
+                }
+            )
+        )
+        self.expect(OK, "convert", zarr, copy, "--to", "dcp")
+        self.assertEqual(self.json("cat", copy, "rate"), 0.1)
+        self.expect(OK, "convert", zarr, copy, "--to", "dcp", "--overwrite", "--dtype", "**=bfloat16")
+        self.assertEqual(self.json("cat", copy, "rate"), 0.10009765625)
+
+    def test_metadata_beyond_the_memory(self):
+        np.savez(self.folder / "a.npz", **{f"w{i}": np.zeros(1, np.float32) for i in range(1500)})
+        self.expect(OK, "convert", self.folder / "a.npz", self.folder / "many", "--to", "dcp")
+        self.expect(OK, "inspect", self.folder / "many")
+        done = self.expect(FAILED, "inspect", self.folder / "many", "--memory", "1M")
+        self.assertIn(b"resource_limit", done.stderr)
+
     def test_what_dcp_has_no_place_for(self):
         zarr, copy = self.folder / "a.zarr", self.folder / "copy"
         self.expect(OK, "convert", FOLDER / "one-process", zarr)
-        self.assertIn(b"for Zarr only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
+        self.assertIn(b"for Zarr and Orbax only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
         self.assertIn(b"already_exists", self.expect(FAILED, "convert", zarr, zarr, "--to", "dcp").stderr)
         done = self.expect(FAILED, "convert", FOLDER / "one-process", zarr, "--to", "dcp", "--overwrite")
         self.assertIn(b"zarr.json", done.stderr)

@@ -123,7 +123,7 @@ def said(command, make, words):
         arguments = [{"FILE": str(path), "OUT": f"{path}.out"}.get(word, word) for word in words.split()]
         done = subprocess.run([command, *arguments], capture_output=True, text=True, timeout=60, check=False)
         text = done.stderr.strip().removeprefix("zarrpoint: ").removeprefix("unsupported: ")
-        text = text.replace(f"{path}: ", "").replace(str(path), "a").replace("unsupported: ", "")
+        text = text.replace(f"open the GGUF file {path}: ", "").replace(f"{path}: ", "").replace(str(path), "a").replace("unsupported: ", "")
         if done.returncode != 2 or "\n" in text or "unsupported: " not in done.stderr:
             raise SystemExit(f"{words}: exit status {done.returncode}: {done.stderr}{done.stdout}")
         return text

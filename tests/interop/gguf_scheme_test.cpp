@@ -3,10 +3,13 @@
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 
+#include "support/gguf_bytes.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -46,6 +49,25 @@ TEST_CASE("gguf scheme: paths and URLs, into the file too") {
   CHECK_FALSE(gguf::find_file(made.path().string()).value());
   CHECK_FALSE(gguf::find_file(golden + "index.json").value());
   CHECK_FALSE(gguf::find_file(path + "/a/../b"));
+}
+
+TEST_CASE("gguf scheme: a header takes no more than the budget of the caller") {
+  test::gguf_bytes file;
+  file.head(3, 0, 1).text("a").number<std::uint32_t>(9).number<std::uint32_t>(0);
+  file.number<std::uint64_t>(20'000).raw(std::string(20'000, 'x')).pad(32);
+  const test::temp_directory made;
+  const std::string path = made.path().string() + "/model";
+  test::write_file(path, file.str());
+  CHECK(gguf::find_file(path).value());
+  CHECK(gguf::find_file(path, std::uint64_t{1} << 30).value());
+  CHECK(gguf::find_file(path, std::uint64_t{1} << 20).failure().code == errc::resource_limit);
+  context tight = reading();
+  tight.limit.memory = std::size_t{1} << 20;
+  for (const std::string& place : {path, "gguf://" + path}) {
+    CAPTURE(place);
+    CHECK(zp::open(place, reading()));
+    CHECK(zp::open(place, tight).failure().code == errc::resource_limit);
+  }
 }
 
 }  // namespace gguf_scheme_test

@@ -14,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -64,6 +65,21 @@ TEST_CASE("torch store: every tensor of files that PyTorch wrote") {
     }
     CHECK(tensors >= 7);
   }
+}
+
+TEST_CASE("torch store: a pickle takes no more than the budget of the caller") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  torch::value::list numbers;
+  for (int i = 0; i < 10'000; ++i) numbers.push_back(node(i));
+  torch::save(folder, key("m.pt"), torch::value::dict{{"steps", numbers}}).value();
+  const std::string path = made.path().string() + "/m.pt";
+  CHECK(torch::find_archive(path).value());
+  CHECK(torch::find_archive(path, std::uint64_t{1} << 20).failure().code == errc::resource_limit);
+  context tight = reading();
+  tight.limit.memory = std::size_t{1} << 20;
+  CHECK(zp::open("torch://" + path, reading()));
+  CHECK(zp::open("torch://" + path, tight).failure().code == errc::resource_limit);
 }
 
 TEST_CASE("torch store: as docs/weights.md has it") {

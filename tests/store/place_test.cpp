@@ -8,8 +8,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace place_test {
 
@@ -49,6 +51,16 @@ TEST_CASE("place: a zip file, through a link too; the directory in it that holds
   CHECK(test::has_object(linked.store, "a/b/.zgroup"));
   CHECK(detail::zip_place(directory / "none.zip", {}).failure().code == errc::not_found);
   CHECK(detail::zip_place(directory.path().string(), {}).failure().code == errc::io);
+}
+
+TEST_CASE("place: the directory of a zip file takes no more than the budget of the caller") {
+  std::vector<test::zip_part> parts;
+  for (int i = 0; i < 1000; ++i) parts.push_back({"a/" + std::to_string(i), "x"});
+  const test::temp_directory directory;
+  test::write_file(directory / "x.zip", test::zip_of(parts));
+  CHECK(detail::zip_place(directory / "x.zip", {.memory = std::uint64_t{1} << 20}));
+  const auto tight = detail::zip_place(directory / "x.zip", {.memory = 1024});
+  CHECK(tight.failure().code == errc::resource_limit);
 }
 
 TEST_CASE("place: what follows a zip file in a path is a key in it") {

@@ -89,11 +89,12 @@ zp::result<void> add_step(const zp::orbax::found_tree& tree, zp::node& to) {
   return {};
 }
 
-zp::result<void> add_database(const zp::stored_place& at, zp::node& to) {
+zp::result<void> add_database(const zp::stored_place& at, std::uint64_t memory, zp::node& to) {
   ZARRPOINT_TRY(manifest, at.key.child("manifest.ocdbt"));
   ZARRPOINT_TRY(object, at.store.open(manifest));
   if (object == nullptr) return {};
-  ZARRPOINT_TRY(database, zp::ocdbt_store::open(at.store, at.key));
+  ZARRPOINT_TRY(database,
+                zp::ocdbt_store::open(at.store, at.key, zp::ocdbt_options{}.within(memory)));
   ZARRPOINT_TRY(versions, database.versions());
   const zp::ocdbt_version shown = database.version();
   to.set("database", zp::node::object{{"generation", shown.generation},
@@ -117,8 +118,8 @@ zp::node sharding_node(const zp::orbax::sharding& from) {
   return out;
 }
 
-zp::result<void> add_leaves(const zp::stored_place& at, zp::node& to) {
-  ZARRPOINT_TRY(tree, zp::orbax::tree_store::open(at.store, at.key));
+zp::result<void> add_leaves(const zp::stored_place& at, std::uint64_t memory, zp::node& to) {
+  ZARRPOINT_TRY(tree, zp::orbax::tree_store::open(at.store, at.key, memory));
   ZARRPOINT_TRY(shardings, tree.shardings());
   ZARRPOINT_TRY(facts, tree.array_facts());
   zp::node::object leaves;
@@ -140,7 +141,8 @@ zp::result<void> add_leaves(const zp::stored_place& at, zp::node& to) {
 
 }  // namespace
 
-zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links) {
+zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links,
+                                 std::uint64_t memory) {
   ZARRPOINT_TRY(at, zp::orbax::find_at(path, links));
   if (!at) return zp::node();
   zp::node out;
@@ -150,8 +152,8 @@ zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links) 
     out.set("item", "json");
     return out;
   }
-  ZARRPOINT_CHECK(add_database(at->found.place, out));
-  ZARRPOINT_CHECK(add_leaves(at->found.place, out));
+  ZARRPOINT_CHECK(add_database(at->found.place, memory, out));
+  ZARRPOINT_CHECK(add_leaves(at->found.place, memory, out));
   return out;
 }
 

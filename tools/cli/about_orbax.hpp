@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,8 +18,9 @@ namespace zp = zarrpoint;
 
 /// What was chosen in the directory, the items of its step, what `_CHECKPOINT_METADATA` has, the
 /// version of the database, and of each leaf its kind and sharding: as `inspect --json` writes it.
-/// Null for a path that is not one of Orbax's.
-zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links);
+/// Null for a path that is not one of Orbax's. `memory` is `limits::memory`.
+zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links,
+                                 std::uint64_t memory);
 
 /// The same as lines of a name and a text, without the leaves' kinds: of a node that is not the
 /// root only what is told of the leaves in it.

@@ -77,7 +77,8 @@ zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);
 bool is_text(const zp::dtype& type);
 
 /// A single string is its text; others are JSON, as `cat --json` writes them. Errors:
-/// `resource_limit` for more than a header of safetensors may have.
-zp::result<std::string> text_of(const conversion& what, const converted& each);
+/// `resource_limit` for more than `most` bytes, which `limit` names.
+zp::result<std::string> text_of(const conversion& what, const converted& each, std::uint64_t most,
+                                std::string_view limit);
 
 }  // namespace cli

@@ -13,6 +13,8 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,13 +32,18 @@ std::string_view attribute(const entry& of, std::string_view name) {
   return text != nullptr ? std::string_view(*text) : std::string_view();
 }
 
-/// A number of Python.
+/// A number of Python: of the type that was asked for, and then of Python's.
 template <class T>
 zp::result<zp::leaf> number_leaf(const conversion& what, const converted& each) {
   T made{};
   const entry& array = what.from.entries()[each.index];
   ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
   ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
+  if (each.type != one.type()) {
+    ZARRPOINT_TRY(cast, zp::tensor::make({each.type, {}}));
+    ZARRPOINT_CHECK(zarrpoint::detail::cast_elements(cast.mutable_view(), one.view()));
+    one = std::move(cast);
+  }
   const zp::tensor_spec spec{zp::dtype_of<T>, {}};
   ZARRPOINT_CHECK(zarrpoint::detail::cast_elements(
       zp::dense_view(reinterpret_cast<std::byte*>(&made), spec), one.view()));
@@ -68,7 +75,8 @@ zp::result<zp::leaf> blob_leaf(const conversion& what, const converted& each, bo
   return zp::leaf(each.name, zp::byte_string{{view.begin(), view.end()}});
 }
 
-zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, stored_leaves& arrays) {
+zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, std::uint64_t most_text,
+                             stored_leaves& arrays) {
   const converted& each = what.arrays[i];
   const entry& array = what.from.entries()[each.index];
   if (is_number_of_python(array, each.type)) return number_leaf_of(what, each);
@@ -77,7 +85,7 @@ zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, stored_leave
                        each.type == array.spec->type;
   if (is_blob) return blob_leaf(what, each, array.typestr == "json");
   if (!is_text(each.type)) return arrays.make(i, each.type);
-  ZARRPOINT_TRY(text, text_of(what, each));
+  ZARRPOINT_TRY(text, text_of(what, each, most_text, "half of --memory"));
   const bool is_one = array.spec->type == zp::dtype_kind::string && array.spec->shape.empty();
   if (is_one && attribute(array, "content_type") != "application/json")
     return zp::leaf(each.name, std::move(text));
@@ -91,8 +99,8 @@ zp::result<void> convert_to_dcp(const conversion& what, const zp::context& given
   stored_leaves arrays(what, given.limit.memory / 2);  // each is copied once more
   std::vector<zp::leaf> leaves;
   for (std::size_t i = 0; i < what.arrays.size(); ++i) {
-    ZARRPOINT_TRY(made,
-                  leaf_of(what, i, arrays).at("array \"" + escaped(what.arrays[i].name) + '"'));
+    ZARRPOINT_TRY(made, leaf_of(what, i, given.limit.memory / 2, arrays)
+                            .at("array \"" + escaped(what.arrays[i].name) + '"'));
     leaves.push_back(std::move(made));
   }
   progress bar("convert");

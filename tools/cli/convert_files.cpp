@@ -23,28 +23,40 @@
 
 namespace cli {
 
+namespace {
+
+/// Errors: `resource_limit`.
+zp::result<void> check_text(std::uint64_t size, std::uint64_t most, std::string_view limit) {
+  if (size <= most) return {};
+  return zp::error{zp::errc::resource_limit, "its text has more than " + std::to_string(most) +
+                                                 " bytes, the limit of " + std::string(limit)};
+}
+
+}  // namespace
+
 bool is_text(const zp::dtype& type) {
   return type.is_variable() || type.kind() == zp::dtype_kind::fixed_length_utf32 ||
          type.kind() == zp::dtype_kind::null_terminated_bytes;
 }
 
-zp::result<std::string> text_of(const conversion& what, const converted& each) {
+zp::result<std::string> text_of(const conversion& what, const converted& each, std::uint64_t most,
+                                std::string_view limit) {
   const entry& array = what.from.entries()[each.index];
   if (array.spec->type == zp::dtype_kind::string && array.spec->shape.empty()) {
     ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
     ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
-    return one.data<std::string>()[0];
+    std::string text = std::move(one.data<std::string>()[0]);
+    ZARRPOINT_CHECK(check_text(text.size(), most, limit));
+    return text;
   }
   std::string out;
-  ZARRPOINT_CHECK(write_nested_json(
-      what.from, each.index, whole_slice(array.spec->shape),
-      [&](std::string_view piece) -> zp::result<void> {
-        if (out.size() + piece.size() > zp::safetensors::detail::max_header_bytes)
-          return zp::error{zp::errc::resource_limit,
-                           "its text has more bytes than a safetensors header may"};
-        out += piece;
-        return {};
-      }));
+  ZARRPOINT_CHECK(write_nested_json(what.from, each.index, whole_slice(array.spec->shape),
+                                    [&](std::string_view piece) -> zp::result<void> {
+                                      ZARRPOINT_CHECK(
+                                          check_text(out.size() + piece.size(), most, limit));
+                                      out += piece;
+                                      return {};
+                                    }));
   return out;
 }
 
@@ -102,7 +114,8 @@ zp::result<void> take_texts(const conversion& what, bool skip, std::vector<conve
     const std::string name = '"' + escaped(each->name) + '"';
     if (count < 8) names += (count == 0 ? " " : ", ") + name;
     if (skip) continue;
-    auto text = text_of(what, *each);
+    auto text =
+        text_of(what, *each, zp::safetensors::detail::max_header_bytes, "a header of safetensors");
     if (!text) return std::move(text).failure().at("array " + name);
     if (!metadata.emplace(each->name, *std::move(text)).second)
       return zp::error{

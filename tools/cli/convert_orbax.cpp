@@ -12,6 +12,7 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -35,13 +36,13 @@ struct known_tree {
   zp::node step_metadata;
 };
 
-zp::result<std::optional<known_tree>> tree_of(const orbax_target& target) {
+zp::result<std::optional<known_tree>> tree_of(const orbax_target& target, std::uint64_t memory) {
   ZARRPOINT_TRY(at, orbax::find_at(target.in, target.links));
   // Of a part of a tree the names are others.
   if (!at || !at->rest.is_root()) return std::optional<known_tree>();
   ZARRPOINT_TRY(is_tree, orbax::detail::holds_tree(at->found.place));
   if (!is_tree) return std::optional<known_tree>();
-  ZARRPOINT_TRY(store, orbax::tree_store::open(at->found.place.store, at->found.place.key));
+  ZARRPOINT_TRY(store, orbax::tree_store::open(at->found.place.store, at->found.place.key, memory));
   known_tree out;
   for (const orbax::tree_leaf& leaf : store.tree().leaves) out.leaves.emplace(leaf.name, leaf);
   if (auto shardings = store.shardings()) {
@@ -55,7 +56,7 @@ zp::result<std::optional<known_tree>> tree_of(const orbax_target& target) {
   } else {
     note("keys of jax.random become arrays: " + std::string(facts.failure().message));
   }
-  if (const auto about = about_orbax(target.in, target.links)) {
+  if (const auto about = about_orbax(target.in, target.links, memory)) {
     const zp::node* const custom = about->find("custom_metadata");
     if (custom != nullptr && custom->if_object() != nullptr) out.step_metadata = *custom;
   }
@@ -167,7 +168,7 @@ class orbax_conversion {
 
 zp::result<void> convert_to_orbax(const conversion& what, const zp::save_options& options,
                                   const orbax_target& target, const zp::context& how) {
-  ZARRPOINT_TRY(tree, tree_of(target));
+  ZARRPOINT_TRY(tree, tree_of(target, how.limit.memory));
   orbax_conversion conversion(what, options, target, std::move(tree));
   return save_converted(
       what,

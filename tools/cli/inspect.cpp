@@ -287,7 +287,7 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(from, open_source(of.path, how));
     for (const std::string& warning : from->warnings()) note(escaped(of.path) + ": " + warning);
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
-    auto orbax = about_orbax(of.path, of.links);
+    auto orbax = about_orbax(of.path, of.links, how.limit.memory);
     if (!orbax) note(escaped(of.path) + ": " + to_string(orbax.failure()));
     const inspection found(*from, shown, of.node, orbax ? *std::move(orbax) : zp::node());
     if (of.json) return put_json(found.json(of.path));

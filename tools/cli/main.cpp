@@ -137,7 +137,7 @@ constexpr const char* exit_text =
 struct command_line {
   CLI::App app{
       "Looks into tensor checkpoints, checks, converts and compares them: Zarr v2 and v3, "
-      "safetensors, GGUF, torch.save, npy and npz.",
+      "checkpoints of Orbax and PyTorch, OCDBT, safetensors, GGUF, torch.save, npy and npz.",
       "zarrpoint"};
   std::function<exit_status(const zp::context&)> chosen;
   std::string memory;
@@ -185,9 +185,11 @@ struct command_line {
     return command;
   }
   static void add_place(CLI::App* to, std::string& path, std::string& node) {
-    to->add_option("PATH", path,
-                   "Checkpoint, Zarr hierarchy or array, .safetensors, "
-                   ".safetensors.index.json, .gguf, .npy, .npz or a file of torch.save")
+    to->add_option(
+          "PATH", path,
+          "Checkpoint (also of Orbax or PyTorch), Zarr hierarchy or array, OCDBT database, "
+          ".safetensors, "
+          ".safetensors.index.json, .gguf, .npy, .npz or a file of torch.save")
         ->required();
     to->add_option("NODE", node, "Array or group in it, e.g. layers/0/w");
   }

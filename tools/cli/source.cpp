@@ -106,7 +106,8 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
   if (text.starts_with('{')) return open_safetensors_index(path);
   return unsupported(path,
-                     "unknown format; known are Zarr, safetensors, GGUF, torch.save, npy and npz");
+                     "unknown format; known are Zarr, checkpoints of Orbax and PyTorch, OCDBT, "
+                     "safetensors, GGUF, torch.save, npy and npz");
 }
 
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
@@ -115,7 +116,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
       // It may be there all the same: in a file.
       if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
         return open_zipped_zarr(path, how);
-      if (const auto in_gguf = zp::gguf::find_file(path); !in_gguf || *in_gguf)
+      if (const auto in_gguf = zp::gguf::find_file(path, how.limit.memory); !in_gguf || *in_gguf)
         return open_zarr(path, how);
       // Or an item of an Orbax checkpoint: `run/checkpoints:state`.
       if (path.find(':') != path.npos) {

@@ -163,9 +163,10 @@ class source {
 
 using source_pointer = std::unique_ptr<source>;
 
-/// Opens a checkpoint of ours, a Zarr hierarchy or array, a safetensors file or the index of
-/// several, a GGUF file, one of torch.save, an npy or npz file, to be read within the memory of the
-/// context. Errors: `unsupported` names other formats that are recognised.
+/// Opens a checkpoint of ours, of Orbax or of torch.distributed.checkpoint, an OCDBT database, a
+/// Zarr hierarchy or array, a safetensors file or the index of several, a GGUF file, one of
+/// torch.save, an npy or npz file, to be read within the memory of the context. Errors:
+/// `unsupported` names other formats that are recognised.
 zp::result<source_pointer> open_source(const std::string& path, const zp::context& how);
 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);

@@ -217,11 +217,11 @@ namespace {
 
 /// Files that are read as hierarchies are told by how they begin; all else by the schemes.
 zp::result<zp::stored_place> place_of(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(gguf, zp::gguf::find_file(path));
+  ZARRPOINT_TRY(gguf, zp::gguf::find_file(path, how.limit.memory));
   if (gguf) return *std::move(gguf);
-  ZARRPOINT_TRY(archive, zp::torch::find_archive(path));
+  ZARRPOINT_TRY(archive, zp::torch::find_archive(path, how.limit.memory));
   if (archive) return *std::move(archive);
-  return how.stores.open(path, {});
+  return how.stores.open(path, {.memory = how.limit.memory});
 }
 
 /// A directory, or what a file of another format or a checkpoint holds.

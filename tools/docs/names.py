@@ -88,7 +88,7 @@ def public_names(folder):
     return names
 
 
-SPACES = {"cuda", "dcp", "dlpack", "megatron", "safetensors", "torch", "distributed", "eigen", "opencv", "onnxruntime"}
+SPACES = {"cuda", "dcp", "distributed", "dlpack", "eigen", "gguf", "megatron", "onnxruntime", "opencv", "orbax", "safetensors", "torch"}
 
 
 def page(names, home):

@@ -8,6 +8,7 @@
 #include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,9 +18,10 @@ namespace zarrpoint { inline namespace v0 {
 namespace gguf {
 
 /// The GGUF file that `path` is or leads through, and the key in it: `m.gguf/output.weight` is
-/// `output.weight` of `m.gguf`. Nothing for what is not one, by how it begins. Errors: those of
-/// `tensor_store::open`.
-result<std::optional<stored_place>> find_file(const std::string& path);
+/// `output.weight` of `m.gguf`. Nothing for what is not one, by how it begins. `memory`, such as
+/// `limits::memory`, bounds what the header may cost. Errors: those of `tensor_store::open`.
+result<std::optional<stored_place>> find_file(const std::string& path,
+                                              std::uint64_t memory = UINT64_MAX);
 
 }  // namespace gguf
 

@@ -12,6 +12,7 @@
 #include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,9 +52,11 @@ class archive_store {
 };
 
 /// The file of torch.save that `path` is or leads through, and the key in it: `m.pt/w` is `w` of
-/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder. Errors:
-/// those of `archive_store::open`.
-result<std::optional<stored_place>> find_archive(const std::string& path);
+/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder. `memory`,
+/// such as `limits::memory`, bounds what the pickle may cost. Errors: those of
+/// `archive_store::open`.
+result<std::optional<stored_place>> find_archive(const std::string& path,
+                                                 std::uint64_t memory = UINT64_MAX);
 
 }  // namespace torch
 

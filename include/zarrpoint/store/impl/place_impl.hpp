@@ -145,7 +145,10 @@ ZARRPOINT_INLINE result<stored_place> zip_place(const std::string& path, const p
                         store_key::root()};
   }
   ZARRPOINT_TRY(file, detail::open_file(at_file.file));
-  ZARRPOINT_TRY(archive, zip_store::open(std::move(file), how));
+  zip_store_options within = how;
+  within.directory_bytes =
+      std::min(how.directory_bytes, use.memory / 4 + (std::uint64_t{16} << 10));
+  ZARRPOINT_TRY(archive, zip_store::open(std::move(file), within));
   if (!at_file.rest.empty()) {
     ZARRPOINT_TRY(inner, store_key::parse(at_file.rest).at(at_file.file));
     return stored_place{std::move(archive), std::move(inner)};

@@ -91,7 +91,7 @@ class leaf_verifier {
     const bool is_fault = what.code == errc::corrupt || what.code == errc::out_of_range;
     leaf_.result = std::max(leaf_.result, is_fault ? verdict::faulty : verdict::not_verified);
     const auto full = from_.key().child(key);
-    if (is_fault && full && from_.expected() != nullptr && !key.empty() && is_there(*full))
+    if (is_fault && full && from_.expected() != nullptr && !key.empty() && is_there(key, *full))
       ++differing_;
     if (++to_.failure_count > options_.max_failures) return;
     to_.failures.push_back({leaf_.name, from_.store().describe(full ? *full : from_.key()), key,
@@ -239,9 +239,14 @@ class leaf_verifier {
     ZARRPOINT_TRY(opened, from_.store().open(full));
     return opened != nullptr;
   }
-  bool is_there(const store_key& full) const {
-    const auto opened = from_.store().open(full);
-    return opened && *opened != nullptr;
+  /// Asked once for an object, of which each inner chunk may be faulty.
+  bool is_there(const std::string& key, const store_key& full) {
+    if (asked_ != key) {
+      const auto opened = from_.store().open(full);
+      is_there_ = opened && *opened != nullptr;
+      asked_ = key;
+    }
+    return is_there_;
   }
 
   std::uint64_t most_bytes() const {
@@ -350,6 +355,8 @@ class leaf_verifier {
   shard_index_cache* indexes_ = nullptr;
   bool object_failed_ = false;
   std::uint64_t differing_ = 0;
+  std::string asked_;      ///< the object whose presence was asked for last
+  bool is_there_ = false;  ///< whether that is stored
 };
 
 /// Counts what differs from the commit and what does not, to tell damage of chunks from a root

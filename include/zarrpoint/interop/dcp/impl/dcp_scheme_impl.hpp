@@ -99,7 +99,7 @@ ZARRPOINT_INLINE result<stored_place> dcp_scheme::open(const url& at, const plac
   ZARRPOINT_TRY(path, at.path());
   if (use.write)
     return error{errc::unsupported, "write " + path +
-                                        ": checkpoints of PyTorch are only read; save to a "
+                                        ": dcp::save writes checkpoints of PyTorch; save to a "
                                         "directory or a zip"};
   ZARRPOINT_TRY(found, dcp::find_state(path, link_scope::none, use.memory));
   if (found) return *std::move(found);

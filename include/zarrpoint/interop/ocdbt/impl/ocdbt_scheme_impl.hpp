@@ -77,8 +77,9 @@ ZARRPOINT_INLINE result<stored_place> ocdbt_place(const std::string& path,
 ZARRPOINT_INLINE result<stored_place> ocdbt_scheme::open(const url& at, const place_use& use) {
   ZARRPOINT_TRY(path, at.path());
   if (use.write)
-    return error{errc::unsupported,
-                 "write " + path + ": OCDBT databases are only read; save to a directory or a zip"};
+    return error{
+        errc::unsupported,
+        "write " + path + ": ocdbt_writer writes OCDBT databases; save to a directory or a zip"};
   return ocdbt_place(path, ocdbt_options{}.within(use.memory));
 }
 

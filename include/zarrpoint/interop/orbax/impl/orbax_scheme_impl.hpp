@@ -250,8 +250,8 @@ ZARRPOINT_INLINE result<stored_place> orbax_scheme::open(const url& at, const pl
   ZARRPOINT_TRY(path, at.path());
   if (use.write)
     return error{errc::unsupported, "write " + path +
-                                        ": Orbax checkpoints are only read; save to a directory "
-                                        "or a zip"};
+                                        ": orbax::save writes Orbax checkpoints; save to a "
+                                        "directory or a zip"};
   return orbax::tree_place(path, link_scope::none, use.memory);
 }
 

@@ -242,7 +242,21 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> archive_store::list(
   return guarded([&] { return state_->tree.list(prefix); });
 }
 
-ZARRPOINT_INLINE result<std::optional<stored_place>> find_archive(const std::string& path) {
+namespace detail {
+
+/// What a pickle may cost of a budget: a value takes some 256 bytes with what is made of it.
+constexpr pickle_limits limits_within(std::uint64_t memory) noexcept {
+  pickle_limits out;
+  out.max_bytes = std::min(out.max_bytes, memory / 8 + (std::uint64_t{16} << 10));
+  out.max_values = static_cast<std::size_t>(
+      std::min<std::uint64_t>(out.max_values, memory / 256 + (std::uint64_t{1} << 10)));
+  return out;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<std::optional<stored_place>> find_archive(const std::string& path,
+                                                                  std::uint64_t memory) {
   using found = std::optional<stored_place>;
   const v0::detail::path_in_file at = v0::detail::split_at_file(path);
   auto from = v0::detail::open_file(at.file);
@@ -253,7 +267,7 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_archive(const std::str
   ZARRPOINT_TRY(again, v0::detail::open_file(at.file));
   const auto archive = zip_store::open(std::move(again));
   if (!archive || !file::find_prefix(*archive)) return found();
-  ZARRPOINT_TRY(opened, archive_store::open(*std::move(from)));
+  ZARRPOINT_TRY(opened, archive_store::open(*std::move(from), detail::limits_within(memory)));
   ZARRPOINT_TRY(key, store_key::parse(at.rest).at(path));
   return found(stored_place{std::move(opened), std::move(key)});
 }
@@ -268,7 +282,8 @@ ZARRPOINT_INLINE result<stored_place> torch_scheme::open(const url& at, const pl
                                         "directory or a zip"};
   const v0::detail::path_in_file file = v0::detail::split_at_file(path);
   ZARRPOINT_TRY(from, v0::detail::open_file(file.file));
-  ZARRPOINT_TRY(opened, torch::archive_store::open(std::move(from)));
+  ZARRPOINT_TRY(opened, torch::archive_store::open(std::move(from),
+                                                   torch::detail::limits_within(use.memory)));
   ZARRPOINT_TRY(key, store_key::parse(file.rest).at(path));
   return stored_place{std::move(opened), std::move(key)};
 }
