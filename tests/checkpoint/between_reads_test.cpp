@@ -226,7 +226,7 @@ TEST_CASE("between reads: the root's document of another checkpoint is damage wi
   }
 }
 
-TEST_CASE("between reads: one damaged chunk is no other checkpoint") {
+TEST_CASE("between reads: one damaged chunk is not another checkpoint") {
   const test::temp_directory dir;
   save_number(dir / "a", 1, 3);
   fs::resize_file(fs::path(dir / "a") / "layer/0/c/0", 5);

@@ -73,6 +73,7 @@ struct header_limits {
   std::size_t max_depth = 8;  ///< of arrays within arrays
 };
 
+/// All that a file says before its tensors.
 struct header {
   std::uint32_t version = 0;
   std::uint32_t alignment = 32;  ///< of the tensors in the file
