@@ -7,7 +7,9 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace crc32_test {
 
@@ -24,6 +26,20 @@ TEST_CASE("crc32: the check value of its catalogue, and zlib's values") {
             crc32_z(17, reinterpret_cast<const Bytef*>(part.data()), part.size()));
     }
   }
+}
+
+TEST_CASE("crc32: every length and alignment that is folded, as zlib has it") {
+  const auto data = test::random_bytes(70'000);
+  const auto expect_same = [&](std::size_t offset, std::size_t size) {
+    const auto part = bytes_view(data).subspan(offset, size);
+    CHECK(detail::crc32(0x8000'0001, part) ==
+          crc32_z(0x8000'0001, reinterpret_cast<const Bytef*>(part.data()), part.size()));
+  };
+  for (std::size_t size = 100; size < 1000; ++size) expect_same(size % 67, size);
+  for (std::size_t size = 60'000; size < 60'200; ++size) expect_same(size % 129, size);
+  const std::vector<std::byte> zeros(4096);  // of a register that is not 0
+  CHECK(detail::crc32(5, zeros) ==
+        crc32_z(5, reinterpret_cast<const Bytef*>(zeros.data()), zeros.size()));
 }
 
 TEST_CASE("crc32: pieces are joined") {

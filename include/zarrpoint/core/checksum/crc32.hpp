@@ -12,8 +12,8 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// Continues a CRC-32: `crc` is that of the bytes before, 0 at the start. 16 bytes a step: 1.6
-/// GB/s with -O2, 2.0 with -O3, as zlib.
+/// Continues a CRC-32: `crc` is that of the bytes before, 0 at the start. By folding where the CPU
+/// multiplies without carries, else 16 bytes a step by table.
 std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexcept;
 
 /// The CRC-32 of two pieces, one after the other, from theirs and the size of the second.

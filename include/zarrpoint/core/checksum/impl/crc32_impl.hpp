@@ -4,14 +4,15 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/core/checksum/crc32_pclmul.hpp>
+#include <zarrpoint/core/checksum/x86_features.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-inline constexpr std::uint32_t crc32_polynomial = 0xedb88320;
 
 using crc32_tables = std::array<std::array<std::uint32_t, 256>, 16>;
 
@@ -30,9 +31,9 @@ consteval crc32_tables make_crc32_tables() {
   return out;
 }
 
-ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexcept {
+/// By table, of the register as it is.
+ZARRPOINT_INLINE std::uint32_t crc32_table(std::uint32_t state, bytes_view bytes) noexcept {
   static constexpr crc32_tables tables = make_crc32_tables();
-  std::uint32_t state = ~crc;
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 16; left -= 16, at += 16) {
@@ -48,17 +49,40 @@ ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexce
   }
   for (; left > 0; --left, ++at)
     state = state >> 8 ^ tables[0][(state ^ static_cast<std::uint32_t>(*at)) & 255U];
-  return ~state;
+  return state;
 }
 
-/// The product of two polynomials modulo that of the checksum; bit 31 is x^0.
-ZARRPOINT_INLINE std::uint32_t crc32_multiply(std::uint32_t a, std::uint32_t b) noexcept {
-  std::uint32_t product = 0;
-  for (std::uint32_t mask = std::uint32_t{1} << 31; mask != 0; mask >>= 1) {
-    if ((a & mask) != 0) product ^= b;
-    b = (b & 1U) != 0 ? b >> 1 ^ crc32_polynomial : b >> 1;
+#if defined(__x86_64__) && defined(__GNUC__)
+
+/// Whether this CPU multiplies without carries: 0 for not asked, 1 for no, 2 for yes. Relaxed: all
+/// who ask find the same.
+inline constinit std::atomic<int> crc32_folds{0};
+
+ZARRPOINT_INLINE bool can_fold_crc32() noexcept {
+  int known = crc32_folds.load(std::memory_order_relaxed);
+  if (known == 0) {
+    known = x86_features::of_this_cpu().sse42_pclmul ? 2 : 1;
+    crc32_folds.store(known, std::memory_order_relaxed);
   }
-  return product;
+  return known == 2;
+}
+
+#endif
+
+ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexcept {
+  std::uint32_t state = ~crc;
+#if defined(__x86_64__) && defined(__GNUC__)
+  constexpr std::size_t width = 64;
+  constexpr std::size_t worthwhile = 4 * width;  // what is folded goes through the table at the end
+  if (bytes.size() >= worthwhile && can_fold_crc32()) {
+    const std::size_t folded = bytes.size() / width * width;
+    std::array<std::byte, width> rest;
+    crc32_fold(state, bytes.data(), folded, rest.data());
+    state = crc32_table(0, rest);
+    bytes = bytes.subspan(folded);
+  }
+#endif
+  return ~crc32_table(state, bytes);
 }
 
 ZARRPOINT_INLINE std::uint32_t crc32_combine(std::uint32_t first, std::uint32_t second,
