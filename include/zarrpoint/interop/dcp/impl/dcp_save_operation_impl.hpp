@@ -197,16 +197,21 @@ ZARRPOINT_INLINE result<void> save_operation::describe(std::span<const sharded_t
   for (const v0::leaf& value : leaves_)
     ZARRPOINT_CHECK(add_leaf(value).at("save " + v0::detail::in_quotes(value.name())));
   std::set<std::string, std::less<>> names;
+  // That we read it again, too.
+  const auto check_name = [](const std::string& name) -> result<void> {
+    ZARRPOINT_CHECK(store_key::parse(name));
+    if (name.size() <= max_name) return {};
+    return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is too long a name"};
+  };
   const auto take = [&](const std::string& name) -> result<void> {
-    ZARRPOINT_CHECK(store_key::parse(name));  // that we read it again, too
-    if (name.size() > max_name)
-      return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is too long a name"};
+    ZARRPOINT_CHECK(check_name(name));
     if (names.insert(name).second) return {};
     return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is there twice"};
   };
   for (const held_tensor& one : mine_.tensors) ZARRPOINT_CHECK(take(one.name));
   for (const held_value& one : mine_.values) ZARRPOINT_CHECK(take(one.name));
   for (const sharded_tensor& shard : shards) {
+    ZARRPOINT_CHECK(check_name(shard.key()));
     if (names.contains(shard.key()))
       return error{errc::invalid_argument, v0::detail::in_quotes(shard.key()) + " is there twice"};
     ZARRPOINT_CHECK(add_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
