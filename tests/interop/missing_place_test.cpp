@@ -178,7 +178,7 @@ TEST_CASE("only an error lists what lies beside a place, and only where it can b
   open_sharded({counted, key_of("m")}, {}).value();
   CHECK(*counted.lists == 0);
   CHECK(text_of(array::open(counted, key_of("m/v"))) == "not_found: memory:m/v does not exist");
-  CHECK(*counted.lists == 1);
+  CHECK(*counted.lists == 2);  // it looks again, since a save may have been between two reads
   const counted_store<false> closed{store};
   CHECK(text_of(array::open(closed, key_of("m/v"))) ==
         "not_found: memory:m/v is not an array: it has no zarr.json or .zarray");
