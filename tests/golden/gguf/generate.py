@@ -66,7 +66,7 @@ def main():
         index.append({"name": tensor.name, "type": tensor.tensor_type.name, "shape": shape, "bytes": len(stored)})
         data += stored
     (HERE / "values.bin").write_bytes(data)
-    (HERE / "index.json").write_text("[\n" + ",\n".join(json.dumps(one) for one in index) + "\n]\n")
+    (HERE / "index.json").write_text('{"tensors": [\n' + ",\n".join(json.dumps(one) for one in index) + "\n]}\n")
 
 
 main()
