@@ -5,6 +5,7 @@
 // many bytes: of what fits no cache, and of what fits the first.
 // Usage: cast_bench [ROUNDS]
 
+#include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "harness.hpp"

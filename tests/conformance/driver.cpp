@@ -18,6 +18,8 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <cstdio>
 #include <exception>

@@ -7,6 +7,7 @@
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
