@@ -183,6 +183,7 @@ class metadata_pickler {
       std::size_t index;  ///< of the box
     };
     std::vector<item> all;
+    all.reserve(from.values.size() + from.tensors.size());
     for (const value_entry& value : from.values)
       all.push_back({&value.name, &value.from, nullptr, 0});
     for (const tensor_entry& tensor : from.tensors)

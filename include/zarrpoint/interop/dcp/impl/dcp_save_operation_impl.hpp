@@ -296,7 +296,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
       ZARRPOINT_TRY(layout, archive_layout::of_tensor({mine_.tensors[t].spec.type, part_of.shape}));
       box local = part_of;
       for (std::size_t d = 0; d < local.rank(); ++d) local.offset[d] -= source.at.offset[d];
-      tensors.push_back({std::move(layout), t, std::move(local)});
+      tensors.push_back({std::move(layout), t, local});
     }
   }
   for (std::size_t v = 0; v < values_.size(); ++v)

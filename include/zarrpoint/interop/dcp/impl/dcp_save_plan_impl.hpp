@@ -257,6 +257,7 @@ ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_state> all)
     out.chosen[rank].resize(item);
   }
   std::vector<std::string_view> names;
+  names.reserve(entries.size());
   for (const auto& [name, entry] : entries) names.push_back(name);
   ZARRPOINT_CHECK(groups_of(names).transform([](const auto&) {}));
   // The items of each process by their place in its own order: those of its messages follow it.
