@@ -11,6 +11,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax/orbax_records.hpp>
