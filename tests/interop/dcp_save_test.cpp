@@ -226,7 +226,8 @@ TEST_CASE("dcp_save: the same leaves make the same bytes, and elements are align
   CHECK(serial.size() == 2);
   const checkpoint from = opened(folder / "a");
   CHECK(from.view<double>("large").value().is_zero_copy());
-  for (const dcp::tensor_entry& one : state_at(folder / "a").metadata().tensors)
+  const dcp::state_store state = state_at(folder / "a");
+  for (const dcp::tensor_entry& one : state.metadata().tensors)
     CHECK(one.chunks[0].from.offset % (one.name == "large" ? 4096 : 64) == 0);
 }
 
