@@ -42,7 +42,9 @@ class stopwatch {
 };
 
 zp::checkpoint opened(const std::string& path) {
-  return zp::open(path, {.stores = zp::orbax_stores::table()}).value();
+  zp::context how = zp::default_context();
+  how.stores = zp::orbax_stores::table();
+  return zp::open(path, how).value();
 }
 
 int open(const std::string& path) {
