@@ -124,6 +124,10 @@ TEST_CASE("torch store: as docs/weights.md has it") {
   CHECK(ckpt.load<double>("rate").value() == 0.5);
   CHECK(ckpt.load<bool>("is_best").value());
   CHECK(ckpt.load<std::string>("name").value() == "run 1");
+  for (const auto& [leaf, type] : std::vector<std::pair<std::string, std::string>>{
+           {"step", "int"}, {"rate", "float"}, {"is_best", "bool"}})
+    CHECK(*array::open(store, key(leaf)).value().metadata().attributes.find("python_type") ==
+          node(type));
   CHECK(ckpt.load<std::string>("groups").value() == R"([{"lr":0.1}])");
   CHECK(ckpt.load<std::string>("empty").value() == "{}");
 

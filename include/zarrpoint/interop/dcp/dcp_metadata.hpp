@@ -8,7 +8,6 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
-#include <zarrpoint/store/base/key.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,13 +18,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
-
-namespace detail {
-
-/// A longer name leaves no room for the key of a chunk beneath it.
-inline constexpr std::size_t max_name = store_key::max_size - 64;
-
-}  // namespace detail
 
 /// Where an item lies: a range of a file of the checkpoint.
 struct stored_item {

@@ -21,7 +21,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-/// A tensor of which a process has boxes.
+/// A tensor, and the boxes that one process has of it.
 struct held_tensor {
   std::string name;
   std::vector<path_step> path;

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A longer name of a leaf leaves no room for the key of a chunk beneath it.
+inline constexpr std::size_t max_leaf_name = store_key::max_size - 64;
 
 /// What the groups may take that names of leaves make: one of 960 bytes can make 480 of them, so
 /// that a small file would fill the memory.

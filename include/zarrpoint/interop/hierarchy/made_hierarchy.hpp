@@ -44,12 +44,15 @@ class made_hierarchy {
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
  private:
+  using chunk_list = std::vector<std::pair<std::string, chunk_opener>>;
+
   result<void> add_document(const std::string& path, const node& document) const;
+  /// The first chunk whose key is not less.
+  chunk_list::const_iterator first_chunk(std::string_view key) const;
 
   memory_store documents_;
-  std::vector<std::string> names_;                            ///< of the arrays, sorted at the end
-  std::vector<std::pair<std::string, chunk_opener>> chunks_;  ///< by their keys, sorted likewise
-  std::vector<std::string> keys_;                             ///< those keys
+  std::vector<std::string> names_;  ///< of the arrays, sorted at the end
+  chunk_list chunks_;               ///< by their keys, sorted likewise
 };
 
 /// The metadata of an array whose one chunk holds its elements as they are, row by row.

@@ -6,6 +6,7 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/base/rename.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -29,24 +30,6 @@ struct memory_store::state {
   std::mutex mutex;
   object_map objects;
   std::uint64_t publications = 0;  ///< how many there have been
-};
-
-class memory_store::object final : public blob {
- public:
-  object(shared_bytes bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {}
-  std::uint64_t size() const noexcept override { return bytes_->size(); }
-  using blob::read;
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (!into.empty()) std::memcpy(into.data(), bytes_->data() + offset, into.size());
-    return {};
-  }
-  result<mapping> map() const override { return mapping(*bytes_, bytes_); }
-  std::string name() const override { return name_; }
-
- private:
-  shared_bytes bytes_;
-  std::string name_;
 };
 
 class memory_store::writer final : public blob_writer {
@@ -198,7 +181,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> memory_store::open(const store_ke
   const std::lock_guard lock(state_->mutex);
   const auto at = state_->objects.find(key.str());
   if (at == state_->objects.end()) return std::unique_ptr<blob>();
-  return std::unique_ptr<blob>(std::make_unique<object>(at->second, describe(key)));
+  return std::unique_ptr<blob>(std::make_unique<detail::memory_blob>(at->second, describe(key)));
 }
 
 ZARRPOINT_INLINE result<void> memory_store::put(const store_key& key, bytes_view bytes) const {

@@ -20,6 +20,7 @@
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -200,7 +201,7 @@ ZARRPOINT_INLINE result<void> save_operation::describe(std::span<const sharded_t
   // That we read it again, too.
   const auto check_name = [](const std::string& name) -> result<void> {
     ZARRPOINT_CHECK(store_key::parse(name));
-    if (name.size() <= max_name) return {};
+    if (name.size() <= v0::detail::max_leaf_name) return {};
     return error{errc::invalid_argument, v0::detail::in_quotes(name) + " is too long a name"};
   };
   const auto take = [&](const std::string& name) -> result<void> {

@@ -12,6 +12,7 @@
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
@@ -130,7 +131,7 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
       };
       if (const auto key = store_key::parse(path); !key || path.empty())
         return refuse(" is not a valid key: " + (key ? "it is empty" : key.failure().message));
-      if (path.size() > detail::max_name) return refuse(" is too long for a key");
+      if (path.size() > v0::detail::max_leaf_name) return refuse(" is too long for a key");
       if (i > 0 && leaves[i - 1].name == path) return refuse(" is that of two entries");
       for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
         const std::string group = path.substr(0, at);
@@ -180,11 +181,12 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return detail::chunk_blob::open(std::move(plan));
   }
 
-  static result<std::unique_ptr<blob>> in_memory(bytes_view bytes) {
-    const memory_store made;
-    ZARRPOINT_TRY(key, store_key::parse("made"));
-    ZARRPOINT_CHECK(made.put(key, bytes));
-    return made.open(key);
+  static std::unique_ptr<blob> in_memory(std::vector<std::byte> bytes, std::string called) {
+    return std::make_unique<v0::detail::memory_blob>(std::move(bytes), std::move(called));
+  }
+  static std::unique_ptr<blob> in_memory(std::string_view text, std::string called) {
+    const bytes_view bytes = as_bytes(text);
+    return in_memory(std::vector<std::byte>(bytes.begin(), bytes.end()), std::move(called));
   }
 
   result<std::unique_ptr<blob>> open_in(const detail::leaf& of, std::string_view rest,
@@ -193,14 +195,14 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     if (of.is == detail::leaf::kind::tensor) {
       if (!is_document) return open_chunk(of.at, rest, std::move(called));
       ZARRPOINT_TRY(text, document_of(of.at));
-      return in_memory(as_bytes(text));
+      return in_memory(text, std::move(called));
     }
     if (!is_document && rest != "c" && !rest.starts_with("c/0")) return std::unique_ptr<blob>();
     ZARRPOINT_TRY(file, open_value(of));
     ZARRPOINT_TRY(made, detail::to_array(file, of.name));
-    if (is_document) return in_memory(as_bytes(made.document));
+    if (is_document) return in_memory(made.document, std::move(called));
     if (rest != chunk_key_encoding().key(dims(made.rank, 0))) return std::unique_ptr<blob>();
-    return in_memory(made.chunk);
+    return in_memory(std::move(made.chunk), std::move(called));
   }
 
   /// What lies beneath an array: its document, and its chunks, by the digits of their keys.

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
@@ -33,16 +34,9 @@ ZARRPOINT_INLINE result<std::string> document_of(const array_metadata& of) {
 ZARRPOINT_INLINE result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
                                                   std::vector<axis_edges> edges,
                                                   std::string_view python_type) {
-  array_metadata out;
+  array_metadata out = v0::detail::raw_array(spec);
   if (!python_type.empty()) out.attributes.set("python_type", python_type);
-  out.shape = spec.shape;
-  out.type = spec.type;
   out.chunk_shape = chunk_shape;
-  out.fill = fill_value::zero(spec.type);
-  node order;
-  if (spec.type.scalar_size() > 1)
-    order.set("endian", native_endian == endian::little ? "little" : "big");
-  out.codecs.emplace_back("bytes", std::move(order));
   out.edges = std::move(edges);
   return document_of(out);
 }
@@ -56,21 +50,11 @@ result<value_array> scalar_array(const T& value, std::string_view python_type) {
   return out;
 }
 
-/// One text, by the codec `vlen-utf8`: the number of texts, the size of each, and the texts.
 ZARRPOINT_INLINE result<value_array> text_array(std::string_view text, bool is_json) {
-  if (text.size() > UINT32_MAX) return error{errc::resource_limit, "its text has more than 4 GiB"};
-  array_metadata made;
-  made.type = dtype(dtype_kind::string);
-  made.fill = fill_value::zero(made.type);
-  made.codecs.emplace_back("vlen-utf8");
-  if (is_json) made.attributes.set("content_type", "application/json");
-  ZARRPOINT_TRY(document, document_of(made));
-  value_array out{std::move(document), std::vector<std::byte>(8 + text.size()), 0};
-  store_le<std::uint32_t>(out.chunk.data(), 1);
-  store_le<std::uint32_t>(out.chunk.data() + 4, static_cast<std::uint32_t>(text.size()));
-  const bytes_view bytes = as_bytes(text);
-  std::copy(bytes.begin(), bytes.end(), out.chunk.begin() + 8);
-  return out;
+  ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {text}));
+  if (is_json) made.metadata.attributes.set("content_type", "application/json");
+  ZARRPOINT_TRY(document, document_of(made.metadata));
+  return value_array{std::move(document), std::move(made.chunk), 0};
 }
 
 /// A tensor of a dtype that we have; nothing for others, which their document tells of.

@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -38,8 +39,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
   if (name.empty()) return refuse(" is not a valid key: it is empty");
   const auto key = store_key::parse(name);
   if (!key) return refuse(" is not a valid key: " + key.failure().message);
-  const std::size_t room = 64;  // for a chunk of it
-  if (name.size() > store_key::max_size - room) return refuse(" is too long for a key");
+  if (name.size() > max_leaf_name) return refuse(" is too long for a key");
   ZARRPOINT_TRY(document, to_v3(as));
   ZARRPOINT_CHECK(add_document(name, document));
   names_.push_back(name);
@@ -50,19 +50,18 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
 
 ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
                                                   std::vector<std::byte> chunk) {
-  return add(name, as, [bytes = std::move(chunk)](std::string) -> result<std::unique_ptr<blob>> {
-    const memory_store made;
-    ZARRPOINT_TRY(key, store_key::parse("made"));
-    ZARRPOINT_CHECK(made.put(key, bytes));
-    return made.open(key);
-  });
+  return add(
+      name, as,
+      [bytes = std::make_shared<const std::vector<std::byte>>(std::move(chunk))](
+          std::string called) -> result<std::unique_ptr<blob>> {
+        return std::unique_ptr<blob>(std::make_unique<memory_blob>(bytes, std::move(called)));
+      });
 }
 
 ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   std::sort(names_.begin(), names_.end());
   std::sort(chunks_.begin(), chunks_.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [key, opener] : chunks_) keys_.push_back(key);
   node group;
   group.set("zarr_format", 3);
   group.set("node_type", "group");
@@ -90,18 +89,25 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   return {};
 }
 
+ZARRPOINT_INLINE made_hierarchy::chunk_list::const_iterator made_hierarchy::first_chunk(
+    std::string_view key) const {
+  return std::lower_bound(
+      chunks_.begin(), chunks_.end(), key,
+      [](const auto& a, std::string_view b) { return std::string_view(a.first) < b; });
+}
+
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> made_hierarchy::open(const store_key& key,
                                                                     std::string name) const {
-  const auto at = std::lower_bound(keys_.begin(), keys_.end(), key.str());
-  if (at == keys_.end() || *at != key.str()) return documents_.open(key);
-  return chunks_[static_cast<std::size_t>(at - keys_.begin())].second(std::move(name));
+  const auto at = first_chunk(key.str());
+  if (at == chunks_.end() || at->first != key.str()) return documents_.open(key);
+  return at->second(std::move(name));
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> made_hierarchy::list(
     const store_key& prefix) const {
   auto out = list_children(prefix, [&](std::string_view text) {
-    const auto at = std::lower_bound(keys_.begin(), keys_.end(), text);
-    return at == keys_.end() ? nullptr : &*at;
+    const auto at = first_chunk(text);
+    return at == chunks_.end() ? nullptr : &at->first;
   });
   ZARRPOINT_TRY(documents, documents_.list(prefix));
   out.insert(out.end(), documents.begin(), documents.end());

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 
 #include <algorithm>
@@ -19,28 +20,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-/// A value that lies within its leaf.
-class ocdbt_inline_blob final : public blob {
- public:
-  using blob::read;
-  ocdbt_inline_blob(std::shared_ptr<const ocdbt_node> leaf, bytes_view value, std::string name)
-      : leaf_(std::move(leaf)), value_(value), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return value_.size(); }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (!into.empty()) std::memcpy(into.data(), value_.data() + offset, into.size());
-    return {};
-  }
-  result<mapping> map() const override { return mapping(value_, leaf_); }
-  std::string name() const override { return name_; }
-
- private:
-  std::shared_ptr<const ocdbt_node> leaf_;
-  bytes_view value_;
-  std::string name_;
-};
 
 ZARRPOINT_INLINE ocdbt_version as_ocdbt_version(const ocdbt_root& of) {
   return {of.generation, of.commit_time, of.below.keys, of.below.tree_bytes, of.below.value_bytes};
@@ -96,7 +75,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_ocdbt_value(const ocdbt_file
                                                   .subspan(static_cast<std::size_t>(at.offset),
                                                            static_cast<std::size_t>(at.length));
     return std::unique_ptr<blob>(
-        std::make_unique<ocdbt_inline_blob>(item.leaf, value, std::move(name)));
+        std::make_unique<memory_blob>(mapping(value, item.leaf), std::move(name)));
   }
   const ocdbt_file& file = item.leaf->files[at.file];
   const std::string path = item.base + file.base + file.name;

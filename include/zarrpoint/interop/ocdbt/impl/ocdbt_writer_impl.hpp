@@ -16,6 +16,7 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <algorithm>
@@ -38,28 +39,6 @@
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
-
-/// A small value that is not committed, or a copy of one.
-class ocdbt_new_blob final : public blob {
- public:
-  using blob::read;
-  ocdbt_new_blob(std::vector<std::byte> bytes, std::string name)
-      : bytes_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))),
-        name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return bytes_->size(); }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (!into.empty()) std::memcpy(into.data(), bytes_->data() + offset, into.size());
-    return {};
-  }
-  result<mapping> map() const override { return mapping(*bytes_, bytes_); }
-  std::string name() const override { return name_; }
-
- private:
-  std::shared_ptr<const std::vector<std::byte>> bytes_;
-  std::string name_;
-};
 
 /// A value in a data file that may still be written.
 class ocdbt_placed_blob final : public blob {
@@ -436,7 +415,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> ocdbt_writer::open(const store_ke
                const detail::ocdbt_change& change = at->second;
                if (change.is_erased) return made();
                if (change.file == nullptr)
-                 return made(std::make_unique<detail::ocdbt_new_blob>(change.bytes, describe(key)));
+                 return made(std::make_unique<detail::memory_blob>(change.bytes, describe(key)));
                return made(std::make_unique<detail::ocdbt_placed_blob>(change, describe(key)));
              }
              ZARRPOINT_TRY(now, state_->opened_tree());

@@ -10,8 +10,8 @@
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -19,11 +19,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,31 +32,6 @@ namespace zarrpoint { inline namespace v0 {
 namespace torch {
 
 namespace detail {
-
-/// A tensor in memory as an object.
-class tensor_blob final : public blob {
- public:
-  using blob::read;
-  tensor_blob(tensor elements, std::string name)
-      : elements_(std::make_shared<const tensor>(std::move(elements))), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return bytes().size(); }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (!into.empty()) std::memcpy(into.data(), bytes().data() + offset, into.size());
-    return {};
-  }
-  result<mapping> map() const override { return mapping(bytes(), elements_); }
-  std::string name() const override { return name_; }
-
- private:
-  bytes_view bytes() const noexcept {
-    return {elements_->view().data, elements_->size() * elements_->view().type.size()};
-  }
-
-  std::shared_ptr<const tensor> elements_;
-  std::string name_;
-};
 
 /// The elements of a tensor as an object: where they lie, or a copy.
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
@@ -81,7 +56,10 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
                                            std::to_string(of.storage_bytes)};
   ZARRPOINT_TRY(copy, tensor::make(of.spec));
   ZARRPOINT_CHECK(from.read(of, copy.mutable_view()));
-  return std::unique_ptr<blob>(std::make_unique<tensor_blob>(std::move(copy), std::move(name)));
+  const auto shared = std::make_shared<const tensor>(std::move(copy));
+  const bytes_view elements(shared->view().data, static_cast<std::size_t>(bytes));
+  return std::unique_ptr<blob>(
+      std::make_unique<v0::detail::memory_blob>(mapping(elements, shared), std::move(name)));
 }
 
 /// Puts what a file holds into a hierarchy.
@@ -158,8 +136,11 @@ class archive_walk {
   template <class T>
   result<void> add_number(T value, const std::string& name) {
     const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
-    return to_.add(name, v0::detail::raw_array({dtype_of<T>, {}}),
-                   std::vector<std::byte>(bytes.begin(), bytes.end()));
+    array_metadata as = v0::detail::raw_array({dtype_of<T>, {}});
+    as.attributes.set("python_type", std::is_same_v<T, bool>     ? "bool"
+                                     : std::is_same_v<T, double> ? "float"
+                                                                 : "int");
+    return to_.add(name, as, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
 
   result<void> add_text(std::string_view text, const std::string& name, bool is_json) {
