@@ -60,7 +60,6 @@ class memory_store {
 
   result<void> insert(const store_key& key, shared_bytes bytes) const;
 
-
   class writer;
 
   class staged;
