@@ -22,12 +22,13 @@ jobs=${JOBS:-$(nproc)}
 mkdir -p "$logs"
 export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
 export CCACHE_NOHASHDIR=1 # the step mpi compiles what dev has, in another folder
+export CCACHE_DEPEND=1    # what is not there yet is read once, and not by a preprocessor first
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 # All that the steps need, so that none of them installs anything while others run.
 packages() {
-  need_packages g++ clang-16 libclang-rt-16-dev llvm-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
+  need_packages g++ clang-16 libclang-rt-16-dev llvm-16 lld-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
     ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev \
     libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv \
     python3-torch libtorch-dev libeigen3-dev libopencv-core-dev &&

@@ -13,6 +13,7 @@
 
 #include "support/array_cases.hpp"
 #include "support/counting_store.hpp"
+#include "support/random_rounds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -122,7 +123,7 @@ box part_of_shape(random_source& random, const dims& shape, index_t most) {
 
 TEST_CASE("whatever metadata state, calls cost what is asked for") {
   std::size_t opened = 0, read = 0, large = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < zarrpoint_test::random_rounds(160U); ++seed) {
     CAPTURE(seed);
     random_source random(seed);
     const std::string text = document(random);

@@ -11,6 +11,7 @@
 #include "../support/child_process.hpp"
 #include "../support/hooked_publisher.hpp"
 #include "../support/open_files.hpp"
+#include "../support/random_rounds.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -128,10 +129,11 @@ TEST_CASE("replaced: readers of a path that always exists find a whole checkpoin
     const test::temp_directory dir;
     const save_options options{.zarr_format = zarr_format, .sync = false};
     save_number(dir / "m", 0, options).value();
-    CHECK(race(dir / "m", 300, options) == "");
-    CHECK(race("file://" + (dir / "m"), 50, options) == "");
+    CHECK(race(dir / "m", zarrpoint_test::random_rounds(300), options) == "");
+    CHECK(race("file://" + (dir / "m"), zarrpoint_test::random_rounds(50), options) == "");
     const any_store parent = file_store::open(dir.path().string()).value();
-    CHECK(race({parent, store_key::parse("m").value()}, 100, options) == "");
+    CHECK(race({parent, store_key::parse("m").value()}, zarrpoint_test::random_rounds(100),
+               options) == "");
     CHECK(misread(dir / "m") == "");
     CHECK(names_in(dir.path()) == std::vector<std::string>{"m"});
   }

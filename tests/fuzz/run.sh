@@ -14,9 +14,9 @@ targets=(${*:-metadata hierarchy shard codecs safetensors checkpoint zip pickle 
 build=build/fuzz
 jobs=${JOBS:-$(nproc)}
 # Inputs of a fixed run.
-declare -A runs_of=([metadata]=100000 [hierarchy]=100000 [shard]=25000 [codecs]=230000
-  [safetensors]=400000 [checkpoint]=28000 [zip]=300000 [pickle]=400000 [ocdbt]=400000 [dcp]=9000
-  [gguf]=30000)
+declare -A runs_of=([metadata]=60000 [hierarchy]=100000 [shard]=10000 [codecs]=230000
+  [safetensors]=160000 [checkpoint]=8000 [zip]=60000 [pickle]=70000 [ocdbt]=45000 [dcp]=5000
+  [gguf]=150000)
 
 # The library as the step asan compiles it, with the marks that libFuzzer follows.
 export LLVM_PROFILE_FILE=/dev/null

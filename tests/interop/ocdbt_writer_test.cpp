@@ -12,6 +12,7 @@
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/ocdbt_bytes.hpp"
+#include "support/random_rounds.hpp"
 #include "support/recording_store.hpp"
 #include "support/store_conformance.hpp"
 #include "support/store_texts.hpp"
@@ -109,7 +110,7 @@ TEST_CASE("ocdbt_writer: as docs/orbax.md has it") {
 
 TEST_CASE("ocdbt_writer: random histories, each version of which is read") {
   unsigned highest = 0;
-  for (unsigned seed = 0; seed < 40; ++seed) {
+  for (unsigned seed = 0; seed < zarrpoint_test::random_rounds(40U); ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     const memory_store base;
