@@ -172,7 +172,7 @@ TEST_CASE("whatever metadata state, calls cost what is asked for") {
   }
   CHECK(opened > 10);
   CHECK(read > 30);
-  CHECK(large > 3);
+  CHECK(large >= zarrpoint_test::random_rounds(4U));
 }
 
 }}  // namespace hostile_metadata_test

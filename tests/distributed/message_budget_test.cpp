@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/save/message_budget.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"
 #include "../support/temp_directory.hpp"
@@ -57,6 +59,12 @@ std::vector<std::string> save_within(const std::vector<std::size_t>& memory,
 }
 
 constexpr std::size_t ample = std::size_t{64} << 20;
+
+/// A tensor of 64 KiB that every rank has.
+shard_metadata copy_of(int i, int rank) {
+  const std::string key = "t" + std::to_string(i);
+  return from_rank_offsets(key, {dtype_kind::int8, {1 << 16}}, {.replica = rank}).value();
+}
 
 }  // namespace
 
@@ -146,6 +154,97 @@ TEST_CASE("message budget: a receipt above it is refused before the commit") {
       CHECK(has(one.failure().message, "the receipt of rank 1 has 10"));
     }
     CHECK(std::filesystem::is_empty(folder.path()));
+  }
+}
+
+namespace {
+
+/// What three processes say of a load, each with its own limit of memory.
+std::vector<std::string> load_within(const any_store& store, const std::vector<std::size_t>& memory,
+                                     const std::function<state(int)>& request_of, bool read_once) {
+  const int ranks = static_cast<int>(memory.size());
+  const auto said = thread_world::run(ranks, [&](const thread_communicator& self) {
+    process_group group = group_of(self);
+    group.how.limit.memory = memory[static_cast<std::size_t>(self.rank())];
+    return load(store, request_of(self.rank()), group, {.read_once = read_once});
+  });
+  std::vector<std::string> out;
+  for (const auto& one : said) out.push_back(one ? "loaded" : to_string(one.failure()));
+  return out;
+}
+
+/// Eight tensors of 64 KiB, all of which all want.
+state eight_of(int rank, bool has_values) {
+  state::list out;
+  for (int i = 0; i < 8; ++i)
+    out.emplace_back(has_values ? with_values(copy_of(i, rank), 5) : with_room(copy_of(i, rank)));
+  return state{{"l", std::move(out)}};
+}
+
+memory_store saved_by_one(const state& tree) {
+  memory_store store;
+  const auto said = thread_world::run(
+      1, [&](const thread_communicator& self) { return save(store, tree, group_of(self)); });
+  said[0].value();
+  return store;
+}
+
+const std::vector<std::string> all_loaded(3, "loaded");
+
+}  // namespace
+
+TEST_CASE("message budget: elements that one process reads for all") {
+  const memory_store store = saved_by_one(eight_of(0, true));
+  const auto request_of = [](int rank) { return eight_of(rank, false); };
+  // Room for what is loaded, and for some of it in messages: rank 0 says how much is in hand.
+  CHECK(load_within(store, std::vector<std::size_t>(3, 1 << 20), request_of, true) == all_loaded);
+  for (const bool read_once : {false, true}) {
+    bool is_elements = false;
+    for (std::size_t memory = 1000; memory <= (2 << 20); memory += memory / 2) {
+      // Of one who reads what others want, or of one who only has it sent.
+      for (const int small : {0, 2}) {
+        std::vector<std::size_t> limits(3, ample);
+        limits[static_cast<std::size_t>(small)] = memory;
+        for (const std::string& text : load_within(store, limits, request_of, read_once)) {
+          CAPTURE(text);
+          CHECK((text == "loaded" || text.starts_with("resource_limit: ")));
+          is_elements = is_elements || has(text, "what is read of rank ");
+        }
+      }
+    }
+    CHECK(load_within(store, {ample, ample, ample}, request_of, read_once) == all_loaded);
+    CHECK(is_elements == read_once);
+  }
+}
+
+TEST_CASE("message budget: descriptions of what is to be loaded") {
+  // One tensor, whose document is short, in many parts.
+  constexpr int parts = 4000;
+  const auto request_of = [](int rank) {
+    state::list out;
+    for (int i = 0; i < parts && rank == 1; ++i) {
+      const std::string key(200, 'k');
+      out.emplace_back(with_room(
+          from_rank_offsets(key, {dtype_kind::int8, {1}}, {.offsets = {{0, i, parts}}}).value()));
+    }
+    return state{{"l", std::move(out)}};
+  };
+  const memory_store store = saved_by_one(state{
+      {"a",
+       with_values(
+           from_rank_offsets(std::string(200, 'k'), {dtype_kind::int8, {parts}}, {}).value(), 5)}});
+  for (const bool read_once : {false, true}) {
+    CHECK(load_within(store, {ample, ample, ample}, request_of, read_once) == all_loaded);
+    // Of the process that brings it, of rank 0, and of another, to which it goes to choose readers.
+    for (const int small : {1, 0, 2}) {
+      std::vector<std::size_t> limits(3, ample);
+      limits[static_cast<std::size_t>(small)] = 8000;
+      for (const std::string& text : load_within(store, limits, request_of, read_once)) {
+        CAPTURE(text);
+        const bool is_free = small == 2 && !read_once;
+        CHECK((is_free ? text == "loaded" : has(text, "the description of rank 1 has ")));
+      }
+    }
   }
 }
 

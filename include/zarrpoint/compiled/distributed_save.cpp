@@ -10,7 +10,7 @@
 #include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_operation_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_target_impl.hpp>
-#include <zarrpoint/distributed/save/impl/message_budget_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
 #include <zarrpoint/distributed/save/impl/prepare_state_impl.hpp>
+#include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>

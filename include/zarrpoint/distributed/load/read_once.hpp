@@ -6,6 +6,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <cstddef>
@@ -39,8 +40,15 @@ using shared_requests = std::map<std::string, shared_request>;
 struct once_options {
   std::vector<int> groups{};  ///< by rank; empty: all are one group
   shard_padding padding = shard_padding::zeros;
-  /// Bytes that a process has for others at a time, at most, or else one tensor and a copy of it.
+  /// Bytes that a process has for others at a time, at most, and as many from others, or else one
+  /// tensor and a copy of it. An eighth of `limits::memory` of rank 0, where that is less.
   std::uint64_t most_in_hand = std::uint64_t{64} << 20;
+};
+
+/// What a round adds to: the bytes that this process read, and those of its messages.
+struct once_tally {
+  std::uint64_t& bytes;
+  message_budget& counted;
 };
 
 class once_reader {
@@ -53,7 +61,11 @@ class once_reader {
 
  private:
   /// Those of rank 0 count: all must do the same rounds.
-  result<void> share_groups();
+  result<void> share_options();
+
+  /// What all processes ask for, on each of them.
+  result<described_states> describe(const std::vector<sharded_tensor>& tensors,
+                                    const std::vector<sharded_object>& objects) const;
 
   shared_requests requests_of(const described_states& states) const;
 
@@ -85,8 +97,7 @@ class once_reader {
 
   result<std::vector<message>> read_round(std::span<shared_request* const> round,
                                           std::vector<sharded_tensor>& tensors,
-                                          std::vector<sharded_object>& objects,
-                                          std::uint64_t& bytes);
+                                          std::vector<sharded_object>& objects, once_tally tally);
 
   /// Reads a tensor to its place; what others want of it as bytes.
   result<message> read_tensor(sharded_tensor& tensor, bool is_shared);

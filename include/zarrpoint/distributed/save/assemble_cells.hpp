@@ -5,10 +5,10 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
-#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <cstddef>

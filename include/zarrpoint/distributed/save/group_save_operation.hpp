@@ -9,11 +9,11 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/save/group_save_target.hpp>
-#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/base/any_store.hpp>

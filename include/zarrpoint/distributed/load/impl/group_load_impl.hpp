@@ -14,6 +14,7 @@
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -203,12 +204,17 @@ class group_load_operation {
 
   /// Whether what all processes ask for makes sense together.
   result<void> validate() {
-    ZARRPOINT_TRY(described, agree(group_.ranks, guarded([&] {
-                                     return describe_state({tensors_, objects_, {}}, {});
-                                   })));
+    message_budget counted(group_.how);
+    const auto describe = [&]() -> result<message> {
+      ZARRPOINT_TRY(out, describe_state({tensors_, objects_, {}}, {}));
+      ZARRPOINT_CHECK(counted.count("the description", group_.ranks.rank(), out.size()));
+      return std::move(out);
+    };
+    ZARRPOINT_TRY(described, agree(group_.ranks, guarded(describe)));
     ZARRPOINT_TRY(all, gather(group_.ranks, std::move(described)));
     const auto check = [&]() -> result<void> {
       if (group_.ranks.rank() != 0) return {};
+      ZARRPOINT_CHECK(counted.count("the description", all, 0));
       ZARRPOINT_TRY(states, read_descriptions(all));
       auto tiled = validate_sharding(states.shards, states.objects);
       if (tiled) return {};

@@ -8,6 +8,7 @@
 #include <zarrpoint/distributed/load/read_once.hpp>
 #include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -31,13 +32,9 @@ ZARRPOINT_INLINE once_reader::once_reader(const process_group& group, const shar
 ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_tensor>& tensors,
                                                          std::vector<sharded_object>& objects) {
   const any_communicator& ranks = group_.ranks;
-  ZARRPOINT_TRY(mine, agree(ranks, guarded([&] {
-                              return describe_state({tensors, objects, {}}, {});
-                            })));
-  ZARRPOINT_CHECK(share_groups());
-  ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
-  ZARRPOINT_TRY(states, agree(ranks, guarded([&] { return read_descriptions(described); })));
   shared_requests all;
+  ZARRPOINT_CHECK(share_options());
+  ZARRPOINT_TRY(states, describe(tensors, objects));
   ZARRPOINT_TRY(order, agree(ranks, guarded([&] {
                                all = requests_of(states);
                                return choose_readers(states.shards, all);
@@ -52,22 +49,47 @@ ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_ten
       ZARRPOINT_CHECK(relay(round, tensors, bytes));
       continue;
     }
-    auto outgoing = guarded([&] { return read_round(round, tensors, objects, bytes); });
+    message_budget counted(group_.how);
+    auto outgoing = guarded([&] { return read_round(round, tensors, objects, {bytes, counted}); });
     ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
-    ZARRPOINT_CHECK(
-        agree(ranks, guarded([&] { return place_round(round, incoming, tensors, objects); })));
+    ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
+                            ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
+                            return place_round(round, incoming, tensors, objects);
+                          })));
   }
   return bytes;
 }
 
-ZARRPOINT_INLINE result<void> once_reader::share_groups() {
+ZARRPOINT_INLINE result<described_states> once_reader::describe(
+    const std::vector<sharded_tensor>& tensors, const std::vector<sharded_object>& objects) const {
+  const any_communicator& ranks = group_.ranks;
+  message_budget counted(group_.how);
+  const auto describe_mine = [&]() -> result<message> {
+    ZARRPOINT_TRY(out, describe_state({tensors, objects, {}}, {}));
+    ZARRPOINT_CHECK(counted.count("the description", ranks.rank(), out.size()));
+    return std::move(out);
+  };
+  ZARRPOINT_TRY(mine, agree(ranks, guarded(describe_mine)));
+  ZARRPOINT_TRY(described, all_gather(ranks, std::move(mine)));
+  return agree(ranks, guarded([&]() -> result<described_states> {
+                 ZARRPOINT_CHECK(counted.count("the description", described, ranks.rank()));
+                 return read_descriptions(described);
+               }));
+}
+
+ZARRPOINT_INLINE result<void> once_reader::share_options() {
+  // What is in hand leaves room for what it is part of.
+  options_.most_in_hand =
+      std::min<std::uint64_t>(options_.most_in_hand, group_.how.limit.memory / 8);
   wire_writer to;
+  to.number(options_.most_in_hand);
   to.number(options_.groups.size());
   for (const int group : options_.groups) to.index(group);
   ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
   return agree(group_.ranks, guarded([&]() -> result<void> {
                  wire_reader from(of_root);
+                 options_.most_in_hand = from.number();
                  options_.groups.clear();
                  for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
                    options_.groups.push_back(static_cast<int>(from.index()));
@@ -134,13 +156,21 @@ ZARRPOINT_INLINE result<std::vector<shared_request*>> once_reader::choose_reader
 
 ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_request*>& order,
                                                        std::size_t begin) const {
-  std::vector<std::uint64_t> sent(static_cast<std::size_t>(group_.ranks.size()), 0);
+  // Of each process: what it sends, and what it is sent.
+  std::vector<std::uint64_t> in_hand(static_cast<std::size_t>(group_.ranks.size()), 0);
   std::size_t end = begin;
   for (; end < order.size() && !is_large(*order[end]); ++end) {
-    std::uint64_t& of_reader = sent[static_cast<std::size_t>(order[end]->reader.rank)];
-    const std::uint64_t more = order[end]->bytes * (order[end]->holders.size() - 1);
-    if (of_reader != 0 && more > 0 && of_reader + more > options_.most_in_hand) break;
-    of_reader += more;
+    const shared_request& one = *order[end];
+    bool fits = true;
+    const auto take = [&](int rank, std::uint64_t more) {
+      std::uint64_t& of_rank = in_hand[static_cast<std::size_t>(rank)];
+      fits = fits && (of_rank == 0 || more == 0 || of_rank + more <= options_.most_in_hand);
+      of_rank += more;
+    };
+    take(one.reader.rank, one.bytes * (one.holders.size() - 1));
+    for (const shared_request::holder& holder : one.holders)
+      if (holder.rank != one.reader.rank) take(holder.rank, one.bytes);
+    if (!fits) break;
   }
   return end;
 }
@@ -189,8 +219,13 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
   const auto place_in =
       static_cast<std::size_t>(std::find(chain.begin(), chain.end(), ranks.rank()) - chain.begin());
   message elements;
+  message_budget counted(group_.how);
   ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
-                          if (mine == nullptr || place_in != 0) return {};
+                          if (mine == nullptr) return {};
+                          // It, and a copy that is sent.
+                          ZARRPOINT_CHECK(
+                              counted.count("what is read", mine->reader.rank, 2 * mine->bytes));
+                          if (place_in != 0) return {};
                           ZARRPOINT_TRY(read, read_tensor(tensors[mine->reader.position], true));
                           elements = std::move(read);
                           bytes += mine->bytes;
@@ -223,21 +258,27 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
 
 ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
     std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
-    std::vector<sharded_object>& objects, std::uint64_t& bytes) {
+    std::vector<sharded_object>& objects, once_tally tally) {
   std::vector<wire_writer> out(static_cast<std::size_t>(group_.ranks.size()));
   for (const shared_request* one : round) {
     if (one->reader.rank != group_.ranks.rank()) continue;
     const std::size_t at = one->reader.position;
     message elements;
+    const std::size_t copies = one->holders.size() - 1;
+    const auto count = [&](std::uint64_t of) {
+      return tally.counted.count("what is read", one->reader.rank, copies * of);
+    };
     if (at < tensors.size()) {
-      ZARRPOINT_TRY(read, read_tensor(tensors[at], one->holders.size() > 1));
+      ZARRPOINT_CHECK(count(one->bytes));
+      ZARRPOINT_TRY(read, read_tensor(tensors[at], copies > 0));
       elements = std::move(read);
-      bytes += one->bytes;
+      tally.bytes += one->bytes;
     } else {
       sharded_object& object = objects[at - tensors.size()];
       ZARRPOINT_TRY(
           read,
           reader_.read_object(object.id()).at("load object " + in_quotes(object.unique_key())));
+      ZARRPOINT_CHECK(count(read.size()));
       elements = read;
       object = object.with_bytes(std::move(read));
     }

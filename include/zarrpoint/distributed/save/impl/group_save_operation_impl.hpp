@@ -16,12 +16,12 @@
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
 #include <zarrpoint/distributed/save/group_save_target.hpp>
-#include <zarrpoint/distributed/save/message_budget.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

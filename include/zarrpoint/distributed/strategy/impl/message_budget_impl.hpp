@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/distributed/save/message_budget.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 
 #include <cstddef>
 #include <span>

@@ -36,5 +36,5 @@ class message_budget {
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/message_budget_impl.hpp>
+#include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>
 #endif
