@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/grid/plan.hpp>
 
+#include "../support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -133,7 +135,8 @@ TEST_CASE("plans of rank 0 and of empty selections") {
   }
 }
 
-TEST_CASE("plans equal a naive walk over the elements, on random grids and selections") {
+TEST_CASE("plans equal a naive walk over the elements, on random grids and selections" *
+          doctest::skip(zarrpoint_test::is_about_threads)) {
   std::mt19937 random(20260721);
   const auto below = [&](index_t n) {
     return static_cast<index_t>(random() % static_cast<unsigned>(n));

@@ -82,7 +82,8 @@ std::string silent_change(const checkpoint& of, const checkpoint& as_saved) {
 
 }  // namespace
 
-TEST_CASE("documents: each bit of each document that flips is an error, or a warning at least") {
+TEST_CASE("documents: each bit of each document that flips is an error, or a warning at least" *
+          doctest::skip(zarrpoint_test::is_about_threads)) {
   for (const int format : {2, 3}) {
     CAPTURE(format);
     const memory_store store = saved(format, true);

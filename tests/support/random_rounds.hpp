@@ -15,4 +15,18 @@ constexpr T random_rounds(T plain) {
 #endif
 }
 
+/// Whether only what several threads do is looked at: with `doctest::skip`, of long tests of what
+/// one thread does.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool is_about_threads = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool is_about_threads = true;
+#else
+inline constexpr bool is_about_threads = false;
+#endif
+#else
+inline constexpr bool is_about_threads = false;
+#endif
+
 }  // namespace zarrpoint_test
