@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -54,6 +55,44 @@ TEST_CASE("a hierarchy is walked when nothing is consolidated") {
                {"a/.zgroup", group_v2},
                {"a/x/.zarray", array_v2}}) == list{"a/x", "b"});
   CHECK(names({{"zarr.json", group_v3}}) == list{});
+}
+
+TEST_CASE("arrays with one text for a document share it, but for their attributes") {
+  const auto documents_of = [](const documents& files) {
+    const auto leaves = contents(files).value().leaves;
+    std::vector<const detail::stored_document*> out;
+    for (const detail::stored_leaf& leaf : leaves) out.push_back(leaf.document.get());
+    return out;
+  };
+  const auto v3 = documents_of({{"zarr.json", group_v3},
+                                {"a/zarr.json", array_v3},
+                                {"b/zarr.json", array_v3},
+                                {"c/zarr.json", array_v3 + " "}});
+  REQUIRE(v3.size() == 3);
+  CHECK(v3[0] == v3[1]);
+  CHECK(v3[1] != v3[2]);
+  const documents files = {{".zgroup", group_v2},   {"a/.zarray", array_v2},
+                           {"b/.zarray", array_v2}, {"b/.zattrs", R"({"unit":"m"})"},
+                           {"c/.zarray", array_v2}, {"c/.zattrs", R"({"unit":"s"})"},
+                           {"d/.zarray", array_v2}};
+  const auto v2 = documents_of(files);
+  REQUIRE(v2.size() == 4);
+  CHECK(v2[0] == v2[3]);
+  CHECK(v2[0] != v2[1]);
+  CHECK(v2[1] != v2[2]);
+  memory_store store;
+  for (const auto& [key, text] : files)
+    store.put(store_key::parse(key).value(), as_bytes(text)).value();
+  const checkpoint all = open(store).value();
+  const auto unit = [&](const char* name) {
+    const node attributes = all.as_array(name).value().metadata().attributes;
+    const node* const found = attributes.find("unit");
+    return found != nullptr ? *found->if_string() : std::string();
+  };
+  CHECK(unit("a").empty());
+  CHECK(unit("c") == "s");
+  CHECK(unit("b") == "m");
+  CHECK(unit("d").empty());
 }
 
 TEST_CASE("groups that hold no array are known, no matter who wrote them") {

@@ -17,6 +17,8 @@
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,24 +91,31 @@ class contents_reader {
     return at != out_.leaves.end() && at->name.starts_with(prefix);
   }
 
+  /// A metadata document as it is stored; empty where there is none.
+  result<std::vector<std::byte>> text(const store_key& key) {
+    const std::size_t most = document_limits(how_.limit).max_bytes;
+    ZARRPOINT_TRY(bytes, get(store_, key, most));
+    // An empty .zarray is the lock file of a process synchronizer.
+    if (!bytes) return std::vector<std::byte>();
+    bytes_read_ += bytes->size();
+    if (how_.limit.memory != SIZE_MAX && bytes_read_ > most)
+      return error{errc::resource_limit, "all documents up to " + store_.describe(key) +
+                                             " have more than the " + std::to_string(most) +
+                                             " bytes that limits::memory has room for"};
+    return *std::move(bytes);
+  }
+
+  result<node> parse(const store_key& key, bytes_view text, commit_reader* commit) const {
+    return parse_json(text, document_limits(how_.limit), commit).at(store_.describe(key));
+  }
+
   /// A metadata document, or nothing.
   result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
-    const auto read = [&]() -> result<std::optional<node>> {
-      ZARRPOINT_TRY(key, store_key::parse(path));
-      const json_limits limit = document_limits(how_.limit);
-      ZARRPOINT_TRY(bytes, get(store_, key, limit.max_bytes));
-      // An empty .zarray is the lock file of a process synchronizer.
-      if (!bytes || bytes->empty()) return std::optional<node>();
-      bytes_read_ += bytes->size();
-      if (how_.limit.memory != SIZE_MAX && bytes_read_ > limit.max_bytes)
-        return error{errc::resource_limit,
-                     "all documents up to " + store_.describe(key) + " have " +
-                         std::to_string(bytes_read_) + " bytes, more than the " +
-                         std::to_string(limit.max_bytes) + " that limits::memory has room for"};
-      ZARRPOINT_TRY(parsed, parse_json(*bytes, limit, commit).at(store_.describe(key)));
-      return std::optional<node>(std::move(parsed));
-    };
-    return read();
+    ZARRPOINT_TRY(key, store_key::parse(path));
+    ZARRPOINT_TRY(bytes, text(key));
+    if (bytes.empty()) return std::optional<node>();
+    ZARRPOINT_TRY(parsed, parse(key, bytes, commit));
+    return std::optional<node>(std::move(parsed));
   }
 
   /// The `.zattrs` beneath `prefix`; null when there is none.
@@ -248,14 +257,16 @@ class contents_reader {
 
   result<void> add_array(std::string_view path, node document, int zarr_format,
                          node attributes = {}) {
+    return add_array(path, std::make_shared<const stored_document>(std::move(document)),
+                     zarr_format, std::move(attributes));
+  }
+
+  result<void> add_array(std::string_view path, std::shared_ptr<const stored_document> document,
+                         int zarr_format, node attributes = {}) {
     if (out_.leaves.size() >= max_nodes)
       return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
-    out_.leaves.push_back({std::string(path),
-                           {},
-                           std::make_shared<const stored_document>(std::move(document)),
-                           zarr_format,
-                           {},
-                           std::move(attributes)});
+    out_.leaves.push_back(
+        {std::string(path), {}, std::move(document), zarr_format, {}, std::move(attributes)});
     return {};
   }
 
@@ -287,20 +298,23 @@ class contents_reader {
 
   /// Adds the array or the group at `path`; tells whether a group is there.
   result<bool> visit(const std::string& path) {
-    ZARRPOINT_TRY(v3, document(path + "/zarr.json"));
+    ZARRPOINT_TRY(v3, next_document(path + "/zarr.json", 3));
     if (v3) {
-      ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(in_quotes(path)));
+      ZARRPOINT_TRY(kind, parse_node_kind_v3(v3->content()).at(in_quotes(path)));
       if (kind == node_kind::group) {
-        add_group(path, take_member(*v3, "attributes"));
+        node document = v3->content();
+        add_group(path, take_member(document, "attributes"));
         return true;
       }
-      ZARRPOINT_CHECK(add_array(path, *std::move(v3), 3));
+      ZARRPOINT_CHECK(add_array(path, std::move(v3), 3));
       return false;
     }
-    ZARRPOINT_TRY(v2, document(path + "/.zarray"));
+    ZARRPOINT_TRY(v2, next_document(path + "/.zarray", 2));
     if (v2) {
       ZARRPOINT_TRY(own, attributes_of(path + "/"));
-      ZARRPOINT_CHECK(add_array(path, *std::move(v2), 2, std::move(own)));
+      // What is made of a document once has the attributes of the array that it was made for.
+      if (!own.is_null()) v2 = std::make_shared<const stored_document>(v2->content());
+      ZARRPOINT_CHECK(add_array(path, std::move(v2), 2, std::move(own)));
       return false;
     }
     ZARRPOINT_TRY(group, document(path + "/.zgroup"));
@@ -310,9 +324,27 @@ class contents_reader {
     return true;
   }
 
+  /// The document at `path`, or null. Arrays that follow each other are often alike: then they
+  /// share one, which is read once.
+  result<std::shared_ptr<const stored_document>> next_document(const std::string& path,
+                                                               int zarr_format) {
+    ZARRPOINT_TRY(key, store_key::parse(path));
+    ZARRPOINT_TRY(found, text(key));
+    if (found.empty()) return std::shared_ptr<const stored_document>();
+    if (found == last_text_ && zarr_format == last_format_) return last_;
+    ZARRPOINT_TRY(parsed, parse(key, found, nullptr));
+    last_ = std::make_shared<const stored_document>(std::move(parsed));
+    last_text_ = std::move(found);
+    last_format_ = zarr_format;
+    return last_;
+  }
+
   const Store& store_;
   const context& how_;
   std::size_t bytes_read_ = 0;  // of all documents
+  std::vector<std::byte> last_text_;
+  std::shared_ptr<const stored_document> last_;
+  int last_format_ = 0;
   checkpoint_contents out_;
 };
 

@@ -64,13 +64,13 @@ ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
   };
   // What partial saves put in the place of a subtree goes when the subtree is there.
   std::vector<std::string> replaced;
+  if (leaves.size() > 1 && leaves[0].name.empty()) replaced.emplace_back();
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const std::string& name = leaves[i].name;
     if (i > 0 && leaves[i - 1].name == name)
       return error{errc::unsupported, "two leaves have the name " + v0::detail::in_quotes(name)};
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
       if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
-    if (!name.empty() && has("")) replaced.emplace_back();
   }
   std::sort(replaced.begin(), replaced.end());
   std::erase_if(leaves, [&](const tree_leaf& leaf) {
@@ -87,6 +87,7 @@ ZARRPOINT_INLINE result<tree> read_tree(bytes_view json, const json_limits& limi
   if (leaves == nullptr || leaves->if_object() == nullptr)
     return error{errc::corrupt, "it has no object \"tree_metadata\""};
   tree out;
+  out.leaves.reserve(leaves->if_object()->size());
   for (const node::member& entry : *leaves->if_object()) {
     ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
     out.leaves.push_back(std::move(leaf));
