@@ -41,9 +41,15 @@ struct item_to_write {
   std::uint64_t offset = 0;
 };
 
-/// Gives items their places: files of at least `file_bytes`, but for the last one. Returns the
-/// sizes of the files.
-std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint64_t file_bytes);
+/// A file system has one thread at a time write to a file, so that threads want several: each of so
+/// many bytes, as small checkpoints gain nothing by them. It is the same everywhere, whatever
+/// threads there are: the same leaves make the same bytes.
+inline constexpr std::uint64_t worth_a_file = std::uint64_t{128} << 20;
+
+/// Gives items their places. Up to `at_once` files take turns, the emptiest first; one that has
+/// `file_bytes` is followed by another. Returns the sizes of the files.
+std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint64_t file_bytes,
+                                       std::size_t at_once);
 
 /// `__0_1.distcp`.
 std::string file_name(int rank, std::size_t file);

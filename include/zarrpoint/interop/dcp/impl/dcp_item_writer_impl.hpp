@@ -27,14 +27,33 @@
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 ZARRPOINT_INLINE std::vector<std::uint64_t> place_items(std::span<item_to_write> items,
-                                                        std::uint64_t file_bytes) {
+                                                        std::uint64_t file_bytes,
+                                                        std::size_t at_once) {
+  std::uint64_t total = 0;
+  for (const item_to_write& item : items) total += item.layout.size();
+  const std::uint64_t most = std::max<std::uint64_t>(1, (total + worth_a_file / 2) / worth_a_file);
+  const auto turns = static_cast<std::size_t>(std::clamp<std::uint64_t>(at_once, 1, most));
   std::vector<std::uint64_t> sizes;
+  std::vector<std::size_t> open;
   for (item_to_write& item : items) {
-    if (sizes.empty() || sizes.back() >= file_bytes) sizes.push_back(0);
+    if (open.size() < turns) {
+      open.push_back(sizes.size());
+      sizes.push_back(0);
+      item.file = open.back();
+    } else {
+      const auto least = std::min_element(open.begin(), open.end(), [&](auto one, auto other) {
+        return sizes[one] < sizes[other];
+      });
+      if (sizes[*least] >= file_bytes) {
+        *least = sizes.size();
+        sizes.push_back(0);
+      }
+      item.file = *least;
+    }
     const std::uint64_t unit = item.layout.alignment();
-    item.file = sizes.size() - 1;
-    item.offset = (sizes.back() + unit - 1) / unit * unit;
-    sizes.back() = item.offset + item.layout.size();
+    std::uint64_t& size = sizes[item.file];
+    item.offset = (size + unit - 1) / unit * unit;
+    size = item.offset + item.layout.size();
   }
   return sizes;
 }
@@ -116,6 +135,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   struct unit {
     std::size_t begin;
     std::size_t end;
+    std::uint64_t bytes;
   };
   std::vector<unit> units;
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -125,10 +145,14 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
                        items_[i - 1].source == item.source && !sources_[item.source].on_host;
     if (joins) {
       ++units.back().end;
+      units.back().bytes += item.layout.size();
     } else {
-      units.push_back({i, i + 1});
+      units.push_back({i, i + 1, item.layout.size()});
     }
   }
+  // The largest first: none of them is left to one thread in the end.
+  std::stable_sort(units.begin(), units.end(),
+                   [](const unit& one, const unit& other) { return one.bytes > other.bytes; });
   byte_limiter in_flight(how_.limit.bytes_in_flight);
   v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
   ZARRPOINT_CHECK(each.run(

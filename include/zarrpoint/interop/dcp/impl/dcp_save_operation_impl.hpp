@@ -285,7 +285,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
     if (is_chosen()) items_.push_back({values_[v], SIZE_MAX, {}});
   items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
                 std::make_move_iterator(tensors.end()));
-  files_ = place_items(items_, options_.file_bytes);
+  files_ = place_items(items_, options_.file_bytes, options_.files_at_once);
   if (is_root()) return {};
   ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
   if (staged.empty()) {
