@@ -47,7 +47,7 @@ def main():
         print("| what | zarrpoint | torch | ratio | range |\n|---|---:|---:|---:|---|")
         for what in dict.fromkeys(what for what, _ in times):
             for call in (1, 0):
-                mine, its = ([both[call] for both in times[what, who][1:]] for who in ("zarrpoint", "torch"))
+                mine, its = ([both[call] for both in times[what, side][1:]] for side in ("zarrpoint", "torch"))
                 ratios = [b / a for a, b in zip(mine, its)]
                 print(f"| {what}{'' if call else ', at first'} | {statistics.median(mine):.2f} s | "
                       f"{statistics.median(its):.2f} s | {statistics.median(ratios):.1f} | "

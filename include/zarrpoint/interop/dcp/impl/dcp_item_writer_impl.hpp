@@ -7,6 +7,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/memory_bound_for.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -179,8 +180,9 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
         return {};
       },
       [](std::size_t refused) { return std::optional(refused); }));
-  for (const auto& writer : writers) ZARRPOINT_CHECK(writer->finish());
-  return {};
+  // Each may wait for its bytes to be on disk.
+  return parallel_for(how_.executor, writers.size(),
+                      [&](std::size_t i) { return writers[i]->finish(); }, {.stop = how_.stop});
 }
 
 ZARRPOINT_INLINE result<void> item_writer::run() {
