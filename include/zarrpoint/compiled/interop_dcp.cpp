@@ -9,6 +9,7 @@
 #include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_group_save_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_item_writer_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_writer_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>

@@ -5,7 +5,8 @@
 Random states are saved by PyTorch, read and written by zarrpoint, and loaded by PyTorch:
 `dcp.load` into a state of zeros, `dcp_to_torch_save` and `torch.load` of what that makes. All must
 have the bits that were saved. The pickle of `.metadata` must be the one that Python makes of the
-same objects. Then processes of PyTorch, one to three, load and save DTensors and a model under FSDP2."""
+same objects. Then processes of PyTorch, one to three, load and save DTensors and a model under FSDP2.
+At last what zarrpoint writes to several files at once."""
 
 import math
 import pathlib
@@ -195,6 +196,18 @@ def check_processes(program, folder):
                 file.unlink()
 
 
+def check_files_at_once(program, folder):
+    """As much as is written to several files at once."""
+    theirs, ours = folder / "theirs", folder / "ours"
+    state = {f"w{i}": torch.arange(i, i + (9 << 20), dtype=torch.int32) for i in range(8)}
+    dcp.save(state, checkpoint_id=theirs, no_dist=True)
+    subprocess.run([program, theirs, ours, "0", str(1 << 40), "1"], check=True)
+    assert sorted(one.name for one in ours.iterdir()) == [".metadata", "__0_0.distcp", "__0_1.distcp"]
+    loaded = zeros_like(state)
+    dcp.load(loaded, checkpoint_id=ours, no_dist=True)
+    assert same(loaded, state)
+
+
 def main():
     program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
     rng = random.Random(20)
@@ -204,6 +217,8 @@ def main():
     assert rounds < 100 or SEEN == set(DTYPES), set(DTYPES) - SEEN
     with tempfile.TemporaryDirectory() as folder:
         check_processes(program, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        check_files_at_once(program, pathlib.Path(folder))
     print(f"torch {torch.__version__}: {rounds} random states, {len(SEEN)} dtypes, by torch and by zarrpoint; "
           "DTensors and FSDP2 on 1 to 3 processes: no difference")
 

@@ -4,24 +4,20 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
-#include <zarrpoint/exec/progress_meter.hpp>
-#include <zarrpoint/handler/base/staged.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_save.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,29 +26,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
-
-/// The elements of a tensor of the caller's.
-struct tensor_source {
-  std::string name;
-  std::function<result<staged>(memory_resource&)> stage;
-  bool on_host = true;
-  box at;                      ///< of the whole tensor
-  std::size_t added_axes = 0;  ///< in front, which the elements have not
-  std::uint64_t bytes = 0;
-};
-
-/// An item of this process, and its place.
-struct item_to_write {
-  archive_layout layout;
-  std::size_t source = 0;  ///< of a tensor
-  box part;                ///< of what the source has; none for a value
-  std::size_t file = 0;
-  std::uint64_t offset = 0;
-};
-
-/// Gives items their places: files of at least `file_bytes`, but for the last one. Returns the
-/// sizes of the files.
-std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint64_t file_bytes);
 
 /// A save, as one of the processes sees it.
 class save_operation {
@@ -100,9 +73,6 @@ class save_operation {
   // On all ranks.
   result<void> join(const message& part);
   result<message> write();
-  result<void> write_files(std::size_t first, std::size_t last);
-  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
-  std::string file_name(std::size_t file) const;
 
   const location& where_;
   const any_communicator& ranks_;
@@ -121,7 +91,6 @@ class save_operation {
 
   std::vector<item_to_write> items_;
   std::vector<std::uint64_t> files_;
-  progress_meter* meter_ = nullptr;
   state_save_report report_;
   outcome outcome_ = outcome::none;
 };

@@ -7,25 +7,19 @@
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
-#include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/memory_bound_for.hpp>
-#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
-#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -43,19 +37,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
-
-ZARRPOINT_INLINE std::vector<std::uint64_t> place_items(std::span<item_to_write> items,
-                                                        std::uint64_t file_bytes) {
-  std::vector<std::uint64_t> sizes;
-  for (item_to_write& item : items) {
-    if (sizes.empty() || sizes.back() >= file_bytes) sizes.push_back(0);
-    const std::uint64_t unit = item.layout.alignment();
-    item.file = sizes.size() - 1;
-    item.offset = (sizes.back() + unit - 1) / unit * unit;
-    sizes.back() = item.offset + item.layout.size();
-  }
-  return sizes;
-}
 
 /// A number of C++ as one of Python; nothing for those that Python has no type for.
 ZARRPOINT_INLINE result<std::optional<node>> number_of(const host_view& from) {
@@ -304,7 +285,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
     if (is_chosen()) items_.push_back({values_[v], SIZE_MAX, {}});
   items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
                 std::make_move_iterator(tensors.end()));
-  files_ = place_items(items_, options_.file_bytes);
+  files_ = place_items(items_, options_.file_bytes, options_.files_at_once);
   if (is_root()) return {};
   ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
   if (staged.empty()) {
@@ -319,119 +300,8 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
   return {};
 }
 
-ZARRPOINT_INLINE std::string save_operation::file_name(std::size_t file) const {
-  return "__" + std::to_string(ranks_.rank()) + "_" + std::to_string(file) + ".distcp";
-}
-
-/// The elements with the axes that are in front of them.
-ZARRPOINT_INLINE host_view with_axes(const host_view& of, std::size_t added) {
-  host_view out = of;
-  out.shape = dims(added, 1);
-  out.strides = dims(added, 0);
-  for (std::size_t d = 0; d < of.rank(); ++d) {
-    out.shape.push_back(of.shape[d]);
-    out.strides.push_back(of.strides[d]);
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> save_operation::write_item(const item_to_write& item,
-                                                         const host_view& elements,
-                                                         blob_writer& to) {
-  std::uint32_t crc = 0;
-  buffer scratch;
-  const std::uint64_t first = item.offset + item.layout.elements();
-  if (item.source != SIZE_MAX) {
-    const host_view part = subview(elements, selection(item.part));
-    ZARRPOINT_CHECK(safetensors::detail::for_each_block(
-        part, 0, [&](const host_view& block, std::uint64_t offset) -> result<void> {
-          ZARRPOINT_TRY(size, byte_count(block.spec()));
-          const std::byte* from = block.data;
-          if (!is_dense(block)) {
-            if (scratch.empty()) {
-              ZARRPOINT_TRY(made, buffer::allocate(safetensors::detail::block_bytes,
-                                                   v0::detail::resource_of(how_)));
-              scratch = std::move(made);
-            }
-            copy_elements(dense_view(scratch.data(), block.spec()), block);
-            from = scratch.data();
-          }
-          const bytes_view bytes(from, size);
-          crc = v0::detail::crc32(crc, bytes);
-          ZARRPOINT_CHECK(to.write(first + offset, bytes));
-          meter_->add(sources_[item.source].name, size);
-          return {};
-        }));
-  }
-  const std::string head = item.layout.head(crc);
-  const std::string tail = item.layout.tail(crc);
-  ZARRPOINT_CHECK(to.write(item.offset, as_bytes(std::string_view(head))));
-  return to.write(first + item.layout.element_bytes(), as_bytes(std::string_view(tail)));
-}
-
-ZARRPOINT_INLINE result<void> save_operation::write_files(std::size_t first, std::size_t last) {
-  std::vector<std::unique_ptr<blob_writer>> writers;
-  for (std::size_t file = first; file < last; ++file) {
-    ZARRPOINT_TRY(key, store_key::parse(file_name(file)));
-    ZARRPOINT_TRY(writer, store_->create(key));
-    ZARRPOINT_CHECK(writer->reserve(files_[file]));
-    writers.push_back(std::move(writer));
-  }
-  // What a device has is copied to the host once for all of its boxes.
-  struct unit {
-    std::size_t begin;
-    std::size_t end;
-  };
-  std::vector<unit> units;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const item_to_write& item = items_[i];
-    if (item.file < first || item.file >= last) continue;
-    const bool joins = !units.empty() && units.back().end == i && item.source != SIZE_MAX &&
-                       items_[i - 1].source == item.source && !sources_[item.source].on_host;
-    if (joins) {
-      ++units.back().end;
-    } else {
-      units.push_back({i, i + 1});
-    }
-  }
-  byte_limiter in_flight(how_.limit.bytes_in_flight);
-  v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
-  ZARRPOINT_CHECK(each.run(
-      [&](std::size_t u) -> result<void> {
-        const item_to_write& front = items_[units[u].begin];
-        staged elements;
-        byte_limiter::reservation room;
-        std::string called = "a value";
-        if (front.source != SIZE_MAX) {
-          const tensor_source& source = sources_[front.source];
-          called = v0::detail::in_quotes(source.name);
-          if (!source.on_host) {
-            ZARRPOINT_TRY(taken, in_flight.acquire(source.bytes, how_.stop));
-            room = std::move(taken);
-          }
-          auto made = source.stage(v0::detail::resource_of(how_));
-          if (!made) return std::move(made).failure().at("save " + called);
-          elements = *std::move(made);
-          elements.view = with_axes(elements.view, source.added_axes);
-        }
-        for (std::size_t i = units[u].begin; i < units[u].end; ++i)
-          ZARRPOINT_CHECK(write_item(items_[i], elements.view, *writers[items_[i].file - first])
-                              .at("save " + called));
-        return {};
-      },
-      [](std::size_t refused) { return std::optional(refused); }));
-  for (const auto& writer : writers) ZARRPOINT_CHECK(writer->finish());
-  return {};
-}
-
 ZARRPOINT_INLINE result<message> save_operation::write() {
-  constexpr std::size_t open_files = 16;
-  std::uint64_t total = 0;
-  for (const item_to_write& item : items_) total += item.layout.element_bytes();
-  progress_meter meter(how_.progress, "save", total);
-  meter_ = &meter;
-  for (std::size_t file = 0; file < files_.size(); file += open_files)
-    ZARRPOINT_CHECK(write_files(file, std::min(files_.size(), file + open_files)));
+  ZARRPOINT_CHECK(item_writer(*store_, ranks_.rank(), sources_, items_, files_, how_).run());
   // In the order of the slots: the boxes of tensors, then values.
   v0::detail::wire_writer receipt;
   receipt.number(files_.size());
@@ -439,7 +309,7 @@ ZARRPOINT_INLINE result<message> save_operation::write() {
                                    [](const item_to_write& one) { return one.source != SIZE_MAX; });
   std::rotate(items_.begin(), values, items_.end());
   for (const item_to_write& item : items_) {
-    receipt.text(file_name(item.file));
+    receipt.text(file_name(ranks_.rank(), item.file));
     receipt.number(item.offset);
     receipt.number(item.layout.size());
   }
