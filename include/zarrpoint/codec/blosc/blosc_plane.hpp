@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
