@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/blosc/huffman_sample.hpp>
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -11,9 +12,6 @@
 #include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-/// How often each byte occurs, in whatever unit.
-using byte_counts = std::array<std::uint32_t, 256>;
 
 /// A Huffman code as zstd has it (RFC 8878, 4.2.1), to encode with.
 struct huffman_code {
@@ -27,7 +25,7 @@ struct huffman_code {
   std::size_t last = 0;  ///< the last symbol that occurs
 
   /// A code for the symbols, two or more, that occur: of the fewest bits, but that none has more
-  /// than 11. Counts are below 2^24.
+  /// than 11. The sum of the counts is below 2^24.
   static huffman_code of(const byte_counts& counts);
 
   /// Writes the weights; returns the bytes, or 0 when there is no description that short.

@@ -5,6 +5,7 @@
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
+#include <zarrpoint/codec/blosc/huffman_sample.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>

@@ -89,112 +89,14 @@ void encode_in_turn_portable(const huffman_entries& entries, huffman_stream* str
   encode_in_turn(entries, streams, all);
 }
 
-/// Counts of all of it, from which those of a sample differ by the unit alone.
-class byte_counter {
- public:
-  void add(bytes_view from) noexcept {
-    std::size_t i = 0;
-    for (; i + 8 <= from.size(); i += 8) {
-      const auto eight = load_le<std::uint64_t>(from.data() + i);
-      for (std::size_t k = 0; k < 8; ++k) ++counts_[k % ways][eight >> 8 * k & 255];
-    }
-    for (; i < from.size(); ++i) ++counts_[0][std::to_integer<std::size_t>(from[i])];
-  }
-  byte_counts sum() const noexcept {
-    byte_counts out;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = counts_[0][i] + counts_[1][i] + counts_[2][i] + counts_[3][i];
-    return out;
-  }
-
- private:
-  static constexpr std::size_t ways = 4;  // so that equal neighbours do not wait for each other
-  std::array<byte_counts, ways> counts_{};
-};
-
-/// One for what occurs but was not counted.
-inline void add_unseen(byte_counts& counts, bytes_view from) noexcept {
-  std::array<std::uint8_t, 256> seen{};
-  for (const std::byte one : from) seen[std::to_integer<std::size_t>(one)] = 1;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (counts[i] == 0) counts[i] = seen[i];
-}
-
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#define ZARRPOINT_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
-
 template <std::size_t... I>
-ZARRPOINT_AVX2 void encode_in_turn_bmi2(const huffman_entries& entries, huffman_stream* streams,
-                                        std::index_sequence<I...> all) noexcept {
+[[gnu::target("avx2,bmi,bmi2")]] void encode_in_turn_bmi2(const huffman_entries& entries,
+                                                          huffman_stream* streams,
+                                                          std::index_sequence<I...> all) noexcept {
   encode_in_turn(entries, streams, all);
 }
-
-/// A set of bytes: bit h % 8 at l of one of two rows stands for the byte of the digits h and l.
-struct byte_set_avx2 {
-  using vector [[gnu::vector_size(32)]] = std::uint8_t;
-  static constexpr std::size_t width = sizeof(vector);
-
-  std::uint8_t rows[2][width];
-
-  explicit byte_set_avx2(const byte_counts& counts) noexcept : rows{} {
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] != 0) add(i);
-  }
-  void add(std::size_t i) noexcept {
-    const auto bit = static_cast<std::uint8_t>(1U << (i >> 4 & 7));
-    rows[i >> 7][i & 15] |= bit;  // a permutation has its halves apart: twice
-    rows[i >> 7][16 + (i & 15)] |= bit;
-  }
-  ZARRPOINT_AVX2 static void look_up(vector& out, const vector& table, const vector& at) noexcept {
-    __asm__("vpshufb %2, %1, %0" : "=x"(out) : "x"(table), "x"(at));
-  }
-  /// How many bytes at `from`, a multiple of 32 up to `size`, are in the set, before a vector with
-  /// one that is not.
-  ZARRPOINT_AVX2 std::size_t known(const std::byte* from, std::size_t size) const noexcept {
-    vector low_row;
-    vector high_row;
-    std::memcpy(&low_row, rows[0], width);
-    std::memcpy(&high_row, rows[1], width);
-    const vector powers = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
-                           1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    std::size_t i = 0;
-    for (; i + width <= size; i += width) {
-      vector at;
-      std::memcpy(&at, from + i, width);
-      vector low;
-      vector high;
-      vector bit;
-      look_up(low, low_row, at & 15);
-      look_up(high, high_row, at & 15);
-      look_up(bit, powers, at >> 4);
-      using signed_vector [[gnu::vector_size(32)]] = std::int8_t;
-      const vector row = reinterpret_cast<signed_vector>(at) < 0 ? high : low;
-      int all = 0;
-      const vector missing = (row & bit) == 0;
-      __asm__("vpmovmskb %1, %0" : "=r"(all) : "x"(missing));
-      if (all != 0) break;
-    }
-    return i;
-  }
-};
-
-inline void add_unseen_avx2(byte_counts& counts, bytes_view from) noexcept {
-  byte_set_avx2 set(counts);
-  while (true) {
-    from = from.subspan(set.known(from.data(), from.size()));
-    if (from.empty()) return;
-    for (const std::byte one : from.first(std::min(from.size(), byte_set_avx2::width))) {
-      const auto i = std::to_integer<std::size_t>(one);
-      if (counts[i] != 0) continue;
-      counts[i] = 1;
-      set.add(i);
-    }
-    if (from.size() < byte_set_avx2::width) return;
-  }
-}
-
-#define ZARRPOINT_VBMI [[gnu::target("avx512f,avx512bw,avx512vbmi,bmi,bmi2")]]
 
 /// Codes of several symbols, up to 56 bits: at the top of a word, and their length.
 struct huffman_runs {
@@ -212,15 +114,16 @@ struct huffman_tail {
   std::uint64_t held = 0;
   std::uint64_t count = 7;  ///< of all bits, and seven more: counts bytes that are begun
 
-  ZARRPOINT_VBMI void put(std::uint64_t top, std::uint64_t length) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] void put(std::uint64_t top,
+                                                  std::uint64_t length) noexcept {
     held = held >> length | top;
     count += length;
   }
-  ZARRPOINT_VBMI void write() const noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] void write() const noexcept {
     store_le<std::uint64_t>(before + (count >> 3), held >> (~count & 7));
   }
   /// From the last to the first. A word holds two runs, but for rare long ones.
-  ZARRPOINT_VBMI void put(const huffman_runs& runs) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] void put(const huffman_runs& runs) noexcept {
     huffman_tail out = *this;
     for (std::size_t i = runs.count; i != 0; i -= 2) {
       const std::uint64_t second = runs.length[i - 1];
@@ -248,7 +151,7 @@ class huffman_vbmi {
   static constexpr std::size_t width = 64;
   static constexpr std::size_t batch = huffman_runs::room / 16 * width;
 
-  ZARRPOINT_VBMI explicit huffman_vbmi(const huffman_code& code) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] explicit huffman_vbmi(const huffman_code& code) noexcept {
     std::uint8_t low[256];
     std::uint8_t rest[256];
     for (std::size_t i = 0; i < code.codes.size(); ++i) {
@@ -261,8 +164,8 @@ class huffman_vbmi {
 
   /// The codes of up to `batch` symbols, a multiple of 64. They are all joined before the first is
   /// written, so that none waits for what is written.
-  ZARRPOINT_VBMI void join(huffman_runs& to, const std::byte* from,
-                           std::size_t size) const noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] void join(huffman_runs& to, const std::byte* from,
+                                                   std::size_t size) const noexcept {
     const huffman_vbmi tables = *this;  // in registers
     std::size_t count = 0;
     for (std::size_t i = 0; i < size; i += width) count = tables.step(to, count, from + i);
@@ -271,8 +174,8 @@ class huffman_vbmi {
 
  private:
   template <class T>
-  ZARRPOINT_VBMI [[gnu::always_inline]] static void look_up(bytes& out, const T& table,
-                                                            const bytes& at) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] [[gnu::always_inline]] static void look_up(
+      bytes& out, const T& table, const bytes& at) noexcept {
     bytes low = at;
     bytes high = at;
     __asm__("vpermi2b %2, %1, %0" : "+v"(low) : "v"(table[0]), "v"(table[1]));
@@ -281,8 +184,8 @@ class huffman_vbmi {
   }
 
   /// Writes the codes of 64 symbols; returns where the next ones go.
-  ZARRPOINT_VBMI [[gnu::always_inline]] std::size_t step(huffman_runs& to, std::size_t place,
-                                                         const std::byte* from) const noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] [[gnu::always_inline]] std::size_t step(
+      huffman_runs& to, std::size_t place, const std::byte* from) const noexcept {
     const bytes zero{};
     const bytes byte_ones = zero + 1;
     bytes at;
@@ -345,9 +248,8 @@ class huffman_vbmi {
 
   /// Words of 64 bits with the codes of fours, from words of 16 with one each. `bits`: of the
   /// second of each pair, and zero; `pair_bits`: of the second pair.
-  ZARRPOINT_VBMI [[gnu::always_inline]] static void join_fours(quads& fours, const words& code,
-                                                               const words& bits,
-                                                               const quads& pair_bits) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] [[gnu::always_inline]] static void join_fours(
+      quads& fours, const words& code, const words& bits, const quads& pair_bits) noexcept {
     const words ones = words{} + 1;
     words power;
     quads pair;
@@ -356,9 +258,8 @@ class huffman_vbmi {
     fours = (pair & 0xffffffff) << pair_bits | pair >> 32;
   }
   /// Those of two vectors in turn.
-  ZARRPOINT_VBMI [[gnu::always_inline]] static void write_fours(std::uint64_t* to,
-                                                                const quads& first,
-                                                                const quads& second) noexcept {
+  [[gnu::target("avx512vbmi,bmi,bmi2")]] [[gnu::always_inline]] static void write_fours(
+      std::uint64_t* to, const quads& first, const quads& second) noexcept {
     quads low = {0, 8, 1, 9, 2, 10, 3, 11};
     quads high = {4, 12, 5, 13, 6, 14, 7, 15};
     __asm__("vpermi2q %2, %1, %0" : "+v"(low) : "v"(first), "v"(second));
@@ -371,10 +272,9 @@ class huffman_vbmi {
   bytes rest_[4];  ///< the others above the length
 };
 
-ZARRPOINT_VBMI inline void encode_streams_vbmi(const huffman_code& code,
-                                               const huffman_entries& entries,
-                                               huffman_stream* streams,
-                                               std::size_t count) noexcept {
+[[gnu::target("avx512vbmi,bmi,bmi2")]] inline void encode_streams_vbmi(
+    const huffman_code& code, const huffman_entries& entries, huffman_stream* streams,
+    std::size_t count) noexcept {
   const huffman_vbmi kernel(code);
   huffman_runs runs;
   for (std::size_t i = 0; i < count; ++i) {
@@ -398,51 +298,7 @@ ZARRPOINT_VBMI inline void encode_streams_vbmi(const huffman_code& code,
   }
 }
 
-#undef ZARRPOINT_AVX2
-#undef ZARRPOINT_VBMI
-
 #endif
-
-ZARRPOINT_INLINE huffman_kernel best_huffman_kernel() noexcept {
-#if defined(__x86_64__) && defined(__GNUC__)
-  static const x86_features cpu = x86_features::of_this_cpu();
-  if (cpu.avx512vbmi) return huffman_kernel::avx512vbmi;
-  if (cpu.avx2_bmi2) return huffman_kernel::avx2;
-#endif
-  return huffman_kernel::portable;
-}
-
-ZARRPOINT_INLINE byte_counts sample_of(bytes_view from, std::size_t bytes) noexcept {
-  constexpr std::size_t run = 64;
-  byte_counter counter;
-  const std::size_t runs = std::min(bytes, longest_sample) / run;
-  if (runs == 0 || 2 * runs * run > from.size()) {
-    counter.add(from);
-    return counter.sum();
-  }
-  // At random places: those at equal distances may all fall on one column of a matrix.
-  const std::size_t step = from.size() / runs;
-  std::uint64_t random = 1;
-  for (std::size_t i = 0; i < runs; ++i) {
-    random = random * 6364136223846793005 + 1442695040888963407;  // Knuth's
-    const std::uint64_t skipped = (random >> 32) * (step - run) >> 32;
-    counter.add(from.subspan(i * step + skipped, run));
-  }
-  return counter.sum();
-}
-
-ZARRPOINT_INLINE byte_counts sampled_counts(bytes_view from, huffman_kernel kernel) noexcept {
-  byte_counts out = sample_of(from, longest_sample);
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (kernel != huffman_kernel::portable) {
-    add_unseen_avx2(out, from);
-    return out;
-  }
-#endif
-  static_cast<void>(kernel);
-  add_unseen(out, from);
-  return out;
-}
 
 ZARRPOINT_INLINE void encode_streams(const huffman_code& code, huffman_stream* streams,
                                      std::size_t count, huffman_kernel kernel) noexcept {

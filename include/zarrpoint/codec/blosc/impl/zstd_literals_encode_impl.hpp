@@ -56,7 +56,7 @@ class zstd_literals_writer {
   }
 
   /// Some blocks, which have one code if that is hardly worse for any of them than its own: a table
-  /// less to make for who writes, and for who reads.
+  /// less to make, and one less to read.
   bool group() {
     std::array<block, max_group> blocks;
     std::size_t count = 0;
