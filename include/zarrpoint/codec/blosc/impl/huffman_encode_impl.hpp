@@ -56,7 +56,8 @@ struct huffman_entries {
   }
 };
 
-/// Streams in turn, four symbols of each; then what is left of each.
+/// Two streams in turn, or one, four symbols of each, then what is left of each. Of four in turn
+/// the words do not fit into registers.
 template <std::size_t... I>
 [[gnu::always_inline]] inline void encode_in_turn(const huffman_entries& entries,
                                                   huffman_stream* streams,
@@ -83,19 +84,21 @@ template <std::size_t... I>
     streams[i].size = out[i].finish(streams[i].to);
   }
 }
-template <std::size_t... I>
-void encode_in_turn_portable(const huffman_entries& entries, huffman_stream* streams,
-                             std::index_sequence<I...> all) noexcept {
-  encode_in_turn(entries, streams, all);
+[[gnu::always_inline]] inline void encode_by_pairs(const huffman_entries& entries,
+                                                   huffman_stream* streams,
+                                                   std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + 2 <= count; i += 2)
+    encode_in_turn(entries, streams + i, std::make_index_sequence<2>{});
+  for (; i < count; ++i) encode_in_turn(entries, streams + i, std::make_index_sequence<1>{});
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-template <std::size_t... I>
-[[gnu::target("avx2,bmi,bmi2")]] void encode_in_turn_bmi2(const huffman_entries& entries,
-                                                          huffman_stream* streams,
-                                                          std::index_sequence<I...> all) noexcept {
-  encode_in_turn(entries, streams, all);
+[[gnu::target("bmi,bmi2")]] inline void encode_streams_bmi2(const huffman_entries& entries,
+                                                            huffman_stream* streams,
+                                                            std::size_t count) noexcept {
+  encode_by_pairs(entries, streams, count);
 }
 
 /// Codes of several symbols, up to 56 bits: at the top of a word, and their length.
@@ -306,17 +309,10 @@ ZARRPOINT_INLINE void encode_streams(const huffman_code& code, huffman_stream* s
 #if defined(__x86_64__) && defined(__GNUC__)
   if (kernel == huffman_kernel::avx512vbmi)
     return encode_streams_vbmi(code, entries, streams, count);
-  if (kernel == huffman_kernel::avx2) {
-    if (count == 4) return encode_in_turn_bmi2(entries, streams, std::make_index_sequence<4>{});
-    for (std::size_t i = 0; i < count; ++i)
-      encode_in_turn_bmi2(entries, streams + i, std::index_sequence<0>{});
-    return;
-  }
+  if (kernel == huffman_kernel::avx2) return encode_streams_bmi2(entries, streams, count);
 #endif
   static_cast<void>(kernel);
-  if (count == 4) return encode_in_turn_portable(entries, streams, std::make_index_sequence<4>{});
-  for (std::size_t i = 0; i < count; ++i)
-    encode_in_turn_portable(entries, streams + i, std::index_sequence<0>{});
+  encode_by_pairs(entries, streams, count);
 }
 
 }}}  // namespace zarrpoint::v0::detail
