@@ -26,14 +26,14 @@ enum class huffman_kernel : std::uint8_t {
 /// The best that this processor has.
 huffman_kernel best_huffman_kernel() noexcept;
 
-/// More than that tells little more.
-inline constexpr std::size_t longest_sample = 8 << 10;
+/// What tells enough of some dozens of symbols.
+inline constexpr std::size_t good_sample = 8 << 10;
 
-/// Counts about `bytes` of `from`, up to `longest_sample`, in runs at places without a pattern; all
-/// of `from` when that is less than two times as much.
+/// Counts about `bytes` of `from`, in runs at places without a pattern; all of `from` when that is
+/// less than two times as much.
 byte_counts sample_of(bytes_view from, std::size_t bytes) noexcept;
 
-/// A sample of `longest_sample` bytes, and one of each symbol that occurs but not among them.
+/// A sample that is good enough for a code, with one of each symbol that occurs but not among it.
 byte_counts sampled_counts(bytes_view from, huffman_kernel kernel) noexcept;
 
 }}}  // namespace zarrpoint::v0::detail

@@ -22,7 +22,8 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
-  const byte_counts counts = sample_of(from, std::max(from.size() / 8, longest_sample / 2));
+  const byte_counts counts =
+      sample_of(from, std::clamp(from.size() / 8, good_sample / 2, good_sample));
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   double bits = 0;
   for (const std::uint32_t count : counts) {

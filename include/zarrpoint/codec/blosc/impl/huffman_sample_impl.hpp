@@ -127,7 +127,7 @@ ZARRPOINT_INLINE huffman_kernel best_huffman_kernel() noexcept {
 ZARRPOINT_INLINE byte_counts sample_of(bytes_view from, std::size_t bytes) noexcept {
   constexpr std::size_t run = 64;
   byte_counter counter;
-  const std::size_t runs = std::min(bytes, longest_sample) / run;
+  const std::size_t runs = bytes / run;
   if (runs == 0 || 2 * runs * run > from.size()) {
     counter.add(from);
     return counter.sum();
@@ -144,7 +144,10 @@ ZARRPOINT_INLINE byte_counts sample_of(bytes_view from, std::size_t bytes) noexc
 }
 
 ZARRPOINT_INLINE byte_counts sampled_counts(bytes_view from, huffman_kernel kernel) noexcept {
-  byte_counts out = sample_of(from, longest_sample);
+  // Of more symbols more must be seen: what a sample does not know costs half a bit a symbol.
+  constexpr std::ptrdiff_t many = 64;
+  byte_counts out = sample_of(from, good_sample);
+  if (std::count(out.begin(), out.end(), 0U) < 256 - many) out = sample_of(from, 4 * good_sample);
 #if defined(__x86_64__) && defined(__GNUC__)
   if (kernel != huffman_kernel::portable) {
     add_unseen_avx2(out, from);
