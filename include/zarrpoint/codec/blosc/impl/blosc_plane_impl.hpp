@@ -60,12 +60,15 @@ ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
   return found * 16 > tried;
 }
 
+ZARRPOINT_INLINE bool is_noise_plane(bytes_view from) {
+  constexpr double noise = 7.84;  // bits of 8: 2 % less
+  return sampled_entropy(from) > noise && !has_repeats(from);
+}
+
 ZARRPOINT_INLINE result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
                                                   codec_workspace& scratch) {
-  constexpr double noise = 7.84;  // bits of 8: 2 % less
+  if (is_noise_plane(from)) return error{errc::out_of_range, "not worth coding"};
   const bool repeats = has_repeats(from);
-  if (!repeats && sampled_entropy(from) > noise)
-    return error{errc::out_of_range, "not worth coding"};
   result<std::size_t> coded = encode_zstd_literals(from, to, scratch);
   if (level <= 1 && !repeats) return coded;
   if (!coded && coded.failure().code != errc::out_of_range) return coded;
