@@ -16,8 +16,6 @@ struct x86_features {
   bool sse42_pclmul = false;
   bool avx512f_vpclmulqdq = false;
   bool avx2_f16c = false;
-  bool avx2_bmi2 = false;
-  bool avx512vbmi = false;  ///< with AVX512F, AVX512BW and BMI2
 
   static x86_features of_this_cpu() noexcept;
 
@@ -48,10 +46,6 @@ inline x86_features x86_features::of_this_cpu() noexcept {
   constexpr std::uint32_t registers_256 = 6;  // SSE, AVX
   out.avx2_f16c =
       (saved & registers_256) == registers_256 && bit(basic.c, 29) && bit(extended.b, 5);
-  const bool bmi = bit(extended.b, 3) && bit(extended.b, 8);  // both
-  out.avx2_bmi2 = (saved & registers_256) == registers_256 && bit(extended.b, 5) && bmi;
-  out.avx512vbmi = (saved & wide) == wide && out.avx2_bmi2 && bit(extended.b, 16) &&
-                   bit(extended.b, 30) && bit(extended.c, 1);
   out.avx512f_vpclmulqdq = (saved & wide) == wide && bit(extended.b, 16) && bit(extended.c, 10);
   return out;
 }

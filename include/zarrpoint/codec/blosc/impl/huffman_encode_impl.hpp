@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/blosc/huffman_encode.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checksum/x86_features.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/blosc/huffman_sample.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checksum/x86_features.hpp>
 
 #include <algorithm>
 #include <array>
@@ -117,9 +116,13 @@ inline void add_unseen_avx2(byte_counts& counts, bytes_view from) noexcept {
 
 ZARRPOINT_INLINE huffman_kernel best_huffman_kernel() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
-  static const x86_features cpu = x86_features::of_this_cpu();
-  if (cpu.avx512vbmi) return huffman_kernel::avx512vbmi;
-  if (cpu.avx2_bmi2) return huffman_kernel::avx2;
+  const auto has_bmi = [] {
+    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  };
+  if (__builtin_cpu_supports("avx2") && has_bmi())
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi")
+               ? huffman_kernel::avx512vbmi
+               : huffman_kernel::avx2;
 #endif
   return huffman_kernel::portable;
 }
