@@ -102,7 +102,8 @@ std::size_t unshuffle_vectors(std::byte* to, const std::byte* const* planes, std
     if constexpr (Streaming) {
       for (std::size_t j = 0; j < T; ++j) stream_to(to + i * T + j * shuffle_lanes, rows[j]);
     } else {
-      std::memcpy(to + i * T, rows, sizeof rows);
+      for (std::size_t j = 0; j < T; ++j)
+        std::memcpy(to + i * T + j * shuffle_lanes, &rows[j], shuffle_lanes);
     }
   }
   if constexpr (Streaming) end_streaming();
@@ -125,7 +126,9 @@ std::size_t shuffle_vectors(std::byte* const* planes, const std::byte* from, std
   for (; i + shuffle_lanes <= count; i += shuffle_lanes) {
     shuffle_vector rows[T];
     prefetch_ahead(from + i * T);
-    std::memcpy(rows, from + i * T, sizeof rows);
+    // Row by row: as a whole they would go by way of memory.
+    for (std::size_t j = 0; j < T; ++j)
+      std::memcpy(&rows[j], from + i * T + j * shuffle_lanes, shuffle_lanes);
     split_planes<T>(rows, std::make_index_sequence<T / 2>{});
     for (std::size_t j = 0; j < T; ++j) std::memcpy(planes[j] + i, &rows[j], shuffle_lanes);
   }
