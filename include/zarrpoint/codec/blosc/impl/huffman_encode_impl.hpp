@@ -22,7 +22,8 @@ struct huffman_bits {
   std::uint64_t held = 0;
   std::uint64_t count = 0;  ///< bits of `held` not written yet; below 8 after `flush`
 
-  /// `top`: a code of `length` bits at the top of a word; below it anything of up to 8 bits.
+  /// `top`: a code of `length` bits at the top of a word; below it anything of up to 8 bits. Only
+  /// the lowest six bits of `length` count.
   [[gnu::always_inline]] void put(std::uint64_t top, std::uint64_t length) noexcept {
     held = held >> (length & 63) | top;
     count += length;
