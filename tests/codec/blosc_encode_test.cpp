@@ -95,6 +95,44 @@ TEST_CASE("blosc_encode: weights, split into planes, noise raw") {
   CHECK(stored.size() == 28 + plane + number_at(stored, 24 + plane));
 }
 
+TEST_CASE("blosc_encode: planes of noise and others, in any order") {
+  random_source random(11);
+  std::geometric_distribution<int> few(0.4);
+  constexpr std::size_t count = 6000;
+  constexpr std::size_t planes = 4;
+  zp::codec_workspace scratch;
+  for (unsigned noisy = 0; noisy < 1U << planes; ++noisy) {
+    CAPTURE(noisy);
+    bytes values(count * planes);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool is_noise = (noisy >> i % planes & 1) != 0;
+      values[i] = static_cast<std::byte>(is_noise ? random() & 255
+                                                  : static_cast<unsigned>(few(random)) & 255);
+    }
+    zp::blosc_codec codec = two_bytes;
+    codec.type_size = planes;
+    const bytes stored = encoded(values, codec);
+    if (noisy == (1U << planes) - 1) {
+      CHECK(header_of(stored).has(blosc_header::stored));
+      continue;
+    }
+    std::size_t at = 20;
+    for (std::size_t j = 0; j < planes; ++j) {
+      const bool is_raw = number_at(stored, at) == count;
+      REQUIRE(is_raw == ((noisy >> j & 1) != 0));
+      for (std::size_t i = 0; is_raw && i < count; ++i)
+        REQUIRE(stored[at + 4 + i] == values[planes * i + j]);
+      at += 4 + number_at(stored, at);
+    }
+    CHECK(at == stored.size());
+    for (std::size_t room = stored.size() - 1; room > 0; room -= std::min<std::size_t>(room, 997)) {
+      guarded_bytes out(room);
+      REQUIRE_FALSE(codec.encode(values, out.bytes(), scratch));
+      REQUIRE(out.intact());
+    }
+  }
+}
+
 TEST_CASE("blosc_encode: several blocks and a short last one") {
   bytes values = weights(5000);
   values.push_back(std::byte{1});

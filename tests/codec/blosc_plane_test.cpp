@@ -60,10 +60,10 @@ std::size_t zstd_size(const bytes& plane, int level) {
 
 TEST_CASE("blosc_plane: the entropy of a sample") {
   random_source random(1);
-  CHECK(sampled_entropy(random_bytes(random, 1 << 20)) > 7.98);
+  CHECK(sampled_entropy(random_bytes(random, 1 << 20)) > 7.97);
   CHECK(sampled_entropy(bytes(100'000)) == 0);
   CHECK(sampled_entropy({}) == 8);
-  CHECK(sampled_entropy(bytes(3)) == 8);
+  CHECK(sampled_entropy(bytes(3)) == 0);
   bytes two(1 << 18);
   for (std::byte& one : two) one = static_cast<std::byte>(random() & 1);
   CHECK(std::abs(sampled_entropy(two) - 1) < 0.01);

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every codec's decoder. What is decoded is encoded, decoded again, and the same.
+// Every codec's decoder. What is decoded is encoded, decoded again, and the same. And the encoder
+// of Huffman codes, of which libzstd is the judge.
 
 #include <zarrpoint/codec/base/chain.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"
@@ -145,6 +148,27 @@ void decode(const std::vector<zp::codec_spec>& codecs, const zp::tensor_spec& sp
   require(same(first, second), "codecs are lossless");
 }
 
+/// The content some times over, so that there are blocks of all sizes.
+void code_literals(std::size_t times, zp::bytes_view content) {
+  std::vector<std::byte> from;
+  for (std::size_t i = 0; i < times; ++i) from.insert(from.end(), content.begin(), content.end());
+  zp::codec_workspace scratch;
+  const auto made = [&](zp::detail::huffman_kernel kernel) {
+    std::vector<std::byte> out(from.size() + 64);
+    out.resize(zp::detail::encode_zstd_literals(from, out, scratch, kernel).value());
+    return out;
+  };
+  const std::vector<std::byte> frame = made(zp::detail::best_huffman_kernel());
+  require(frame == made(zp::detail::huffman_kernel::portable), "all kernels make the same");
+  std::vector<std::byte> back(from.size());
+  require(ZSTD_decompress(back.data(), back.size(), frame.data(), frame.size()) == from.size() &&
+              back == from,
+          "libzstd reads what was coded");
+  back.assign(from.size(), std::byte{});
+  if (zp::detail::decode_zstd_literals(frame, back, scratch))
+    require(back == from, "so do we, and the same");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -154,8 +178,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto changing = changing_chains();
   static const zp::dims shapes[] = {{}, {1}, {7}, {3, 5}, {64, 64}, {0, 4}};
   input in(data, size);
-  std::size_t which =
-      in.byte() % (numbers.size() + texts.size() + byte_strings.size() + changing.size());
+  const std::size_t chains = numbers.size() + texts.size() + byte_strings.size() + changing.size();
+  std::size_t which = in.byte() % (chains + 1);
+  if (which == chains) {
+    const std::size_t times = 1 + in.byte() % 64;
+    code_literals(times, in.rest());
+    return 0;
+  }
   const zp::dims& shape = shapes[in.byte() % std::size(shapes)];
   const zp::dtype type = zp::all_dtype_kinds[in.byte() % std::size(zp::all_dtype_kinds)];
   if (which < numbers.size()) {

@@ -17,8 +17,12 @@
 #include <zarrpoint/codec/blosc/impl/blosc_frame_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/blosc_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/blosc_plane_impl.hpp>
+#include <zarrpoint/codec/blosc/impl/huffman_code_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/huffman_decode_impl.hpp>
+#include <zarrpoint/codec/blosc/impl/huffman_encode_impl.hpp>
+#include <zarrpoint/codec/blosc/impl/huffman_sample_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/huffman_weights_impl.hpp>
+#include <zarrpoint/codec/blosc/impl/zstd_literals_encode_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/zstd_literals_impl.hpp>
 #include <zarrpoint/codec/impl/bitround_impl.hpp>
 #include <zarrpoint/codec/impl/bytes_impl.hpp>

@@ -40,6 +40,8 @@ struct blosc_streams {
            format == blosc_format::zlib;
   }
 
+  static bool is_noise(bytes_view plane) { return is_noise_plane(plane); }
+
   static result<std::size_t> decode(blosc_format format, bytes_view from, mutable_bytes to,
                                     codec_workspace& scratch);
 

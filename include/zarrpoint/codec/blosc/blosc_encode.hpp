@@ -31,6 +31,7 @@ std::size_t blosc_block_size(const blosc_options& how, std::size_t bytes);
 
 /// Writes one frame. `Streams::encode(how, from, to, scratch)` writes a stream, or returns
 /// `out_of_range` when it does not fit into `to`; `Streams::encodes(format)` says whether it can.
+/// `Streams::is_noise(from)` is asked for zstd alone: whether `encode` would refuse a byte plane.
 template <class Streams>
 class blosc_writer {
  public:
@@ -85,6 +86,9 @@ class blosc_writer {
     const std::size_t streams = header_.streams(block.size());
     if (how_.shuffle != 0) {
       ZARRPOINT_TRY(memory, scratch_->template state<blosc_memory>().get(block.size()));
+      if (how_.shuffle == blosc_header::byte_shuffle && how_.format == blosc_format::zstd &&
+          streams > 1)
+        return planes(block, memory);
       if (how_.shuffle == blosc_header::byte_shuffle) {
         byte_shuffle(memory, block, how_.type_size);
       } else {
@@ -95,6 +99,39 @@ class blosc_writer {
     const std::size_t piece = block.size() / streams;
     for (std::size_t j = 0; j < streams; ++j) {
       ZARRPOINT_TRY(fits, stream(block.subspan(j * piece, piece)));
+      if (!fits) return false;
+    }
+    return true;
+  }
+
+  /// Byte planes as streams. All but the last are made where they stand when they are raw, and so
+  /// are those before them, as mantissas are: noise is then not copied.
+  result<bool> planes(bytes_view block, mutable_bytes memory) {
+    const std::size_t size = block.size() / how_.type_size;
+    std::byte* planes[blosc_header::max_split];
+    std::size_t in_place = 0;
+    for (std::size_t j = 0; j < how_.type_size; ++j) {
+      const std::size_t place = done_ + (j + 1) * blosc_header::length_size + j * size;
+      planes[j] = memory.data() + j * size;
+      if (in_place != j || j + 1 == how_.type_size || place + size > to_.size()) continue;
+      planes[j] = to_.data() + place;
+      ++in_place;
+    }
+    shuffle_planes(planes, block.data(), how_.type_size, size);
+    for (std::size_t j = 0; j < how_.type_size; ++j) {
+      if (j < in_place) {
+        if (Streams::is_noise({planes[j], size})) {
+          store_le<std::uint32_t>(to_.data() + done_, static_cast<std::uint32_t>(size));
+          done_ += blosc_header::length_size + size;
+          continue;
+        }
+        for (std::size_t k = j; k < in_place; ++k) {
+          std::memcpy(memory.data() + k * size, planes[k], size);
+          planes[k] = memory.data() + k * size;
+        }
+        in_place = 0;
+      }
+      ZARRPOINT_TRY(fits, stream({planes[j], size}));
       if (!fits) return false;
     }
     return true;

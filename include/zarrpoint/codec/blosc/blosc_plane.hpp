@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -20,6 +21,9 @@ double sampled_entropy(bytes_view from);
 
 /// Whether enough is repeated in the first 64 KiB that a search for matches may be worth its time.
 bool has_repeats(bytes_view from);
+
+/// Whether nothing helps: 2 % would not be gained by codes, and nothing repeats.
+bool is_noise_plane(bytes_view from);
 
 /// Where the second of two ways to encode a stream is tried.
 struct plane_memory : blosc_memory {

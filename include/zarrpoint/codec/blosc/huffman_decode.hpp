@@ -48,6 +48,7 @@ class huffman_decoder {
   static constexpr unsigned look_ups = 5;  // of 11 bits, and up to 7 of the byte begun: 62 of 64
   static constexpr std::size_t most = 8;   // symbols of a look-up
   static constexpr std::size_t word = sizeof(std::uint64_t);
+  static constexpr std::size_t spare = word;  // tables are written in words
 
   /// The next bits are the highest in `bits`. A one below them marks how many are taken.
   struct stream {
@@ -115,10 +116,10 @@ class huffman_decoder {
   bool finish(stream& one) const;
 
   // Arrays of bytes apart from one of words: an unscaled load is a cycle faster.
-  std::array<std::uint8_t, entries> lengths_;   ///< bits of all symbols of an entry
-  std::array<std::uint8_t, entries> counts_;    ///< how many they are
-  std::array<std::uint64_t, entries> symbols_;  ///< the first one lowest
-  std::array<std::uint8_t, 256> code_lengths_;  ///< of each symbol
+  std::array<std::uint8_t, entries + spare> lengths_;  ///< bits of all symbols of an entry
+  std::array<std::uint8_t, entries + spare> counts_;   ///< how many they are
+  std::array<std::uint64_t, entries> symbols_;         ///< the first one lowest
+  std::array<std::uint8_t, 256> code_lengths_;         ///< of each symbol
 };
 
 }}}  // namespace zarrpoint::v0::detail

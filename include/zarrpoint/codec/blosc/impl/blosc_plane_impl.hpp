@@ -5,6 +5,8 @@
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
+#include <zarrpoint/codec/blosc/huffman_sample.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -15,37 +17,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
-  // Runs and not single bytes at equal distances, which may fall on one column of a matrix.
-  constexpr std::size_t run = 512;
-  constexpr std::size_t step = 8 * run;
-  std::array<std::array<std::uint32_t, 256>, 4> counts{};  // four, so that none waits for itself
-  std::size_t total = 0;
-  for (std::size_t at = 0; at < from.size(); at += step) {
-    const bytes_view part = from.subspan(at, std::min(run, from.size() - at) / 4 * 4);
-    for (std::size_t i = 0; i < part.size(); i += 4) {
-      for (std::size_t k = 0; k < 4; ++k) ++counts[k][std::to_integer<std::size_t>(part[i + k])];
-    }
-    total += part.size();
-  }
+  const byte_counts counts =
+      sample_of(from, std::clamp(from.size() / 8, good_sample / 2, good_sample));
+  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   double bits = 0;
-  for (std::size_t i = 0; i < 256; ++i) {
-    const double count = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
-    if (count > 0) bits -= count * std::log2(count / static_cast<double>(total));
+  for (const std::uint32_t count : counts) {
+    if (count > 0) bits -= count * std::log2(count / total);
   }
-  return total == 0 ? 8 : bits / static_cast<double>(total);
+  return total == 0 ? 8 : bits / total;
 }
 
 ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
   constexpr std::size_t window = 64 << 10;
   constexpr std::size_t length = 16;  // shorter ones are chance where few values are frequent
   constexpr unsigned bits = 12;
-  constexpr std::size_t noted =
-      4;  // every fourth place; four places in turn meet one, if it repeats
-  constexpr std::size_t asked = 64;
+  // Every eighth place; eight places in turn meet one, if it repeats.
+  constexpr std::size_t noted = 8;
+  constexpr std::size_t asked = 128;
   from = from.first(std::min(from.size(), window));
   if (from.size() < length + asked) return false;
   const auto entry_of = [&](std::size_t i) {
@@ -67,13 +60,16 @@ ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
   return found * 16 > tried;
 }
 
+ZARRPOINT_INLINE bool is_noise_plane(bytes_view from) {
+  constexpr double noise = 7.84;  // bits of 8: 2 % less
+  return sampled_entropy(from) > noise && !has_repeats(from);
+}
+
 ZARRPOINT_INLINE result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
                                                   codec_workspace& scratch) {
-  constexpr double noise = 7.84;  // bits of 8: 2 % less
+  if (is_noise_plane(from)) return error{errc::out_of_range, "not worth coding"};
   const bool repeats = has_repeats(from);
-  if (!repeats && sampled_entropy(from) > noise)
-    return error{errc::out_of_range, "not worth coding"};
-  result<std::size_t> coded = zstd_codec::encode_literals(from, to, scratch);
+  result<std::size_t> coded = encode_zstd_literals(from, to, scratch);
   if (level <= 1 && !repeats) return coded;
   if (!coded && coded.failure().code != errc::out_of_range) return coded;
   // The second try goes to memory of its own, and only if it can be better.

@@ -55,16 +55,21 @@ ZARRPOINT_INLINE void huffman_decoder::set(const huffman_weights& weights) {
   };
   // Codes are numbered by weight: the longest come first.
   std::array<code, 256> codes;
-  std::size_t count = 0;
+  std::array<std::size_t, bits + 2> next{};  // by weight
+  for (std::size_t i = 0; i < weights.count; ++i) ++next[weights.of[i] + 1U];
+  next[1] = 0;  // not of those that do not occur
+  for (unsigned weight = 2; weight < next.size(); ++weight) next[weight] += next[weight - 1];
+  const std::size_t count = next[bits + 1];
+  for (std::size_t i = 0; i < weights.count; ++i) {
+    const unsigned weight = weights.of[i];
+    if (weight == 0) continue;
+    code_lengths_[i] = static_cast<std::uint8_t>(weights.bits + 1 - weight);
+    codes[next[weight]++] = {static_cast<std::uint8_t>(i), code_lengths_[i], 0};
+  }
   std::size_t first = 0;
-  for (unsigned weight = 1; weight <= weights.bits; ++weight) {
-    for (std::size_t i = 0; i < weights.count; ++i) {
-      if (weights.of[i] != weight) continue;
-      const auto length = static_cast<std::uint8_t>(weights.bits + 1 - weight);
-      codes[count++] = {static_cast<std::uint8_t>(i), length, first};
-      code_lengths_[i] = length;
-      first += std::size_t{1} << (weight - 1);
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    codes[i].first = first;
+    first += std::size_t{1} << (weights.bits - codes[i].length);
   }
   // All whole symbols in k bits, for small k, at 2^k. What follows a code of l bits among them are
   // the whole symbols in k - l bits: those of a smaller table, copied.
@@ -75,11 +80,17 @@ ZARRPOINT_INLINE void huffman_decoder::set(const huffman_weights& weights) {
   };
   constexpr unsigned small = bits - 2;  // what follows a code of two bits
   std::array<std::uint64_t, 2 << small> symbols;
-  std::array<std::uint8_t, 2 << small> counts;
-  std::array<std::uint8_t, 2 << small> lengths;
+  std::array<std::uint8_t, (2 << small) + spare> counts{};
+  std::array<std::uint8_t, (2 << small) + spare> lengths{};
   const auto small_table = [&](unsigned k) {
     const std::size_t at = std::size_t{1} << k;
     return table{&symbols[at], &counts[at], &lengths[at]};
+  };
+  const auto add_to_bytes = [](std::uint8_t* out, const std::uint8_t* in, std::uint64_t what) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, in, sizeof eight);
+    eight += what * 0x0101010101010101;
+    std::memcpy(out, &eight, sizeof eight);
   };
   // With codes of one bit no more than seven bits may follow, for a word to hold the symbols.
   const unsigned most_inner = codes[count - 1].length == 1 ? most - 1 : small;
@@ -97,12 +108,24 @@ ZARRPOINT_INLINE void huffman_decoder::set(const huffman_weights& weights) {
       const unsigned inner = std::min(rest, most_inner);
       const table from = small_table(inner);
       const std::size_t size = std::size_t{1} << rest;
-      for (std::size_t i = 0; i < size; ++i, ++at) {
-        const std::size_t entry = i >> (rest - inner);
-        to.symbols[at] = from.symbols[entry] << 8 | codes[c].symbol;
-        to.counts[at] = static_cast<std::uint8_t>(from.counts[entry] + 1);
-        to.lengths[at] = static_cast<std::uint8_t>(from.lengths[entry] + codes[c].length);
+      const std::uint64_t symbol = codes[c].symbol;
+      const std::uint64_t length = codes[c].length;
+      if (rest == inner) {
+        for (std::size_t i = 0; i < size; ++i) to.symbols[at + i] = from.symbols[i] << 8 | symbol;
+        // Eight at a time; what is too much is written over by the next ones.
+        for (std::size_t i = 0; i < size; i += 8) {
+          add_to_bytes(to.counts + at + i, from.counts + i, 1);
+          add_to_bytes(to.lengths + at + i, from.lengths + i, length);
+        }
+      } else {
+        for (std::size_t i = 0; i < size; ++i) {
+          const std::size_t entry = i >> (rest - inner);
+          to.symbols[at + i] = from.symbols[entry] << 8 | symbol;
+          to.counts[at + i] = static_cast<std::uint8_t>(from.counts[entry] + 1);
+          to.lengths[at + i] = static_cast<std::uint8_t>(from.lengths[entry] + length);
+        }
       }
+      at += size;
     }
   };
   for (unsigned k = 0; k <= most_inner; ++k) fill(k, small_table(k));

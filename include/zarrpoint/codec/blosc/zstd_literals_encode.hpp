@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/codec/blosc/huffman_encode.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+
+#include <cstddef>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Where the streams of a block are made, before their sizes are known.
+struct streams_memory : blosc_memory {
+  using blosc_memory::blosc_memory;
+};
+
+/// Writes `from`, of less than 4 GiB, as one zstd frame (RFC 8878) of Huffman codes without
+/// matches: as small as others for bytes that are unevenly frequent but follow no order, such as
+/// the exponents of weights, and the fastest to write and to read. Blocks that get no smaller are
+/// raw. The bytes do not depend on the processor. Errors: `out_of_range` when the frame does not
+/// fit into `to`; `resource_limit`.
+result<std::size_t> encode_zstd_literals(bytes_view from, mutable_bytes to,
+                                         codec_workspace& scratch,
+                                         huffman_kernel kernel = best_huffman_kernel());
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/blosc/impl/zstd_literals_encode_impl.hpp>
+#endif
