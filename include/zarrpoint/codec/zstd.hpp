@@ -42,12 +42,6 @@ struct zstd_codec {
 
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const;
 
-  /// A frame without any matches, of Huffman codes and raw blocks alone: as small as others for
-  /// bytes that are unevenly frequent but follow no order, such as the exponents of weights, and
-  /// the fastest to read.
-  static result<std::size_t> encode_literals(bytes_view from, mutable_bytes to,
-                                             codec_workspace& scratch);
-
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const;
 
   /// The sum of the content sizes, when every frame has one.

@@ -94,22 +94,6 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::encode(bytes_view from, mutable
   return written;
 }
 
-ZARRPOINT_INLINE result<std::size_t> zstd_codec::encode_literals(bytes_view from, mutable_bytes to,
-                                                                 codec_workspace& scratch) {
-  auto& state = scratch.state<detail::zstd_state<ZSTD_CCtx>>();
-  ZSTD_CCtx* const context = state.context();
-  if (context == nullptr) return state.no_memory();
-  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-  // The lowest level skips so far that it finds nothing, but leaves literals alone unless told.
-  ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, min_level));
-  ZARRPOINT_CHECK(set(context, ZSTD_c_literalCompressionMode, 1));
-  const std::size_t written =
-      ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
-  if (is_no_memory(written)) return state.no_memory();
-  if (ZSTD_isError(written)) return failure(written, errc::invalid_argument);
-  return written;
-}
-
 ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable_bytes to,
                                                         codec_workspace& scratch) const {
   auto& state = scratch.state<detail::zstd_state<ZSTD_DCtx>>();
