@@ -88,8 +88,9 @@ inline void end_streaming() {}
 /// harm.
 inline void prefetch_ahead(const std::byte* from) {
   constexpr std::uintptr_t distance = 2048;
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + distance));
+  // A pointer past the end must not be made by adding to one.
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(from) + distance;
+  __builtin_prefetch(reinterpret_cast<const void*>(at));  // NOLINT(performance-no-int-to-ptr)
 }
 
 template <std::size_t T, bool Streaming>
