@@ -24,6 +24,17 @@ TEST_CASE("a path is written through its parent, and read as a store of its own"
   CHECK(location("m.zarr").name() == "m.zarr");
 }
 
+TEST_CASE("a file URL has a path of this machine, and anything else is its name") {
+  const auto path = [](const location& where) {
+    return detail::location_access::local_path(where);
+  };
+  CHECK(path("file:///a%20b/m.zarr") == "/a b/m.zarr");
+  CHECK(path("file://localhost/m") == "/m");
+  CHECK(path("file:///%zz") == "file:///%zz");
+  CHECK(path("a/m.zarr") == "a/m.zarr");
+  CHECK(path("zip:///a/m.zip") == "zip:///a/m.zip");
+}
+
 TEST_CASE("paths that name no checkpoint are refused") {
   for (const char* path : {"", "/", "..", "a/..", "."}) {
     CAPTURE(path);

@@ -17,14 +17,8 @@ constexpr T random_rounds(T plain) {
 
 /// Whether only what several threads do is looked at: with `doctest::skip`, of long tests of what
 /// one thread does.
-#if defined(__SANITIZE_THREAD__)
+#if defined(ZARRPOINT_TEST_THREADS)
 inline constexpr bool is_about_threads = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool is_about_threads = true;
-#else
-inline constexpr bool is_about_threads = false;
-#endif
 #else
 inline constexpr bool is_about_threads = false;
 #endif

@@ -4,17 +4,28 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 struct location_access {
   /// Whether it was given as a path or URL, and not as a store.
   static bool is_path(const location& where) noexcept { return !where.store_.has_value(); }
+
+  /// The path that a URL `file://` tells; else the name as it is.
+  static std::string local_path(const location& where) {
+    std::string name = where.name();
+    if (const auto named = url::parse(name); named && named->scheme == "file")
+      return named->path().value_or(std::move(name));
+    return name;
+  }
 
   /// The checkpoint's own root as a store: what a reader needs. `memory` is that of its limits.
   static result<stored_place> to_read(const location& where,

@@ -92,7 +92,8 @@ class contents_reader {
   }
 
   /// A metadata document as it is stored; empty where there is none.
-  result<std::vector<std::byte>> text(const store_key& key) {
+  result<std::vector<std::byte>> text(std::string_view path) {
+    ZARRPOINT_TRY(key, store_key::parse(path));
     const std::size_t most = document_limits(how_.limit).max_bytes;
     ZARRPOINT_TRY(bytes, get(store_, key, most));
     // An empty .zarray is the lock file of a process synchronizer.
@@ -105,16 +106,15 @@ class contents_reader {
     return *std::move(bytes);
   }
 
-  result<node> parse(const store_key& key, bytes_view text, commit_reader* commit) const {
-    return parse_json(text, document_limits(how_.limit), commit).at(store_.describe(key));
+  result<node> parse(std::string_view path, bytes_view text, commit_reader* commit) const {
+    return parse_json(text, document_limits(how_.limit), commit).at(store_.describe(key_of(path)));
   }
 
   /// A metadata document, or nothing.
   result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
-    ZARRPOINT_TRY(key, store_key::parse(path));
-    ZARRPOINT_TRY(bytes, text(key));
+    ZARRPOINT_TRY(bytes, text(path));
     if (bytes.empty()) return std::optional<node>();
-    ZARRPOINT_TRY(parsed, parse(key, bytes, commit));
+    ZARRPOINT_TRY(parsed, parse(path, bytes, commit));
     return std::optional<node>(std::move(parsed));
   }
 
@@ -302,8 +302,8 @@ class contents_reader {
     if (v3) {
       ZARRPOINT_TRY(kind, parse_node_kind_v3(v3->content()).at(in_quotes(path)));
       if (kind == node_kind::group) {
-        node document = v3->content();
-        add_group(path, take_member(document, "attributes"));
+        const node* const attributes = v3->content().find("attributes");
+        add_group(path, attributes != nullptr ? *attributes : node());
         return true;
       }
       ZARRPOINT_CHECK(add_array(path, std::move(v3), 3));
@@ -328,11 +328,10 @@ class contents_reader {
   /// share one, which is read once.
   result<std::shared_ptr<const stored_document>> next_document(const std::string& path,
                                                                int zarr_format) {
-    ZARRPOINT_TRY(key, store_key::parse(path));
-    ZARRPOINT_TRY(found, text(key));
+    ZARRPOINT_TRY(found, text(path));
     if (found.empty()) return std::shared_ptr<const stored_document>();
     if (found == last_text_ && zarr_format == last_format_) return last_;
-    ZARRPOINT_TRY(parsed, parse(key, found, nullptr));
+    ZARRPOINT_TRY(parsed, parse(path, found, nullptr));
     last_ = std::make_shared<const stored_document>(std::move(parsed));
     last_text_ = std::move(found);
     last_format_ = zarr_format;

@@ -43,6 +43,9 @@ struct once_options {
   /// Bytes that a process has for others at a time, at most, and as many from others, or else one
   /// tensor and a copy of it. An eighth of `limits::memory` of rank 0, where that is less.
   std::uint64_t most_in_hand = std::uint64_t{64} << 20;
+  /// What is larger is not sent: each process that asks for it reads it. A quarter of
+  /// `limits::memory` of rank 0.
+  std::uint64_t most_sent = UINT64_MAX;
 };
 
 /// What a round adds to: the bytes that this process read, and those of its messages.

@@ -41,8 +41,8 @@ struct item_to_write {
   std::uint64_t offset = 0;
 };
 
-/// A file system has one thread at a time write to a file, so that threads want several: each of so
-/// many bytes, as small checkpoints gain nothing by them. It is the same everywhere, whatever
+/// Linux lets one thread at a time write to a file, so that threads want several: each of so many
+/// bytes, as small checkpoints gain nothing by them. It is the same everywhere, whatever
 /// threads there are: the same leaves make the same bytes.
 inline constexpr std::uint64_t worth_a_file = std::uint64_t{128} << 20;
 
@@ -54,13 +54,19 @@ std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint
 /// `__0_1.distcp`.
 std::string file_name(int rank, std::size_t file);
 
+/// What a process writes.
+struct placed_items {
+  int rank = 0;
+  std::span<const tensor_source> sources;
+  std::span<const item_to_write> items;
+  std::span<const std::uint64_t> sizes;  ///< of the files
+};
+
 /// Writes the items of a process to the files that they have their places in.
 class item_writer {
  public:
-  /// `sizes` of the files. All stays the caller's.
-  item_writer(const any_store& store, int rank, std::span<const tensor_source> sources,
-              std::span<const item_to_write> items, std::span<const std::uint64_t> sizes,
-              const context& how);
+  /// All stays the caller's.
+  item_writer(const any_store& store, const placed_items& what, const context& how);
 
   /// Errors: those of staging and of writing, naming the leaf; `resource_limit`; `cancelled`.
   result<void> run();
@@ -70,10 +76,7 @@ class item_writer {
   result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
 
   const any_store& store_;
-  const int rank_;
-  const std::span<const tensor_source> sources_;
-  const std::span<const item_to_write> items_;
-  const std::span<const std::uint64_t> sizes_;
+  const placed_items what_;
   const context& how_;
   progress_meter meter_;
 };

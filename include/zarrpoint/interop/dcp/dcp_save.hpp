@@ -39,8 +39,8 @@ struct state_save_options {
   std::vector<tensor_boxes> boxes{};  ///< of single tensors, before `chunk_bytes`
   /// A file of a process that has so many bytes is followed by another one.
   std::uint64_t file_bytes = std::uint64_t{5} << 30;
-  /// A process that has much fills up to so many files at once, one for each 128 MiB: a file system
-  /// has one thread at a time write to a file. 1: one after the other.
+  /// A process that has much fills up to so many files at once, one for each 128 MiB: Linux lets
+  /// one thread at a time write to a file. 1: one after the other.
   std::size_t files_at_once = 8;
   /// Names that are not here stand in the state dict as they are, dots included. PyTorch makes the
   /// name of `{"model": {"w": ...}}` by joining the steps with dots.

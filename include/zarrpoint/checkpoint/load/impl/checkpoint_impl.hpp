@@ -15,7 +15,6 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/file/path_watch.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/document.hpp>
@@ -106,9 +105,7 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, const context& how) {
   return guarded([&]() -> result<checkpoint> {
-    std::string path = where.name();
-    if (const auto named = url::parse(path); named && named->scheme == "file")
-      path = named->path().value_or(path);
+    const std::string path = detail::location_access::local_path(where);
     for (detail::path_watch watch(path);;) {
       result<checkpoint> opened = look_at(where, how);
       // Documents of two saves do not fit together, though each is whole.

@@ -68,9 +68,8 @@ ZARRPOINT_INLINE bool is_noise_plane(bytes_view from) {
 ZARRPOINT_INLINE result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
                                                   codec_workspace& scratch) {
   if (is_noise_plane(from)) return error{errc::out_of_range, "not worth coding"};
-  const bool repeats = has_repeats(from);
   result<std::size_t> coded = encode_zstd_literals(from, to, scratch);
-  if (level <= 1 && !repeats) return coded;
+  if (level <= 1 && !has_repeats(from)) return coded;
   if (!coded && coded.failure().code != errc::out_of_range) return coded;
   // The second try goes to memory of its own, and only if it can be better.
   const std::size_t room = (coded ? *coded : to.size()) / 50 * 49;

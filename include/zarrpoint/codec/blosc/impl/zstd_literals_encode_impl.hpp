@@ -46,6 +46,7 @@ class zstd_literals_writer {
     bytes_view from;
     byte_counts counts;
     std::uint64_t counted;  ///< the sum of `counts`
+    huffman_code code;      ///< of `counts`
   };
   enum block_type : std::uint64_t { raw, repeated, coded };
 
@@ -71,19 +72,18 @@ class zstd_literals_writer {
         sum[i] += one.counts[i];
         one.counted += one.counts[i];
       }
+      one.code = code_of(one.counts);
     } while (count < max_group && !from_.empty());
-    const huffman_code common = code_of(sum);
-    bool is_shared = true;
-    for (std::size_t i = 0; i < count && count > 1 && is_shared; ++i) {
-      const std::uint64_t own = bits_of(blocks[i].counts, code_of(blocks[i].counts));
-      const std::uint64_t shared = bits_of(blocks[i].counts, common);
-      is_shared = shared - own <= own / 256;
-    }
+    const huffman_code common = count == 1 ? blocks[0].code : code_of(sum);
+    const bool is_shared = std::all_of(blocks.data(), blocks.data() + count, [&](const block& one) {
+      const std::uint64_t own = bits_of(one.counts, one.code);
+      return bits_of(one.counts, common) - own <= own / 256;
+    });
     has_description_ = false;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_last = from_.empty() && i + 1 == count;
       if (!is_shared) has_description_ = false;
-      if (!write(blocks[i], is_shared ? common : code_of(blocks[i].counts), is_last)) return false;
+      if (!write(blocks[i], is_shared ? common : blocks[i].code, is_last)) return false;
     }
     return true;
   }

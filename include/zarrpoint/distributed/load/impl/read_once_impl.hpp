@@ -79,17 +79,16 @@ ZARRPOINT_INLINE result<described_states> once_reader::describe(
 }
 
 ZARRPOINT_INLINE result<void> once_reader::share_options() {
-  // What is in hand leaves room for what it is part of.
-  options_.most_in_hand =
-      std::min<std::uint64_t>(options_.most_in_hand, group_.how.limit.memory / 8);
   wire_writer to;
-  to.number(options_.most_in_hand);
+  to.number(group_.how.limit.memory);
   to.number(options_.groups.size());
   for (const int group : options_.groups) to.index(group);
   ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
   return agree(group_.ranks, guarded([&]() -> result<void> {
                  wire_reader from(of_root);
-                 options_.most_in_hand = from.number();
+                 const std::uint64_t memory = from.number();
+                 options_.most_in_hand = std::min(options_.most_in_hand, memory / 8);
+                 options_.most_sent = memory / 4;
                  options_.groups.clear();
                  for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
                    options_.groups.push_back(static_cast<int>(from.index()));
@@ -112,10 +111,11 @@ ZARRPOINT_INLINE shared_requests once_reader::requests_of(const described_states
     id.shape(about.local_shape);
     id.flag(about.range.has_value());
     if (about.range) id.shape({about.range->start, about.range->stop});
-    // Elements of no fixed size are not sent: each process that asks for them reads them.
-    if (about.type.is_variable()) id.number(i);
-    add(out, std::move(id), byte_count(about.data_spec()).value_or(0),
-        {states.shards.rank(i), states.shards.position(i)});
+    const std::uint64_t bytes = byte_count(about.data_spec()).value_or(0);
+    // Elements of no fixed size are not sent, and no more than there is room for: each process that
+    // asks for them reads them.
+    if (about.type.is_variable() || bytes > options_.most_sent) id.number(i);
+    add(out, std::move(id), bytes, {states.shards.rank(i), states.shards.position(i)});
     ++tensors_of[states.shards.rank(i)];
   }
   for (const gathered_object& one : states.objects) {
@@ -265,7 +265,10 @@ ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
     const std::size_t at = one->reader.position;
     message elements;
     const std::size_t copies = one->holders.size() - 1;
-    const auto count = [&](std::uint64_t of) {
+    message_budget held(group_.how);  // of the elements, until each copy of them is made
+    const auto count = [&](std::uint64_t of) -> result<void> {
+      if (copies == 0) return {};
+      ZARRPOINT_CHECK(held.count("what is read", one->reader.rank, of));
       return tally.counted.count("what is read", one->reader.rank, copies * of);
     };
     if (at < tensors.size()) {

@@ -63,18 +63,13 @@ ZARRPOINT_INLINE std::string file_name(int rank, std::size_t file) {
   return "__" + std::to_string(rank) + "_" + std::to_string(file) + ".distcp";
 }
 
-ZARRPOINT_INLINE item_writer::item_writer(const any_store& store, int rank,
-                                          std::span<const tensor_source> sources,
-                                          std::span<const item_to_write> items,
-                                          std::span<const std::uint64_t> sizes, const context& how)
+ZARRPOINT_INLINE item_writer::item_writer(const any_store& store, const placed_items& what,
+                                          const context& how)
     : store_(store),
-      rank_(rank),
-      sources_(sources),
-      items_(items),
-      sizes_(sizes),
+      what_(what),
       how_(how),
       meter_(how.progress, "save",
-             std::accumulate(items.begin(), items.end(), std::uint64_t{0},
+             std::accumulate(what.items.begin(), what.items.end(), std::uint64_t{0},
                              [](std::uint64_t sum, const item_to_write& one) {
                                return sum + one.layout.element_bytes();
                              })) {}
@@ -114,7 +109,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
           const bytes_view bytes(from, size);
           crc = v0::detail::crc32(crc, bytes);
           ZARRPOINT_CHECK(to.write(first + offset, bytes));
-          meter_.add(sources_[item.source].name, size);
+          meter_.add(what_.sources[item.source].name, size);
           return {};
         }));
   }
@@ -127,9 +122,9 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
 ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::size_t last) {
   std::vector<std::unique_ptr<blob_writer>> writers;
   for (std::size_t file = first; file < last; ++file) {
-    ZARRPOINT_TRY(key, store_key::parse(file_name(rank_, file)));
+    ZARRPOINT_TRY(key, store_key::parse(file_name(what_.rank, file)));
     ZARRPOINT_TRY(writer, store_.create(key));
-    ZARRPOINT_CHECK(writer->reserve(sizes_[file]));
+    ZARRPOINT_CHECK(writer->reserve(what_.sizes[file]));
     writers.push_back(std::move(writer));
   }
   // What a device has is copied to the host once for all of its boxes.
@@ -139,11 +134,12 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
     std::uint64_t bytes;
   };
   std::vector<unit> units;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const item_to_write& item = items_[i];
+  for (std::size_t i = 0; i < what_.items.size(); ++i) {
+    const item_to_write& item = what_.items[i];
     if (item.file < first || item.file >= last) continue;
     const bool joins = !units.empty() && units.back().end == i && item.source != SIZE_MAX &&
-                       items_[i - 1].source == item.source && !sources_[item.source].on_host;
+                       what_.items[i - 1].source == item.source &&
+                       !what_.sources[item.source].on_host;
     if (joins) {
       ++units.back().end;
       units.back().bytes += item.layout.size();
@@ -158,12 +154,12 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
   ZARRPOINT_CHECK(each.run(
       [&](std::size_t u) -> result<void> {
-        const item_to_write& front = items_[units[u].begin];
+        const item_to_write& front = what_.items[units[u].begin];
         staged elements;
         byte_limiter::reservation room;
         std::string called = "a value";
         if (front.source != SIZE_MAX) {
-          const tensor_source& source = sources_[front.source];
+          const tensor_source& source = what_.sources[front.source];
           called = v0::detail::in_quotes(source.name);
           if (!source.on_host) {
             ZARRPOINT_TRY(taken, in_flight.acquire(source.bytes, how_.stop));
@@ -175,8 +171,9 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
           elements.view = with_axes(elements.view, source.added_axes);
         }
         for (std::size_t i = units[u].begin; i < units[u].end; ++i)
-          ZARRPOINT_CHECK(write_item(items_[i], elements.view, *writers[items_[i].file - first])
-                              .at("save " + called));
+          ZARRPOINT_CHECK(
+              write_item(what_.items[i], elements.view, *writers[what_.items[i].file - first])
+                  .at("save " + called));
         return {};
       },
       [](std::size_t refused) { return std::optional(refused); }));
@@ -187,8 +184,8 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
 
 ZARRPOINT_INLINE result<void> item_writer::run() {
   constexpr std::size_t open_files = 16;
-  for (std::size_t file = 0; file < sizes_.size(); file += open_files)
-    ZARRPOINT_CHECK(write_files(file, std::min(sizes_.size(), file + open_files)));
+  for (std::size_t file = 0; file < what_.sizes.size(); file += open_files)
+    ZARRPOINT_CHECK(write_files(file, std::min(what_.sizes.size(), file + open_files)));
   return {};
 }
 

@@ -301,7 +301,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
 }
 
 ZARRPOINT_INLINE result<message> save_operation::write() {
-  ZARRPOINT_CHECK(item_writer(*store_, ranks_.rank(), sources_, items_, files_, how_).run());
+  ZARRPOINT_CHECK(item_writer(*store_, {ranks_.rank(), sources_, items_, files_}, how_).run());
   // In the order of the slots: the boxes of tensors, then values.
   v0::detail::wire_writer receipt;
   receipt.number(files_.size());
