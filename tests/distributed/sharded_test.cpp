@@ -51,7 +51,7 @@ struct rows_handler {
     return dense_view(reinterpret_cast<std::byte*>(target.numbers.data()), spec(target));
   }
 };
-using types = registry<bind<rows, rows_handler>>;
+using types = registry<zarrpoint::bind<rows, rows_handler>>;
 
 }  // namespace
 
