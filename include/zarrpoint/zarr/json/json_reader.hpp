@@ -105,7 +105,8 @@ class json_reader {
 
   /// Adds a value to the list that is open, which begins at `first`.
   template <class T>
-  bool append(std::vector<T>& open, std::size_t first, T&& value) {
+  bool append(std::vector<T>& open, std::size_t first,
+              typename std::vector<T>::value_type&& value) {
     const std::size_t size = open.size();
     // To touch memory for the first time costs more than to read the text that fills it: a long
     // list gets as much as it needs, once, and room for the short ones within it.
