@@ -3,11 +3,14 @@
 
 // What metadata cost that somebody made to cost much: processor milliseconds of one thread for each
 // MiB of a document until it is answered or refused: by `open`, by `group::open`, by `as_array` of
-// every array, and by `verify`, where nothing is stored. Usage: metadata_bench [KIBIBYTES [CASE]]
+// every array, and by `verify`, where nothing is stored; and by the readers of other formats, of
+// metadata_doors.hpp, with what they give freed. Usage: metadata_bench [KIBIBYTES [CASE]]
 
 #include <zarrpoint/codecs.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
+
+#include "metadata_doors.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -361,6 +364,23 @@ int main(int count, char** arguments) {
     std::printf("%-32s %8.0f %10.2f %10.2f %10.2f %10.2f %s  %s\n", of.name.c_str(), 1024 * mib,
                 is.open / mib, is.group / mib, is.arrays / mib, is.verify / mib,
                 most > 20 ? "!" : " ", is.verdict.c_str());
+    std::fflush(stdout);
+  }
+  std::printf("%-40s %8s %10s %10s   ms, and ms per MiB\n", "door", "KiB", "ms", "per MiB");
+  for (const doors::door_case& of : doors::door_cases(kib << 10)) {
+    if (!only.empty() && of.name != only) continue;
+    double least = 1e9;
+    std::string verdict;
+    for (int round = 0; round < 3; ++round) {
+      const double begin = processor_ms();
+      verdict = of.read(of.text);
+      least = std::min(least, processor_ms() - begin);
+    }
+    const double mib = static_cast<double>(of.text.size()) / 0x1p20;
+    const double most = least / std::max(mib, static_cast<double>(kib) / 1024);
+    worst = std::max(worst, most);
+    std::printf("%-40s %8.0f %10.2f %10.2f %s  %s\n", of.name.c_str(), 1024 * mib, least,
+                least / mib, most > 20 ? "!" : " ", verdict.c_str());
     std::fflush(stdout);
   }
   std::printf("the most is %.1f ms per MiB\n", worst);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 namespace numcodecs_test {
 
@@ -16,7 +17,7 @@ TEST_CASE("numcodecs_codecs: what an error says is there is there") {
     CAPTURE(one.name);
     const std::string name = "numcodecs." + std::string(one.name);
     const bool is_found = table.find(name) != nullptr || table.find(one.name) != nullptr;
-    CHECK(is_found == (one.header == "codecs.hpp"));
+    CHECK(is_found == (std::string_view(one.header) == "codecs.hpp"));
   }
 }
 

@@ -53,7 +53,31 @@ TEST_CASE("find_twice: the second of two equal texts, by the place that it had")
   sort_texts(list);
   CHECK(list.front().place == 2);
   CHECK(find_twice(list) == nullptr);
-  CHECK(find_twice({}) == nullptr);
+  list.clear();
+  CHECK(find_twice(list) == nullptr);
+}
+
+TEST_CASE("find_twice: in any order, and of texts whose hashes are alike") {
+  std::vector<std::string> texts;
+  // Those of NULs alone have one hash.
+  for (std::size_t i = 0; i < 300; ++i) texts.emplace_back(i, '\0');
+  for (std::size_t i = 0; i < 5000; ++i) texts.push_back(std::to_string(i * 7919 % 5000));
+  const auto list = [&] {
+    std::vector<named_place> out;
+    for (const std::string& one : texts) out.push_back({one, out.size()});
+    return out;
+  };
+  std::vector<named_place> distinct = list();
+  CHECK(find_twice(distinct) == nullptr);
+  for (const std::size_t again : {std::size_t{0}, std::size_t{299}, texts.size() - 1}) {
+    texts.push_back(texts[again]);
+    std::vector<named_place> two = list();
+    const named_place* const twice = find_twice(two);
+    REQUIRE(twice != nullptr);
+    CHECK(twice->text == texts[again]);
+    CHECK(twice->place == texts.size() - 1);
+    texts.pop_back();
+  }
 }
 
 }}  // namespace sort_texts_test

@@ -7,8 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 namespace pickle_test {
 
@@ -182,6 +185,49 @@ TEST_CASE("pickle: what is broken or not known is refused by name") {
   }
   const std::string message = test::unpickle("\x80\x02NNb.").failure().message;
   CHECK(message.starts_with("pickle: at byte 5: "));
+}
+
+TEST_CASE("pickle: the memo has numbers in any order, and the next one is their count") {
+  using namespace std::string_literals;
+  const auto numbers = [](const std::string& body) {
+    const pickle_value root = test::unpickle("\x80\4"s + body + ".").value();
+    std::vector<std::int64_t> out;
+    for (std::size_t i = 0; i < root.element_count(); ++i)
+      out.push_back(root.element(i).to_int64().value());
+    return out;
+  };
+  // 5, then by MEMOIZE 1, then 0 and 2, of which the last is set again.
+  const std::string put =
+      "K\7q\5"
+      "0K\11\x94"
+      "0K\12q\0"
+      "0K\13q\2"
+      "0K\14q\2"
+      "0"s;
+  CHECK(numbers(put + "(h\5h\1h\0h\2l"s) == std::vector<std::int64_t>{7, 9, 10, 12});
+  // One after another, with one set again in between.
+  CHECK(numbers("K\1\x94"
+                "0K\2\x94"
+                "0K\3q\0"
+                "0K\4\x94"
+                "0(h\0h\1h\2l"s) == std::vector<std::int64_t>{3, 2, 4});
+  CHECK(refusal("\x80\4K\1q\2h\1."s) == errc::corrupt);
+}
+
+TEST_CASE("pickle: a value is small where its bytes are few, and short tuples need nothing more") {
+  CHECK(sizeof(torch::detail::pickle_item) <= 24);
+  using namespace std::string_literals;
+  const pickle_value pair = test::unpickle("\x80\4K\1K\2\x86."s).value();
+  CHECK(pair.element_count() == 2);
+  CHECK(pair.element(0).to_int64() == 1);
+  CHECK(pair.element(1).to_int64() == 2);
+  CHECK(pair.member_count() == 0);
+  CHECK_FALSE(pair.to_int64());
+  const pickle_value one = test::unpickle("\x80\4K\1\x85\x85."s).value();
+  CHECK(one.element_count() == 1);
+  CHECK(one.element(0).kind() == pickle_kind::tuple);
+  CHECK(one.element(0).element(0).to_int64() == 1);
+  CHECK(refusal("\x80\4K\1\x86."s) == errc::corrupt);
 }
 
 TEST_CASE("pickle: budgets hold for values, the memo, the stack and marks") {

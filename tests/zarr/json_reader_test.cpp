@@ -176,4 +176,60 @@ TEST_CASE("what is wrong beside a wanted member is said without reading all agai
   }
 }
 
+TEST_CASE("a key that is repeated is refused before the rest of the object is read") {
+  // What follows is not JSON, which nobody gets to see.
+  std::string text = "{";
+  for (int i = 0; i < 64; ++i) text += R"("a":0,)";
+  const auto same = parse_json(as_bytes(text + "!"));
+  REQUIRE_FALSE(same.has_value());
+  CHECK(same.failure().message == "JSON: duplicate key \"a\"");
+  // The same where the first that is repeated comes late.
+  text = "{";
+  for (int i = 0; i < 4096; ++i) text += '"' + std::to_string(i % 4000) + "\":0,";
+  const auto late = parse_json(as_bytes(text + "!"));
+  REQUIRE_FALSE(late.has_value());
+  CHECK(late.failure().message == "JSON: duplicate key \"0\"");
+}
+
+TEST_CASE("a long list has the memory that it needs, whatever its values are") {
+  for (const char* const one : {"1", "\"a,b]\"", R"("\",")", "[1,2]", R"({"a":[1],"b":2})"}) {
+    CAPTURE(one);
+    std::string list = "[";
+    for (int i = 0; i < 5000; ++i) list += (i == 0 ? "" : ",") + std::string(one);
+    list += ']';
+    const auto read = parse_json(as_bytes(std::string_view(list)));
+    REQUIRE(read.has_value());
+    CHECK(read->if_array()->size() == 5000);
+    CHECK(read->if_array()->capacity() <= 5000 + 1024);
+    // Within another list, and before one.
+    const std::string both = "[0," + list + "," + list + "]";
+    const auto within = parse_json(as_bytes(both));
+    REQUIRE(within.has_value());
+    CHECK((*within->if_array())[1] == *read);
+    CHECK((*within->if_array())[2] == *read);
+  }
+}
+
+TEST_CASE("long lists within each other are read whole, though nobody looks ahead without end") {
+  std::string text;
+  std::string end;
+  for (int level = 0; level < 60; ++level) {
+    text += '[';
+    for (int i = 0; i < 1100; ++i) text += "7,";
+    end += level % 2 == 0 ? "]" : ",8]";
+  }
+  const auto read = parse_json(as_bytes(text + "9" + end));
+  REQUIRE(read.has_value());
+  const node* at = &*read;
+  for (int level = 0; level < 60; ++level) {
+    const auto* const list = at->if_array();
+    REQUIRE(list != nullptr);
+    // The innermost is closed by the first of `end`.
+    const bool has_last = (59 - level) % 2 != 0;
+    REQUIRE(list->size() == 1101U + (has_last ? 1U : 0U));
+    at = &(*list)[1100];
+  }
+  CHECK(*at == node(9));
+}
+
 }  // namespace json_reader_test

@@ -21,8 +21,8 @@ struct named_place {
 /// than a KiB for each type that it sorts.
 void sort_texts(std::vector<named_place>& list);
 
-/// The second of two equal texts in a sorted list, or null.
-const named_place* find_twice(const std::vector<named_place>& sorted);
+/// The second of two equal texts, or null. The list is in any order, and may be in another then.
+const named_place* find_twice(std::vector<named_place>& list);
 
 /// Sorts a list by the text that `text_of` sees in each of its elements; equal ones stay in order.
 template <class T, class F>

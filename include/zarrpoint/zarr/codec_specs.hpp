@@ -39,8 +39,9 @@ struct named_node {
   bool must_understand = true;
 };
 
-/// A chunk grid, chunk key encoding or data type, where `must_understand` is not allowed.
-result<named_node> parse_named(const node& value);
+/// A chunk grid, chunk key encoding or data type, where `must_understand` is not allowed. It may
+/// have the member `also`, too.
+result<named_node> parse_named(const node& value, std::string_view also = "name");
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -10,10 +10,11 @@
 // What to say of a codec that a table does not hold.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+// Pointers, since a `string_view` takes twice the room in a small program.
 struct codec_note {
-  std::string_view name;  ///< as in metadata, without "numcodecs."
-  std::string_view header;
-  std::string_view codecs;  ///< what to add to `default_codecs`; empty: the header has a registry
+  const char* name;  ///< as in metadata, without "numcodecs."
+  const char* header;
+  const char* codecs;  ///< what to add to `default_codecs`; empty: the header has a registry
 };
 
 /// Codecs that the library has beside the default ones.

@@ -5,6 +5,8 @@
 #include <zarrpoint/core/sort_texts.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -16,9 +18,26 @@ ZARRPOINT_INLINE void sort_texts(std::vector<named_place>& list) {
   });
 }
 
-ZARRPOINT_INLINE const named_place* find_twice(const std::vector<named_place>& sorted) {
-  for (std::size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i].text == sorted[i - 1].text) return &sorted[i];
+ZARRPOINT_INLINE const named_place* find_twice(std::vector<named_place>& list) {
+  // The place of each text, and one, where its hash says or in the next slot that is free.
+  std::size_t size = 1;
+  while (size < 2 * list.size()) size *= 2;
+  std::vector<std::uint32_t> slots(size);
+  std::size_t steps = 8 * list.size();
+  for (std::uint32_t place = 0; place < list.size() && steps != 0;) {
+    const named_place& one = list[place++];
+    std::size_t at = 0;
+    for (const char c : one.text)
+      at = (at ^ static_cast<unsigned char>(c)) * std::size_t{0x100000001b3};
+    for (at ^= at >> (sizeof(at) * 4); slots[at &= size - 1] != 0 && steps != 0; ++at, --steps)
+      if (list[slots[at] - 1].text == one.text) return &one;
+    slots[at] = place;
+  }
+  if (steps != 0) return nullptr;
+  // Somebody made their hashes alike.
+  sort_texts(list);
+  for (std::size_t i = 1; i < list.size(); ++i)
+    if (list[i].text == list[i - 1].text) return &list[i];
   return nullptr;
 }
 

@@ -12,8 +12,8 @@
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
-/// What a pickle may cost at most. A value takes some 80 bytes of memory, a call twice that, and
-/// each at least one byte of the pickle.
+/// What a pickle may cost at most. A value takes 24 bytes of memory, some 100 with a text or
+/// with elements, a call twice that, and each at least one byte of the pickle.
 struct pickle_limits {
   std::uint64_t max_bytes = std::uint64_t{256} << 20;
   std::size_t max_values = std::size_t{1} << 21;  ///< also of the memo and of the stack

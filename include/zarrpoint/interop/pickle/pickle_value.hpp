@@ -53,12 +53,32 @@ struct pickle_call {
   std::vector<pickle_index> states{};
 };
 
-struct pickle_item {
-  pickle_kind kind = pickle_kind::none;
-  std::uint64_t number = 0;  ///< a boolean, an int64, the bits of a double
-  std::string text{};        ///< also of a wide integer: two's complement, low byte first
+/// What only some values have: a list without elements has none.
+struct pickle_body {
+  std::string text{};  ///< also of a wide integer: two's complement, low byte first
   std::vector<pickle_index> elements{};  ///< of a dict: keys and values by turns
   std::unique_ptr<pickle_call> call{};
+};
+
+/// Small, since a pickle has one for each of its bytes if somebody wants that.
+struct pickle_item {
+  pickle_kind kind = pickle_kind::none;
+  std::uint8_t few = 0;      ///< of a tuple of one or two elements, which `number` holds
+  std::uint64_t number = 0;  ///< a boolean, an int64, the bits of a double
+  std::unique_ptr<pickle_body> own{};
+
+  const pickle_body& body() const noexcept {
+    static const pickle_body none{};
+    return own != nullptr ? *own : none;
+  }
+  std::size_t element_count() const noexcept { return few != 0 ? few : body().elements.size(); }
+  pickle_index element(std::size_t i) const noexcept {
+    return few != 0 ? static_cast<pickle_index>(number >> (32 * i)) : body().elements[i];
+  }
+  pickle_body& make_body() {
+    if (own == nullptr) own = std::make_unique<pickle_body>();
+    return *own;
+  }
 };
 
 /// All values of a pickle. They refer to each other by index: what is shared is there once, and
@@ -91,7 +111,7 @@ class pickle_value {
   /// Elements of a list, tuple or set, those appended to the result of a call, or the one name of
   /// a persistent value.
   std::size_t element_count() const noexcept;
-  pickle_value element(std::size_t i) const { return other(item().elements[i]); }
+  pickle_value element(std::size_t i) const { return other(item().element(i)); }
 
   /// Members of a dict, or those set in the result of a call (as in an `OrderedDict`). A key may
   /// stand there more than once: the last one counts.
@@ -106,12 +126,14 @@ class pickle_value {
   bool is_global(std::string_view module_name, std::string_view its_name) const noexcept;
 
   /// Of a call, which must be one: what would be called, and with what.
-  pickle_value callable() const { return other(item().call->callable); }
-  pickle_value arguments() const { return other(item().call->arguments); }  ///< a tuple
-  pickle_value keywords() const { return other(item().call->keywords); }    ///< none, or a dict
+  pickle_value callable() const { return other(item().body().call->callable); }
+  pickle_value arguments() const { return other(item().body().call->arguments); }  ///< a tuple
+  pickle_value keywords() const {
+    return other(item().body().call->keywords);
+  }  ///< none, or a dict
   /// What its result would be given as its state, in order.
   std::size_t state_count() const noexcept;
-  pickle_value state(std::size_t i) const { return other(item().call->states[i]); }
+  pickle_value state(std::size_t i) const { return other(item().body().call->states[i]); }
   bool is_call_of(std::string_view module_name, std::string_view its_name) const;
 
   /// Whether both are one value of one pickle, as `is` in Python.

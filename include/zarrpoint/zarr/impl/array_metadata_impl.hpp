@@ -30,21 +30,22 @@ namespace detail {
 
 ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) {
   const std::size_t rank = array.shape.rank();
+  const auto wrong_chunks = [&](std::string why) {
+    why.insert(0, "chunk shape " + to_string(array.chunk_shape));
+    return error{errc::corrupt, std::move(why)};
+  };
   if (!array.type.valid()) return error{errc::corrupt, "the data type is missing"};
   if (array.type.size() == 0 && !array.type.is_variable())
     return error{errc::corrupt, "elements have a size of 0 bytes"};
   if (array.chunk_shape.rank() != rank)
-    return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                    " must have the same rank as shape " + to_string(array.shape)};
+    return wrong_chunks(" must have the same rank as shape " + to_string(array.shape));
   // How many elements there are is not asked: 2^63 and more can be read in parts.
   for (const index_t extent : array.shape) {
     if (extent < 0)
       return error{errc::out_of_range, "negative extent in shape " + to_string(array.shape)};
   }
   for (const index_t extent : array.chunk_shape) {
-    if (extent < 1)
-      return error{errc::corrupt,
-                   "chunk shape " + to_string(array.chunk_shape) + " has an extent below 1"};
+    if (extent < 1) return wrong_chunks(" has an extent below 1");
   }
   if (!array.edges.empty()) {
     if (array.edges.size() != rank)
@@ -53,8 +54,7 @@ ZARRPOINT_INLINE result<void> check_array_metadata(const array_metadata& array) 
     for (std::size_t i = 0; i < rank; ++i) {
       ZARRPOINT_CHECK(array.edges[i].check(array.shape[i]).at("axis " + std::to_string(i)));
       if (array.chunk_shape[i] != array.edges[i].largest())
-        return error{errc::corrupt, "chunk shape " + to_string(array.chunk_shape) +
-                                        " must be the largest extent along each axis"};
+        return wrong_chunks(" must be the largest extent along each axis");
     }
   }
   const std::size_t element_size = std::max<std::size_t>(array.type.size(), 1);

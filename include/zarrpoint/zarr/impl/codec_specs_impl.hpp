@@ -20,7 +20,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE result<named_node> find_named(const node& value) {
+ZARRPOINT_INLINE result<named_node> find_named(const node& value, std::string_view also) {
   static const node none;
   named_node out{{}, &none, true};
   if (const std::string* name = value.if_string()) {
@@ -31,8 +31,8 @@ ZARRPOINT_INLINE result<named_node> find_named(const node& value) {
     ZARRPOINT_TRY(given, detail::required(value, "name"));
     if (given->if_string() == nullptr) return detail::corrupt("name must be a string");
     out.name = *given->if_string();
-    ZARRPOINT_CHECK(detail::only_members(*members, {"name", "configuration", "must_understand"})
-                        .at(detail::in_quotes(out.name)));
+    ZARRPOINT_CHECK(only_members(*members, {"name", "configuration", "must_understand", also})
+                        .at(in_quotes(out.name)));
     if (const node* configuration = value.find("configuration")) {
       if (configuration->if_object() == nullptr)
         return detail::corrupt(detail::in_quotes(out.name) + ": configuration must be an object");
@@ -49,7 +49,7 @@ ZARRPOINT_INLINE result<named_node> find_named(const node& value) {
 }
 
 ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
-  ZARRPOINT_TRY(found, find_named(value));
+  ZARRPOINT_TRY(found, find_named(value, "name"));
   codec_spec out;
   out.name = std::move(found.name);
   out.configuration = *found.configuration;
@@ -144,10 +144,10 @@ ZARRPOINT_INLINE void mend_levels(std::span<codec_spec> specs) {
   }
 }
 
-ZARRPOINT_INLINE result<named_node> parse_named(const node& value) {
+ZARRPOINT_INLINE result<named_node> parse_named(const node& value, std::string_view also) {
   if (value.find("must_understand") != nullptr)
     return unsupported("unknown member \"must_understand\"");
-  return find_named(value);
+  return find_named(value, also);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -87,10 +87,11 @@ ZARRPOINT_INLINE result<dtype> parse_struct_type(const node& configuration, std:
     }
     if (name == nullptr || name->if_string() == nullptr || type == nullptr)
       return corrupt("a field must have a name and a data_type");
-    ZARRPOINT_TRY(parsed, parse_data_type(*type, levels).at(in_quotes(*name->if_string())));
+    result<dtype> parsed = parse_data_type(*type, levels);
+    if (!parsed) return std::move(parsed).failure().at(in_quotes(*name->if_string()));
     record_field& field = fields.emplace_back();
     field.name = *name->if_string();
-    field.type = std::move(parsed);
+    field.type = *std::move(parsed);
   }
   auto made = make_record(std::move(fields));
   if (!made) return corrupt(made.failure().message);

@@ -123,7 +123,6 @@ ZARRPOINT_INLINE result<void> check_writable(const node& value, std::size_t leve
       keys.push_back({member.key, keys.size()});
       ZARRPOINT_CHECK(check_writable(member.value, levels - 1));
     }
-    sort_texts(keys);
     if (const named_place* const twice = find_twice(keys))
       return refuse("key " + in_quotes(twice->text) + " occurs twice");
   }

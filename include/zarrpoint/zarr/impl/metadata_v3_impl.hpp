@@ -78,20 +78,8 @@ ZARRPOINT_INLINE node chunk_grid_to_node(const array_metadata& array) {
 /// `{"name": "default", "configuration": {"separator": "/"}}`. The configuration may be absent, the
 /// whole be a bare name, and the separator stand beside the name; all of these occur.
 ZARRPOINT_INLINE result<chunk_key_encoding> parse_chunk_key_encoding(const node& value) {
-  node normal = value;
-  const node* separator = nullptr;
-  if (const node::object* members = value.if_object()) {
-    node::object others;
-    for (const node::member& member : *members) {
-      if (member.key == "separator") {
-        separator = &member.value;
-      } else {
-        others.push_back(member);
-      }
-    }
-    normal = node(std::move(others));
-  }
-  ZARRPOINT_TRY(named, parse_named(normal));
+  ZARRPOINT_TRY(named, parse_named(value, "separator"));
+  const node* separator = value.find("separator");
   chunk_key_encoding out;
   if (named.name == "v2") {
     out = {chunk_key_encoding::style::v2, '.'};

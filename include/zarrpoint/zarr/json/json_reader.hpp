@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -80,8 +81,8 @@ class json_reader {
   static constexpr std::size_t most_levels = 1024;
   /// No key at this place is one of the path that is looked for.
   static constexpr std::size_t no_path = SIZE_MAX;
-  /// From so many values on a list is worth some care.
-  static constexpr std::size_t many = 4096;
+  /// A list of so many values is long.
+  static constexpr std::size_t many = 1024;
 
   /// Keeps the first failure; false.
   bool fail(errc code, std::string message);
@@ -96,34 +97,51 @@ class json_reader {
   /// `matched` keys of the path that is looked for lead to this value.
   bool read_value(node& out, std::size_t matched);
 
-  /// Those of all levels that are open wait on one stack, so that each list is allocated once.
+  /// Those of all levels that are open wait on one stack, so that each short list is allocated
+  /// once.
   bool read_members(node& out, std::size_t matched);
 
   bool read_elements(node& out);
 
-  /// Takes memory for one value more of an open list.
+  /// Adds a value to the list that is open, which begins at `first`.
   template <class T>
-  bool make_room(std::vector<T>& open) {
-    if (open.size() < open.capacity()) return true;
-    std::size_t size = 2 * open.capacity() + 8;
-    if (open.size() >= many) {
-      // To touch memory for the first time costs more than to read the text: no more than the text
-      // can fill, and in large steps where there is room.
-      const std::size_t most = open.size() + most_values_left();
-      size = std::min(most, memory_left_ / sizeof(T) / 2 >= 2 * size ? 2 * size : size);
-    }
-    if (!take_memory(size * sizeof(T))) return false;
+  bool append(std::vector<T>& open, std::size_t first,
+              typename std::vector<T>::value_type&& value) {
+    const std::size_t size = open.size();
+    // To touch memory for the first time costs more than to read the text that fills it: a long
+    // list gets as much as it needs, once, and room for the short ones within it.
+    if (size - first == many && !grow(open, size + values_to_come() + many)) return false;
+    if (size == open.capacity() && !grow(open, 2 * size + 8)) return false;
+    open.push_back(std::move(value));
+    return true;
+  }
+  template <class T>
+  bool grow(std::vector<T>& open, std::size_t size) {
     const std::size_t old = open.capacity();
+    if (size <= old) return true;
+    if (!take_memory(size * sizeof(T))) return false;
     open.reserve(size);
     memory_left_ += old * sizeof(T);
     return true;
   }
+  template <class T>
+  bool close(std::vector<T>& open, std::size_t first, node& out) {
+    if (first == 0 && open.size() >= many) {  // nothing else is open: no need to move them
+      out = node(std::exchange(open, {}));
+      return true;
+    }
+    const auto begin = open.begin() + static_cast<std::ptrdiff_t>(first);
+    if (!take_memory((open.size() - first) * sizeof(T))) return false;
+    out = node(std::vector<T>(std::make_move_iterator(begin), std::make_move_iterator(open.end())));
+    open.erase(begin, open.end());
+    return true;
+  }
   bool take_memory(std::size_t bytes);
-  /// Of one open list: as many as there are commas, and one.
-  std::size_t most_values_left() const noexcept;
+  /// Of the list that is open, by a look at the text.
+  std::size_t values_to_come() noexcept;
 
   /// A key that occurs twice, or null.
-  static const std::string* duplicate_key(const node::object& members);
+  static const std::string* duplicate_key(const node::member* members, std::size_t count);
 
   bool read_string(std::string& out, bool plain);
   /// What follows a backslash.
@@ -154,6 +172,7 @@ class json_reader {
   std::size_t values_left_;
   std::size_t memory_;
   std::size_t memory_left_;
+  std::size_t looks_left_;  ///< characters that `values_to_come` may pass over
   json_member* wanted_;
   std::optional<error> failure_;
   bool takes_nan_;

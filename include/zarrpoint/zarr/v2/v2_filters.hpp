@@ -20,8 +20,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 enum class v2_role { array_filter, object_filter, array_compressor, bytes_filter, compressor };
 
 struct v2_codec_name {
-  std::string_view id;    ///< in Zarr v2
-  std::string_view name;  ///< in Zarr v3
+  std::string_view id;  ///< in Zarr v2
+  const char* name;     ///< in Zarr v3
   v2_role role;
 };
 

@@ -23,7 +23,7 @@ ZARRPOINT_INLINE std::string about_codec(std::string_view name) {
     if (name != one.name) continue;
     std::string out = " (include <zarrpoint/";
     out.append(one.header).append("> and use ");
-    if (one.codecs.empty()) return out + "numcodecs_codecs)";
+    if (*one.codecs == '\0') return out + "numcodecs_codecs)";
     return out.append("default_codecs::with<").append(one.codecs) + ">)";
   }
   for (const codec_refusal& one : refused_codecs) {

@@ -70,7 +70,6 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
   std::vector<detail::named_place> names;
   names.reserve(fields.size());
   for (const record_field& one : fields) names.push_back({one.name, names.size()});
-  detail::sort_texts(names);
   if (const detail::named_place* const twice = detail::find_twice(names))
     return refuse("two fields named \"" + std::string(twice->text) + "\"");
   auto* const kept = new detail::record_layout;

@@ -10,6 +10,7 @@
 #include <zarrpoint/interop/pickle/pickle_opcode.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,8 @@ class pickle_reader {
     if (protocol_ < 2 || protocol_ > 5)
       return error{errc::unsupported, "pickle protocol " + std::to_string(protocol_)};
     rest_ = rest_.subspan(2);
+    // Few opcodes make more than one value, and none that is not counted touches the memory.
+    arena_->items.reserve(std::min(rest_.size(), limits_.max_values) + 4);
     arena_->items.resize(4);
     arena_->items[pickle_true].kind = arena_->items[pickle_false].kind = pickle_kind::boolean;
     arena_->items[pickle_true].number = 1;
@@ -52,7 +55,7 @@ class pickle_reader {
       if (auto done = step(op); !done)
         return std::move(done).failure().at("at byte " + std::to_string(size - rest_.size()));
       if (arena_->items.size() > limits_.max_values || stack_.size() > limits_.max_values ||
-          marks_.size() > limits_.max_values || memo_.size() > limits_.max_values)
+          marks_.size() > limits_.max_values || memo_size() > limits_.max_values)
         return error{errc::resource_limit,
                      "more than " + std::to_string(limits_.max_values) + " values"};
     }
@@ -119,6 +122,16 @@ class pickle_reader {
     arena_->items.push_back(std::move(item));
     return push(static_cast<pickle_index>(arena_->items.size() - 1));
   }
+  result<void> push(pickle_kind kind, std::string text) {
+    pickle_item out{.kind = kind};
+    if (!text.empty()) out.make_body().text = std::move(text);
+    return push(std::move(out));
+  }
+  result<void> push(pickle_kind kind, std::vector<pickle_index> elements) {
+    pickle_item out{.kind = kind};
+    if (!elements.empty()) out.make_body().elements = std::move(elements);
+    return push(std::move(out));
+  }
   pickle_item& item(pickle_index at) { return arena_->items[at]; }
 
   // Values.
@@ -133,8 +146,7 @@ class pickle_reader {
       if (!(last == 0 && !below) && !(last == 0xff && below)) break;
       digits = digits.first(digits.size() - 1);
     }
-    if (digits.size() > 8)
-      return push({.kind = pickle_kind::integer, .text = std::string(as_text(digits))});
+    if (digits.size() > 8) return push(pickle_kind::integer, std::string(as_text(digits)));
     const bool negative = !digits.empty() && (static_cast<unsigned>(digits.back()) & 0x80U) != 0;
     std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
     for (std::size_t i = digits.size(); i-- > 0;)
@@ -145,7 +157,7 @@ class pickle_reader {
     if (!bytes) return bytes.failure();
     if (kind == pickle_kind::string && !is_utf8(as_text(*bytes)))
       return broken("text that is not UTF-8");
-    return push({.kind = kind, .text = std::string(as_text(*bytes))});
+    return push(kind, std::string(as_text(*bytes)));
   }
   /// Strings of Python 2 are text or bytes: nobody knows.
   result<void> push_old_string(const result<bytes_view>& bytes) {
@@ -163,21 +175,29 @@ class pickle_reader {
       if (name == "xrange") name = "range";
     }
     std::string text(module);
-    return push({.kind = pickle_kind::global, .text = text.append("\n").append(name)});
+    return push(pickle_kind::global, std::move(text.append("\n").append(name)));
   }
   result<void> push_group(pickle_kind kind, result<std::vector<pickle_index>> elements) {
     if (!elements) return std::move(elements).failure();
     if (kind == pickle_kind::tuple && elements->empty()) return push(pickle_empty_tuple);
     if (kind == pickle_kind::dict && elements->size() % 2 != 0) return broken("a key has no value");
-    return push({.kind = kind, .elements = *std::move(elements)});
+    return push(kind, *std::move(elements));
   }
   result<void> push_tuple(std::size_t size) {
-    std::vector<pickle_index> elements(size);
+    if (size > 2) {
+      std::vector<pickle_index> elements(size);
+      for (std::size_t i = size; i-- > 0;) {
+        ZARRPOINT_TRY(one, pop());
+        elements[i] = one;
+      }
+      return push_group(pickle_kind::tuple, std::move(elements));
+    }
+    pickle_item out{.kind = pickle_kind::tuple, .few = static_cast<std::uint8_t>(size)};
     for (std::size_t i = size; i-- > 0;) {
       ZARRPOINT_TRY(one, pop());
-      elements[i] = one;
+      out.number = out.number << 32 | one;
     }
-    return push_group(pickle_kind::tuple, std::move(elements));
+    return push(std::move(out));
   }
   /// Notes what would be called; `arguments` must be a tuple.
   result<void> push_call(pickle_call call) {
@@ -185,8 +205,9 @@ class pickle_reader {
       return broken("the arguments of a call are not a tuple");
     if (call.keywords != pickle_none && item(call.keywords).kind != pickle_kind::dict)
       return broken("the keywords of a call are not a dict");
-    return push(
-        {.kind = pickle_kind::call, .call = std::make_unique<pickle_call>(std::move(call))});
+    pickle_item out{.kind = pickle_kind::call};
+    out.make_body().call = std::make_unique<pickle_call>(std::move(call));
+    return push(std::move(out));
   }
   result<void> read_call(pickle_op op) {
     pickle_call out;
@@ -233,9 +254,10 @@ class pickle_reader {
     if (are_members && more.size() % 2 != 0) return broken("a key has no value");
     std::vector<pickle_index>* into = nullptr;
     if (target.kind == pickle_kind::call) {
-      into = are_members ? &target.call->members : &target.elements;
+      pickle_body& body = target.make_body();
+      into = are_members ? &body.call->members : &body.elements;
     } else if (target.kind == kind) {
-      into = &target.elements;
+      into = &target.make_body().elements;
     }
     if (into == nullptr) return broken("it adds an item to a value that is not a container");
     into->insert(into->end(), more.begin(), more.end());
@@ -258,29 +280,35 @@ class pickle_reader {
     ZARRPOINT_TRY(at, top());
     if (item(at).kind != pickle_kind::call)
       return broken("it sets the state of a value that cannot have one");
-    item(at).call->states.push_back(state);
+    item(at).own->call->states.push_back(state);
     return {};
   }
 
-  // The memo.
+  // The memo: numbers follow each other in the pickles of Python, and the others are kept apart.
+  std::size_t memo_size() const noexcept { return memo_.size() + sparse_memo_.size(); }
+  result<void> put(std::size_t index) {
+    ZARRPOINT_TRY(value, top());
+    if (index < memo_.size()) {
+      memo_[index] = value;
+    } else if (index == memo_.size() && sparse_memo_.count(index) == 0) {
+      memo_.push_back(value);
+    } else {
+      sparse_memo_[index] = value;
+    }
+    return {};
+  }
   template <class T>
   result<void> put() {
     ZARRPOINT_TRY(index, number<T>());
-    ZARRPOINT_TRY(value, top());
-    memo_[index] = value;
-    return {};
+    return put(index);
   }
   template <class T>
   result<void> get() {
     ZARRPOINT_TRY(index, number<T>());
-    const auto at = memo_.find(index);
-    if (at == memo_.end()) return broken("the memo has no value " + std::to_string(index));
+    if (index < memo_.size()) return push(memo_[index]);
+    const auto at = sparse_memo_.find(index);
+    if (at == sparse_memo_.end()) return broken("the memo has no value " + std::to_string(index));
     return push(at->second);
-  }
-  result<void> memoize() {
-    ZARRPOINT_TRY(value, top());
-    memo_[static_cast<std::uint32_t>(memo_.size())] = value;
-    return {};
   }
 
   result<void> stack_global() {
@@ -288,11 +316,11 @@ class pickle_reader {
     ZARRPOINT_TRY(module, pop());
     if (item(name).kind != pickle_kind::string || item(module).kind != pickle_kind::string)
       return broken("a name that is not text");
-    return push_global(std::string(item(module).text), std::string(item(name).text));
+    return push_global(std::string(item(module).body().text), std::string(item(name).body().text));
   }
   result<void> persistent() {
     ZARRPOINT_TRY(id, pop());
-    return push({.kind = pickle_kind::persistent, .elements = {id}});
+    return push(pickle_kind::persistent, std::vector<pickle_index>{id});
   }
   result<void> frame() {
     ZARRPOINT_TRY(size, number<std::uint64_t>());
@@ -371,7 +399,7 @@ class pickle_reader {
       case pickle_op::binpersid: return persistent();
       case pickle_op::put: return put<std::uint8_t>();
       case pickle_op::long_put: return put<std::uint32_t>();
-      case pickle_op::memoize: return memoize();
+      case pickle_op::memoize: return put(memo_size());
       case pickle_op::get: return get<std::uint8_t>();
       case pickle_op::long_get: return get<std::uint32_t>();
       case pickle_op::frame: return frame();
@@ -397,7 +425,8 @@ class pickle_reader {
   std::shared_ptr<pickle_arena> arena_ = std::make_shared<pickle_arena>();
   std::vector<pickle_index> stack_;
   std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint32_t, pickle_index> memo_;
+  std::vector<pickle_index> memo_;
+  std::unordered_map<std::size_t, pickle_index> sparse_memo_;
 };
 
 }}  // namespace torch::detail

@@ -38,6 +38,7 @@ ZARRPOINT_INLINE json_reader::json_reader(std::string_view text, const json_limi
       values_left_(values_),
       memory_(limits.max_memory),
       memory_left_(memory_),
+      looks_left_(2 * text.size()),
       wanted_(wanted),
       takes_nan_(limits.allow_nan_literals) {}
 
@@ -201,10 +202,8 @@ ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
       return done;
     }
     case '"': {
-      std::string text;
-      if (!read_string(text, false)) return false;
-      out = node(std::move(text));
-      return true;
+      out = node(std::string());
+      return read_string(*out.if_string(), false);
     }
     case 't': out = node(true); return expect_text("true");
     case 'f': out = node(false); return expect_text("false");
@@ -221,14 +220,32 @@ ZARRPOINT_INLINE bool json_reader::take_memory(std::size_t bytes) {
   return true;
 }
 
-ZARRPOINT_INLINE std::size_t json_reader::most_values_left() const noexcept {
-  return static_cast<std::size_t>(std::count(at_, end_, ',')) + 1;
+ZARRPOINT_INLINE std::size_t json_reader::values_to_come() noexcept {
+  std::size_t values = 1;
+  std::size_t depth = 0;
+  bool is_text = false;
+  for (const char* at = at_; at != end_ && looks_left_ != 0; ++at, --looks_left_) {
+    if (*at == '"') {
+      is_text = !is_text;
+    } else if (is_text) {
+      if (*at == '\\' && end_ - at > 1) ++at;
+    } else if (*at == ',') {
+      if (depth == 0) ++values;
+    } else if (*at == '[' || *at == '{') {
+      ++depth;
+    } else if ((*at == ']' || *at == '}') && depth-- == 0) {
+      break;
+    }
+  }
+  return std::min(values, values_left_ + 1);
 }
 
 ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) {
-  const auto first = static_cast<std::ptrdiff_t>(members_.size());
+  const std::size_t first = members_.size();
+  // Hostile text that repeats a key is not kept to its end.
+  std::size_t check_at = 64;
   if (!take('}')) {
-    do {
+    for (std::size_t count = 1;; ++count) {
       std::string key;
       skip_space();
       if (!read_string(key, false) || !expect(':', "expected ':' after a key")) return false;
@@ -244,50 +261,38 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       } else if (!read_value(value, on_path ? matched + 1 : no_path)) {
         return false;
       }
-      if (!make_room(members_)) return false;
-      members_.push_back({std::move(key), std::move(value)});
-    } while (take(','));
-    if (!expect('}', "expected ',' or '}' after a member")) return false;
+      if (!append(members_, first, {std::move(key), std::move(value)})) return false;
+      const bool is_last = !take(',');
+      if (is_last && !expect('}', "expected ',' or '}' after a member")) return false;
+      if (is_last || count == check_at) {
+        if (const std::string* twice = duplicate_key(members_.data() + first, count))
+          return fail(errc::corrupt, "duplicate key " + in_quotes(*twice));
+        check_at *= 8;
+      }
+      if (is_last) break;
+    }
   }
-  const auto begin = members_.begin() + first;
-  if (!take_memory(static_cast<std::size_t>(members_.end() - begin) * sizeof(node::member)))
-    return false;
-  node::object members(std::make_move_iterator(begin), std::make_move_iterator(members_.end()));
-  members_.erase(begin, members_.end());
-  if (const std::string* twice = duplicate_key(members))
-    return fail(errc::corrupt, "duplicate key " + in_quotes(*twice));
-  out = node(std::move(members));
-  return true;
+  return close(members_, first, out);
 }
 
 ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
-  const auto first = static_cast<std::ptrdiff_t>(elements_.size());
+  const std::size_t first = elements_.size();
   if (!take(']')) {
     do {
       node value;
       if (!read_value(value, no_path)) return false;
-      if (!make_room(elements_)) return false;
-      elements_.push_back(std::move(value));
+      if (!append(elements_, first, std::move(value))) return false;
     } while (take(','));
     if (!expect(']', "expected ',' or ']' after an element")) return false;
   }
-  if (first == 0 && elements_.size() >= many) {  // nothing else is open: no need to move them
-    out = node(std::move(elements_));
-    elements_ = node::array();
-    return true;
-  }
-  const auto begin = elements_.begin() + first;
-  if (!take_memory(static_cast<std::size_t>(elements_.end() - begin) * sizeof(node))) return false;
-  node::array elements(std::make_move_iterator(begin), std::make_move_iterator(elements_.end()));
-  elements_.erase(begin, elements_.end());
-  out = node(std::move(elements));
-  return true;
+  return close(elements_, first, out);
 }
 
-ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const node::object& members) {
+ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const node::member* members,
+                                                               std::size_t count) {
   constexpr std::size_t few = 12;
-  if (members.size() <= few) {
-    for (std::size_t i = 1; i < members.size(); ++i) {
+  if (count <= few) {
+    for (std::size_t i = 1; i < count; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (members[i].key == members[j].key) return &members[i].key;
       }
@@ -295,10 +300,9 @@ ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const node::objec
     return nullptr;
   }
   std::vector<named_place> keys;
-  keys.reserve(members.size());
-  for (const node::member& member : members) keys.push_back({member.key, keys.size()});
-  // Sorted, since a hostile object of a million keys would make a search by pairs quadratic.
-  sort_texts(keys);
+  keys.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) keys.push_back({members[i].key, i});
+  // Not by pairs, since a hostile object has a million keys.
   const named_place* const twice = find_twice(keys);
   return twice == nullptr ? nullptr : &members[twice->place].key;
 }

@@ -124,12 +124,15 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
         parts->front().if_string() == nullptr)
       return corrupt("a field must be a list of name, type and, if it is an array, shape");
     const std::string& name = *parts->front().if_string();
-    ZARRPOINT_TRY(type, parse_v2_dtype_at((*parts)[1], levels - 1).at(in_quotes(name)));
-    dims shape;
-    if (parts->size() == 3) {
-      ZARRPOINT_TRY(given, parse_field_shape((*parts)[2]).at(in_quotes(name)));
-      shape = given;
+    record_field& field = fields.emplace_back();
+    result<v2_dtype> parsed = parse_v2_dtype_at((*parts)[1], levels - 1);
+    if (parsed && parts->size() == 3) {
+      result<dims> given = parse_field_shape(parts->back());
+      if (given) field.shape = *given;
+      if (!given) parsed = std::move(given).failure();
     }
+    if (!parsed) return std::move(parsed).failure().at(in_quotes(name));
+    v2_dtype& type = *parsed;
     if (type.field_orders.empty()) type.field_orders.push_back(type.order);
     // A nested record of one order stands for as many fields as it has.
     std::size_t scalars = 0;
@@ -137,10 +140,8 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
     type.field_orders.resize(scalars, type.field_orders.back());
     out.field_orders.insert(out.field_orders.end(), type.field_orders.begin(),
                             type.field_orders.end());
-    record_field& field = fields.emplace_back();
     field.name = name;
     field.type = std::move(type.type);
-    field.shape = shape;
   }
   auto made = make_record(std::move(fields));
   if (!made) return corrupt(made.failure().message);
