@@ -321,6 +321,8 @@ class Text:
         found = self.expression(i, end) if not (more and NOT.match(self.blank, self.skip(i, end)) and
                                                 re.fullmatch(r"\s*![\w.>*()-]*\s*", self.blank[i:end])) else []
         base = self.with_bodies(i, end)
+        if more:  # both of a conditional operator have one type
+            base = "static_cast<bool>(%s)" % base
         out = []
         for number, at, to, instead in found:
             out.append("\n%s ? (%s) :" % (SWITCH % number, self.changed(i, end, (at, to, instead))))
