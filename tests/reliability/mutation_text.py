@@ -221,7 +221,7 @@ class Text:
             attribute = " " + self.text[at:stop]
             at = self.skip(stop, end)
         returns = self.blank.startswith("return", at) or re.match(r"\{\s*return\b", self.blank[at:at + 40]) is not None
-        if is_constant or word == "switch":
+        if is_constant or word == "switch" or self.blank[open_ + 1:close] == "true":
             condition = self.text[open_ + 1:close]
         elif word == "for":
             condition = self.loop(open_ + 1, close)
