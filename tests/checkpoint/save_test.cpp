@@ -328,7 +328,9 @@ TEST_CASE("attributes that an older checkpoint had are gone with it, in any stor
 TEST_CASE("saving over a checkpoint replaces it whole") {
   const test::temp_directory dir;
   save(dir / "m.zarr", {{"old", 1}, {"both", 2}}).value();
-  save(dir / "m.zarr", {{"new", 3}, {"both", 4}}).value();
+  const save_report report = save(dir / "m.zarr", {{"new", 3}, {"both", 4}}).value();
+  CHECK(report.seconds > 0);
+  CHECK(report.blocked_seconds == report.seconds);
   const checkpoint opened = open(dir / "m.zarr").value();
   CHECK(opened.names() == std::vector<std::string>{"both", "new"});
   CHECK(opened.load<int>("both").value() == 4);

@@ -478,7 +478,7 @@ T f(std::array<int, 3>& all, int b) {
     for _, file, wanted in TABLE:
         made = mutation_text.Text(open(os.path.join(ROOT, "include/zarrpoint", file)).read(), wanted, 1)
         assert made.found and (wanted is None or made.named == set(wanted)), (file, set(wanted or []) - made.named)
-    print("the texts are read as they are meant to be")
+    print("each kind of place is found, and no other")
 
 
 def main():
@@ -490,7 +490,7 @@ def main():
     parser.add_argument("--part", default="", help="only this part")
     parser.add_argument("--seconds", type=float, default=10,
                         help="the most of tests for one mutant, the quickest first; 0: all that reach it")
-    parser.add_argument("--survivors", action="store_true", help="only those that the last run did not kill")
+    parser.add_argument("--survivors", action="store_true", help="only those that the last run did not kill and that are not listed as equivalent")
     parser.add_argument("--list", action="store_true", help="print the mutants, and run nothing")
     parser.add_argument("--self-test", action="store_true")
     how = parser.parse_args()
@@ -527,7 +527,9 @@ def judge_all(how, build, folder, begin):
     equivalent = read_equivalent(os.path.join(ROOT, "tests/reliability/mutation_equivalent.txt"))
     keys = {number: key_of(file, one) for number, (_, file, one) in build.mutants.items()}
     queue = [number for number, (part, file, _) in build.mutants.items()
-             if how.files in file and part in (how.part or part) and not (how.survivors and results.get(keys[number]))]
+             if how.files in file and part in (how.part or part)
+             and not (how.survivors and (results.get(keys[number]) or keys[number] in equivalent))]
+    queue.sort(key=lambda number: bool(results.get(keys[number])))  # first what the last run did not kill
     unknown = len(build.mutants) + 1
     for name in PROGRAMS:
         some = [one for one in run.tests if one[1] == name][:50]
@@ -586,7 +588,7 @@ def report(build, keys, results, equivalent, begin):
         print("%-7s %4d lines, %4d mutants, %4d killed, %3d equivalent, %3d survived: %.1f %%" % (
             part or "all", lines, len(mine), killed, listed, len(mine) - killed - listed,
             100 * killed / max(1, len(mine) - listed)))
-    print("%d more were no programs; %d s" % (sum(map(len, build.dropped.values())), time.time() - begin))
+    print("%d more do not compile; %d s" % (sum(map(len, build.dropped.values())), time.time() - begin))
     return 1 if failed or not whole else 0
 
 

@@ -5,7 +5,7 @@
 The text is read as clang-format leaves it: an operator of two operands has white space on both sides, which a bracket of a
 template has not, and the brace of a body has a space before it, which that of an initializer has not. Expressions become
 `(zarrpoint_mutated(7) ? (mutated) : (as it was))`, statements `if (zarrpoint_mutated(7)) ... else ...`. Each alternative has a
-line of its own, so that the compiler tells which of them is no program.
+line of its own, so that the compiler tells which of them does not compile.
 """
 
 import re
@@ -45,7 +45,7 @@ class Mutation:
 
 class Text:
     """`wanted`: the names of functions, or None for all; `first`: the number of the first mutation; `dropped`: keys of those
-    that are no program."""
+    that do not compile."""
 
     def __init__(self, text, wanted, first, dropped=()):
         self.text, self.blank, self.bare = text, blanked(text), blanked(text, False)

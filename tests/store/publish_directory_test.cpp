@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -130,29 +131,36 @@ TEST_CASE("publish: whatever call fails, the old tree is intact and nothing is l
 
 TEST_CASE(
     "publish: when only the last sync fails, both trees are there and the outcome is unknown") {
-  const test::temp_directory dir;
-  const with_old_tree tree(dir.path().string());
-  const std::string said = test::in_child([&] {
-    return outcome(tree.replace(3, [&] {
-      // Every descriptor of the directory that holds the target.
-      for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-        std::error_code gone;
-        if (fs::read_symlink(entry.path(), gone) != dir.path()) continue;
-        const auto fd = static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
-        if (!test::deny(SYS_fsync, EIO, test::with_argument{0, fd})) return false;
-      }
-      return true;
-    }));
-  });
-  if (said == no_seccomp) {
-    MESSAGE("skipped: seccomp is not allowed here");
-    return;
+  for (const bool steps_aside : {true, false}) {
+    CAPTURE(steps_aside);
+    const test::temp_directory dir;
+    const with_old_tree tree(dir.path().string());
+    const std::string said = test::in_child([&] {
+      return outcome(tree.replace(3, [&] {
+        // As if it could not take the place of the old one, which must then be exchanged.
+        if (!steps_aside && !test::deny(SYS_renameat, ENOTEMPTY)) return false;
+        // Every descriptor of the directory that holds the target.
+        for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+          std::error_code gone;
+          if (fs::read_symlink(entry.path(), gone) != dir.path()) continue;
+          const auto fd = static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
+          if (!test::deny(SYS_fsync, EIO, test::with_argument{0, fd})) return false;
+        }
+        return true;
+      }));
+    });
+    if (said == no_seccomp) {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    CHECK(test::read_file(dir / "m/new/0") == "new");
+    const auto names = names_in(dir.path());
+    REQUIRE(names.size() == 2);
+    CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as " + names[0]));
+    CHECK(names[0].starts_with(".m.old.") == steps_aside);
+    if (steps_aside) CHECK(names[0].size() == std::string_view(".m.old.").size() + 32);
+    CHECK(test::read_file(dir.path() / names[0] / "d/old") == "old");
   }
-  CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as .m.old."));
-  CHECK(test::read_file(dir / "m/new/0") == "new");
-  const auto names = names_in(dir.path());
-  REQUIRE(names.size() == 2);
-  CHECK(test::read_file(dir.path() / names[0] / "d/old") == "old");
 }
 
 TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") {
@@ -171,6 +179,19 @@ TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") 
     CHECK(said == "done");
     CHECK(tree.replaced());
   }
+}
+
+TEST_CASE("publish: where names cannot be exchanged, and the old tree cannot step aside either") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  const std::string said = test::in_child([&] {
+    return outcome(tree.replace(3, [&] {
+      return test::deny(SYS_renameat2, EINVAL, test::with_argument{4, rename_exchange}) &&
+             test::deny(SYS_renameat, ENOTEMPTY);
+    }));
+  });
+  CHECK((said == no_seccomp || said.ends_with("publish " + (dir / "m") + ": Directory not empty")));
+  CHECK(tree.intact());
 }
 
 TEST_CASE("publish: a failure to look is not taken for something that is there") {
@@ -237,10 +258,12 @@ TEST_CASE("publish: a tree that cannot be locked after all is taken by its age")
     CHECK(names_in(dir.path()).size() == (said == "done" ? 1 : 0));
     fs::remove_all(dir / "m");
   }
-  // Of one that another process has locked each time nothing is left.
-  const std::string said = staged_when(EWOULDBLOCK);
-  CHECK((said == "skipped" || said == "io: create " + (dir / "m") + ": Device or resource busy"));
-  CHECK(names_in(dir.path()).empty());
+  // Of one that another process has locked, or removed, each time nothing is left.
+  for (const int code : {EWOULDBLOCK, ENOENT}) {
+    const std::string said = staged_when(code);
+    CHECK((said == "skipped" || said == "io: create " + (dir / "m") + ": Device or resource busy"));
+    CHECK(names_in(dir.path()).empty());
+  }
 }
 
 TEST_CASE("publish: an old tree that cannot step aside stays where it is") {
