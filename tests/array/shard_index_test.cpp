@@ -72,7 +72,8 @@ TEST_CASE("lies are refused, naming the entry") {
   CHECK(refusal({{0, 10}, {9, 10}}).find("entry 1 overlaps entry 0") != std::string::npos);
   CHECK(refusal({{50, 10}, {mark, mark}, {0, 51}}).find("entry 2 overlaps entry 0") !=
         std::string::npos);
-  CHECK(refusal({{50, 10}, {20, 31}}).find("entry 1 overlaps entry 0") != std::string::npos);
+  CHECK(refusal({{50, 10}, {20, 31}, {70, 5}}).find("entry 1 overlaps entry 0") !=
+        std::string::npos);
   CHECK(refusal({{950, 1}}).find("inside the index") != std::string::npos);
   CHECK(refusal({{950, 0}}) == "");  // of nothing nothing is read
   CHECK(refusal({{0, 10}, {0, 10}}).find("overlaps") != std::string::npos);

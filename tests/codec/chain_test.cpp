@@ -296,6 +296,7 @@ TEST_CASE("codec_chain: chunks of another size than the chain's are corrupt, eit
 TEST_CASE("codec_chain: each step has memory of its own, and none of its caller's") {
   random_source random(9);
   for (const specs& list : {specs{other, zstd, zstd, zstd},
+                            {widen, transpose({2, 1, 0}), other, zstd, zstd, zstd},
                             {widen, transpose({2, 1, 0}), other, zstd, zstd, zstd, zstd}}) {
     const zp::codec_chain chain = make(list);
     sample_tensor tensor(int16_chunk, random);

@@ -64,6 +64,9 @@ TEST_CASE("file_root: durable when asked, at once or as a tree") {
 TEST_CASE("file_root: syncfs is trusted on local file systems only") {
   CHECK_FALSE(syncfs_is_reliable(directory("/proc").get()));
   CHECK_FALSE(syncfs_is_reliable(-1));
+  // Elsewhere each file is synced, however many they are.
+  const auto root = file_root::staged(directory("/proc"), "tree", true);
+  for (int i = 0; i < 200; ++i) CHECK(root->sync_file(-1) == EBADF);
 }
 
 TEST_CASE("file_root: a tree of few files or many is synced") {

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -284,6 +285,28 @@ TEST_CASE("file_writer: a file that cannot be locked after all is taken by its a
   const std::string said = written_when(EWOULDBLOCK);
   CHECK((said == "skipped" || said == "io: create " + (f.dir / "a") + ": Device or resource busy"));
   CHECK(f.entries() == 0);
+}
+
+TEST_CASE("file_writer: a file is locked until it has its name, and no longer") {
+  const fixture f;
+  const auto root = f.root({});
+  if (root->owner_kind() != detail::temporary_kind::locked) return;
+  const auto lock_of = [&] {
+    const auto only = fs::directory_iterator(f.dir.path())->path();
+    const detail::unique_fd opened(::open(only.c_str(), O_RDONLY));
+    return detail::lock_file(opened.get(), LOCK_EX);
+  };
+  const std::string said = test::in_child([&]() -> std::string {
+    const auto writer = file_writer::open(root, key("a")).value();
+    if (!test::deny(SYS_renameat, EIO)) return "skipped";
+    if (writer->finish()) return "finished";
+    return lock_of() == EWOULDBLOCK ? "locked" : "free";
+  });
+  CHECK((said == "locked" || said == "skipped"));
+  const auto writer = file_writer::open(root, key("a")).value();
+  CHECK(lock_of() == EWOULDBLOCK);
+  CHECK(writer->finish());
+  CHECK(lock_of() == 0);
 }
 
 TEST_CASE("file_writer: when only the last sync fails, the outcome is unknown") {
