@@ -108,7 +108,7 @@ TEST_CASE("file_root: a directory below that cannot be synced fails the tree") {
     const auto root = file_root::staged(directory(dir.path()), "tree", true);
     static_cast<void>(root->parent_of(key("d/f"), false));
     // What is opened from now on; the tree itself is open already.
-    const int next = ::dup(0);
+    const int next = ::open("/", O_RDONLY);
     ::close(next);
     for (int fd = next; fd < next + 4; ++fd) {
       if (!test::deny(SYS_fsync, EIO, test::with_argument{0, static_cast<std::uint32_t>(fd)}))
