@@ -237,7 +237,13 @@ cost() { need_packages libxtensor-dev && "$python" tests/tools/check_compile_cos
 size() { "$python" tests/tools/check_size.py build/size; }
 fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 # The scoreboard of docs/reliability.md, its short form.
-reliability() { bash tests/reliability/run.sh; }
+reliability() { "$python" tests/reliability/mutation.py --self-test && bash tests/reliability/run.sh; }
+# Its row of mutants, which takes half an hour where the others take minutes. The objects of the tests are those of dev.
+mutation() {
+  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null &&
+    cmake --build --preset dev -j "$jobs" --target core_tests store_tests codec_tests array_tests checkpoint_tests &&
+    "$python" tests/reliability/mutation.py --jobs "$jobs"
+}
 docs() { bash tools/docs/build.sh; }
 tidy() { "$python" tests/tools/run_tidy.py; }
 # A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
@@ -252,9 +258,9 @@ as_printed() {
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch reshard"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch reshard mutation"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mpi cli cuda parallel interop conformance libtorch mdspan orbax torch" "asan coverage fuzz"
+chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"

@@ -72,6 +72,10 @@ TEST_CASE("lies are refused, naming the entry") {
   CHECK(refusal({{0, 10}, {9, 10}}).find("entry 1 overlaps entry 0") != std::string::npos);
   CHECK(refusal({{50, 10}, {mark, mark}, {0, 51}}).find("entry 2 overlaps entry 0") !=
         std::string::npos);
+  CHECK(refusal({{50, 10}, {20, 31}, {70, 5}}).find("entry 1 overlaps entry 0") !=
+        std::string::npos);
+  CHECK(refusal({{950, 1}}).find("inside the index") != std::string::npos);
+  CHECK(refusal({{950, 0}}) == "");  // of nothing nothing is read
   CHECK(refusal({{0, 10}, {0, 10}}).find("overlaps") != std::string::npos);
   const auto start = index_of({{60, 40}}).check(1000, 0, 68);
   REQUIRE_FALSE(start);
@@ -112,8 +116,9 @@ TEST_CASE("an index keeps to the memory it may take") {
   const auto overflow = detail::shard_index::make(UINT64_MAX / 8, budget);
   REQUIRE_FALSE(overflow);
   CHECK(overflow.failure().code == errc::out_of_range);
-  // Sorting needs memory, too.
+  // Sorting needs memory, too; what is in order already, as most writers leave it, is not sorted.
   limited_resource little(8);
+  CHECK(index_of({{0, 10}, {10, 20}, {mark, mark}, {40, 1}}).check(1000, 900, 100, little));
   const auto unsorted = index_of({{50, 10}, {0, 10}}).check(1000, 900, 100, little);
   REQUIRE_FALSE(unsorted);
   CHECK(unsorted.failure().code == errc::resource_limit);

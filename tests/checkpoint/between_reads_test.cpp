@@ -201,6 +201,7 @@ TEST_CASE("between reads: `verify` names a chunk of others that is gone when it 
     CHECK(report.failures[0].key == "c/1");
     CHECK(has(report.failures[0].what.message, "it was removed while it was read"));
     CHECK(report.leaves[0].chunks == (sharded ? 2 : 1));
+    CHECK(report.leaves[0].bytes == 4 * 4);
   }
 }
 
@@ -221,8 +222,21 @@ TEST_CASE("between reads: the root's document of another checkpoint is damage wi
                        "the document of another checkpoint") == 1);
     CHECK(said_of_root(report, "it tells of another commit document than that of .zattrs") ==
           (zarr_format == 2 ? 1 : 0));
+    CHECK(fs::path(report.failures.back().file) == fs::path(dir / "b") / name);
+    // The last of all failures, and the first: each is told if there is room for it.
+    const auto told = [&](std::uint64_t most) {
+      return verify(open(dir / "b").value(), {.max_failures = most}).value().failures.size();
+    };
+    CHECK(told(report.failure_count) == report.failure_count);
+    CHECK(told(report.failure_count - 1) == report.failure_count - 1);
+    CHECK(told(1) == 1);
+    const char* const chunk = zarr_format == 3 ? "layer/0/c/0" : "layer/0/0";
+    fs::copy_file(fs::path(dir / "a") / chunk, fs::path(dir / "b") / chunk,
+                  fs::copy_options::overwrite_existing);
+    CHECK(said_of_root(verify(open(dir / "b").value()).value(),
+                       "5 leaves have other chunks than it names, 1 have those") == 1);
     if (zarr_format == 2) CHECK(seal(dir / "b").failure().code == errc::corrupt);
-    CHECK(open(dir / "b")->load<std::vector<float>>("layer/0").failure().code == errc::corrupt);
+    CHECK(open(dir / "b")->load<std::vector<float>>("layer/1").failure().code == errc::corrupt);
   }
 }
 

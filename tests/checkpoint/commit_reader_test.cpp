@@ -100,6 +100,38 @@ TEST_CASE("beyond the documents that are looked for, each has its own") {
   }
 }
 
+TEST_CASE("nothing is left of the document before, whole or not") {
+  detail::commit_document first = with_attributes();
+  first.attributes_seal = "01234567";
+  for (int i = 0; i < 40; ++i) {
+    first.leaves.push_back(leaf_of(std::to_string(i), 10 + i));
+    first.leaves.back().metadata.set("attributes", node::object{{"i", i}});
+    first.leaves.push_back(leaf_of("p" + std::to_string(i), 10 + i));
+  }
+  detail::commit_document second = example();
+  second.leaves[0].metadata.set("attributes", node::object{{"i", 0}});
+  second.leaves[2].metadata.set("attributes", node::object{{"i", 0}});
+  const std::string whole = root_of(text_of(first));
+  std::string broken = whole;
+  broken.replace(broken.rfind(R"("objects")"), 9, R"("objectz")");
+  for (const std::string& before : {whole, broken}) {
+    detail::commit_reader commit(3);
+    node root;
+    detail::json_reader(before, {}, &commit).read(root);
+    CHECK(commit.found() == (before == whole));
+    const std::string text = root_of(text_of(second));
+    REQUIRE(detail::json_reader(text, {}, &commit).read(root));
+    REQUIRE(commit.found());
+    CHECK(commit.id == second.id);
+    CHECK(commit.groups == second.groups);
+    CHECK(commit.group_attributes.empty());
+    CHECK(commit.attributes_seal.empty());
+    REQUIRE(commit.leaves.size() == 3);
+    CHECK(commit.leaves[0].name == "a");
+    CHECK(commit.leaves[0].document == commit.leaves[2].document);
+  }
+}
+
 TEST_CASE("attributes are read, too, and leaves without some share what they shared") {
   const detail::commit_document wanted = with_attributes();
   const read_document read(root_of(text_of(wanted)));
@@ -170,7 +202,7 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
   for (const char* rest :
        {R"(3,"objects":{}})", R"({},"objects":{"c":{"size":3,"crc32c":"0123"}}})",
         R"({},"objects":{"c":{"size":3,"crc32c":"0123456x"}}})",
-        R"({},"objects":{"c":{"size":-3,"crc32c":""}}})",
+        R"({},"objects":{"c":{"size":-3,"crc32c":""}}})", R"({},"objects":{"c"})",
         R"({},"objects":{"c":{"size":03,"crc32c":""}}})",
         R"({},"objects":{"c":{"size":1,"crc32c":""},"c":{"size":1,"crc32c":""}}})",
         R"({"a":1,"a":1},"objects":{}})", R"({},"objects":[]})", R"({},"objects":{},"x":1})",
@@ -186,8 +218,8 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
     return read_document(root_of(sealed(before + R"(],"groups":)" + groups))).commit.found();
   };
   CHECK(found_groups(R"(["a"])"));
-  for (const char* groups :
-       {R"([])", R"([3])", R"(["a",])", R"("a")", R"([ "a"])", R"(["a"],"groups":["b"])"}) {
+  for (const char* groups : {R"([)", R"(["a",)", R"([])", R"([3])", R"(["a",])", R"("a")",
+                             R"([ "a"])", R"(["a"],"groups":["b"])"}) {
     CAPTURE(groups);
     CHECK_FALSE(found_groups(groups));
   }
@@ -196,6 +228,10 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
         .commit.found();
   };
   CHECK(found_attributes(R"({"a":{"b":1}})"));
+  const read_document unsorted(
+      root_of(sealed(before + R"(],"group_attributes":{"b":{},"a":{"n":1}})")));
+  REQUIRE(unsorted.commit.group_attributes.size() == 2);
+  CHECK(unsorted.commit.group_attributes[0].key == "a");  // where it is looked for
   for (const char* attributes : {R"([])", R"({"a":1})", R"({"a":{},"a":{}})", R"({"a": {}})",
                                  R"({},"groups":["b"])", R"({"a":null})"}) {
     CAPTURE(attributes);
@@ -206,7 +242,11 @@ TEST_CASE("what is sealed and yet not what is written is not taken") {
 }
 
 TEST_CASE("it counts as many values and levels as the parser") {
-  const std::string text = root_of(text_of(with_attributes()));
+  detail::commit_document document = with_attributes();
+  document.attributes_seal = "01234567";
+  std::string text = root_of(text_of(document));
+  // What follows lies deeper than the commit document, and counts from where that was.
+  text.insert(text.size() - 2, R"(,"after":[[[[[[[[[]]]]]]]]])");
   json_limits limits;
   node whole;
   // Root: 3 members and what lies in them; the seal is a value, too.
@@ -218,6 +258,7 @@ TEST_CASE("it counts as many values and levels as the parser") {
   limits = {};
   limits.max_depth = 1;
   while (!detail::json_reader(text, limits).read(whole)) ++limits.max_depth;
+  CHECK(read_document(text, limits).all);
   --limits.max_depth;
   CHECK_FALSE(read_document(text, limits).all);
 }

@@ -15,6 +15,7 @@
 
 #include "../support/executors.hpp"
 #include "../support/random_layout.hpp"
+#include "../support/recording_store.hpp"
 #include "../support/temp_directory.hpp"
 #include "../support/toy_store.hpp"
 
@@ -327,7 +328,9 @@ TEST_CASE("attributes that an older checkpoint had are gone with it, in any stor
 TEST_CASE("saving over a checkpoint replaces it whole") {
   const test::temp_directory dir;
   save(dir / "m.zarr", {{"old", 1}, {"both", 2}}).value();
-  save(dir / "m.zarr", {{"new", 3}, {"both", 4}}).value();
+  const save_report report = save(dir / "m.zarr", {{"new", 3}, {"both", 4}}).value();
+  CHECK(report.seconds > 0);
+  CHECK(report.blocked_seconds == report.seconds);
   const checkpoint opened = open(dir / "m.zarr").value();
   CHECK(opened.names() == std::vector<std::string>{"both", "new"});
   CHECK(opened.load<int>("both").value() == 4);
@@ -457,6 +460,32 @@ TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
   how.stop = stop.token();
   check_refused(save(dir / "m.zarr", {{"a", w}}, {}, how), errc::cancelled, "");
   check_refused(save(dir / "nowhere/m.zarr", {{"a", w}}), errc::not_found, "nowhere");
+}
+
+TEST_CASE("in a store that publishes nothing at once, a failed save leaves no checkpoint at all") {
+  for (const int zarr_format : {3, 2}) {
+    CAPTURE(zarr_format);
+    const zarrpoint_test::recording_store store;
+    const std::vector<leaf> leaves{{"a", ramp(100)}, {"b", ramp(50)}};
+    const save_options options{.zarr_format = zarr_format};
+    save(any_store(store), leaves, options).value();
+    REQUIRE(open(any_store(store)));
+    // What is new lies where the old lay: the old document must not vouch for it.
+    for (std::int64_t writes = 0;; ++writes) {
+      CAPTURE(writes);
+      store->writes_until_failure = writes;
+      const auto saved = save(any_store(store), leaves, options);
+      store->writes_until_failure = INT64_MAX;
+      if (saved) {
+        CHECK(writes > 2);
+        break;
+      }
+      CHECK_FALSE(open(any_store(store)));
+      // Without its attributes a group of v2 is taken for that of another program.
+      store.erase(store_key::parse(".zgroup").value()).value();
+      save(any_store(store), leaves, options).value();
+    }
+  }
 }
 
 TEST_CASE("a full disk, or one that is read-only, leaves the old checkpoint and says why") {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
@@ -17,6 +18,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -100,6 +102,19 @@ struct unlisted {
   std::string describe(const store_key& key) const { return base.describe(key); }
 };
 
+/// Asks for a stop as a chunk is opened for the n-th time.
+struct stopping {
+  memory_store base;
+  stop_source* stop;
+  std::shared_ptr<std::atomic<int>> left;
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    if (key.str().starts_with("c/") && --*left == 0) stop->request_stop();
+    return base.open(key);
+  }
+  std::string describe(const store_key& key) const { return base.describe(key); }
+};
+
 constexpr auto ok = verdict::ok;
 constexpr auto bad = verdict::faulty;
 constexpr auto unknown = verdict::not_verified;
@@ -131,6 +146,7 @@ TEST_CASE("verify: each damaged chunk of a shard is named by file, key and chunk
   CHECK(report.result() == bad);
   CHECK(verdicts(report) == std::vector{ok, bad, ok, ok});
   CHECK(report.leaves[1].chunks == 6);
+  CHECK(report.leaves[1].bytes == 6 * 16 * 48 * 4);
   REQUIRE(report.failures.size() == 2);
   CHECK(report.failures[0].chunk == dims{0, 1});
   CHECK(report.failures[1].chunk == dims{2, 0});
@@ -142,6 +158,28 @@ TEST_CASE("verify: each damaged chunk of a shard is named by file, key and chunk
     CHECK(each.what.code == errc::corrupt);
     CHECK(each.what.message.find("stored bytes do not match their checksum") != std::string::npos);
   }
+}
+
+TEST_CASE("verify: damage in shards that the array does not fill") {
+  const test::temp_directory dir;
+  const std::vector<float> values(60 * 90, 1.5F);
+  const host_view view = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                    {dtype_kind::float32, {60, 90}});
+  save_options options;
+  options.rules.push_back(
+      {.chunk_shape = dims{16, 48}, .shard_shape = dims{32, 96}, .codecs = raw_codecs()});
+  save(dir / "m", {{"w", view}}, options).value();
+  // The second chunk of the second shard: 16 rows, and 42 of its 48 columns.
+  const fs::path file = fs::path(dir / "m") / "w/c/1/0";
+  std::string bytes = test::read_file(file);
+  bytes.at(16 * 48 * 4 + 5) = static_cast<char>(bytes[16 * 48 * 4 + 5] ^ 1);
+  test::write_file(file, bytes);
+  const verify_report report = verify(open(dir / "m").value()).value();
+  REQUIRE(report.failures.size() == 1);
+  CHECK(report.failures[0].key == "c/1/0");
+  CHECK(report.failures[0].chunk == dims{0, 1});
+  CHECK(report.leaves[0].chunks == 7);
+  CHECK(report.leaves[0].bytes == (60 * 90 - 16 * 42) * 4);
 }
 
 TEST_CASE("verify: the object of many damaged chunks is asked for once") {
@@ -233,6 +271,10 @@ TEST_CASE("verify: hierarchies of others, of which what is not stored is not ver
   CHECK(!report.failures[1].is_fault);
   CHECK(report.failures[2].key == "c/1/1");
   CHECK(report.failures[2].what.message.find("crc32c") != std::string::npos);
+  const verify_report two = verify(open(store).value(), {.max_failures = 2}).value();
+  CHECK(two.failure_count == 3);
+  REQUIRE(two.failures.size() == 2);
+  CHECK(two.failures[1].leaf == "odd");
 }
 
 TEST_CASE("verify: within a small budget, and what does not fit is not verified") {
@@ -249,6 +291,10 @@ TEST_CASE("verify: within a small budget, and what does not fit is not verified"
   CHECK(report.leaves[1].result == unknown);
   REQUIRE(!report.failures.empty());
   CHECK(report.failures[0].what.code == errc::resource_limit);
+  // Read in four parts, of which each needs the same index.
+  how.limit.memory = 16 * 1024;
+  m.flip("a/w/c/0/0", fs::file_size(fs::path(m.path) / "a/w/c/0/0") - 3);
+  CHECK(m.report(how).failure_count == 1);
 }
 
 TEST_CASE("verify: it stops when it is told to") {
@@ -261,6 +307,76 @@ TEST_CASE("verify: it stops when it is told to") {
   const auto stopped = verify(opened);
   REQUIRE(!stopped);
   CHECK(stopped.failure().code == errc::cancelled);
+}
+
+TEST_CASE("verify: it stops in the middle of an object, damaged or not") {
+  array_metadata metadata{.shape = {4, 4}, .type = dtype_kind::int8, .chunk_shape = {4, 4}};
+  metadata.fill = fill_value::zero(metadata.type);
+  for (const bool sharded : {false, true}) {
+    memory_store base;
+    metadata.codecs = {{"bytes"}, {"crc32c"}};
+    if (sharded)
+      metadata.codecs = {sharding_config{.chunk_shape = {2, 2}, .codecs = {{"bytes"}, {"crc32c"}}}
+                             .to_spec()
+                             .value()};
+    const std::vector<std::int8_t> values(16, 7);
+    array::create(base, store_key::root(), metadata)
+        .value()
+        .write(box::whole({4, 4}), dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                              {dtype_kind::int8, {4, 4}}))
+        .value();
+    for (const bool damaged : {false, true}) {
+      const store_key chunk = store_key::parse("c/0/0").value();
+      if (damaged) {
+        std::vector<std::byte> bytes = *get(base, chunk, 1 << 20).value();
+        bytes[0] ^= std::byte{1};
+        base.put(chunk, bytes).value();
+      }
+      CAPTURE(sharded);
+      CAPTURE(damaged);
+      // The chunk is opened to see whether it is there, and to be read, as often as it takes.
+      int stopped = 0;
+      for (int at = 1;; ++at) {
+        CAPTURE(at);
+        stop_source stop;
+        context how;
+        how.stop = stop.token();
+        const stopping store{base, &stop, std::make_shared<std::atomic<int>>(at)};
+        const auto done = verify(open(any_store(store), how).value());
+        if (done) {  // unnoticed: it is never told as damage
+          CHECK(done->result() == (damaged ? bad : ok));
+          for (const verify_failure& one : done->failures) CHECK(one.what.code == errc::corrupt);
+          if (store.left->load() > 0) break;
+        } else {
+          CHECK(done.failure().code == errc::cancelled);
+          ++stopped;
+        }
+      }
+      CHECK(stopped > 0);
+      // After the first of its chunks.
+      stop_source stop;
+      context how;
+      how.stop = stop.token();
+      how.progress = [&](const progress_event&) { stop.request_stop(); };
+      const auto done = verify(open(any_store(base), how).value());
+      if (sharded) REQUIRE_FALSE(done);
+      if (!done) CHECK(done.failure().code == errc::cancelled);
+    }
+  }
+}
+
+TEST_CASE("verify: it stops before an array that cannot be read") {
+  memory_store store;
+  std::string odd = array_of({1});
+  odd.replace(odd.find("crc32c"), 6, "example.odd");
+  put(store, "zarr.json", odd);
+  stop_source stop;
+  context how;
+  how.stop = stop.token();
+  const checkpoint opened = open(store, how).value();
+  CHECK(verify(opened).value().result() == unknown);
+  stop.request_stop();
+  CHECK(verify(opened).failure().code == errc::cancelled);
 }
 
 TEST_CASE("verify: it stops between the objects of an array") {

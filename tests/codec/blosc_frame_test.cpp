@@ -103,6 +103,10 @@ TEST_CASE("blosc_frame: stored frames") {
   const blosc_header three =
       blosc_header::parse(from_hex("02013201030000000300000013000000616263")).value();
   CHECK(three.bytes == 3);
+  // A frame of nothing is stored, whether it says so or not.
+  const blosc_header nothing =
+      blosc_header::parse(from_hex("02013101000000000100000010000000")).value();
+  CHECK(nothing.has(blosc_header::stored));
   CHECK(code_of(from_hex("020132010300000003000000120000006162")) == zp::errc::corrupt);
   CHECK(code_of(from_hex("0201310100000000010000001100000061")) == zp::errc::corrupt);
 }
@@ -136,6 +140,28 @@ TEST_CASE("blosc_frame: headers that are none") {
   CHECK(code_of(with_number(12, 99)) == zp::errc::corrupt);
   CHECK(code_of(with_number(12, 101)) == zp::errc::corrupt);
   CHECK(code_of(with_number(12, 0)) == zp::errc::corrupt);
+}
+
+TEST_CASE("blosc_frame: the largest that a header may say") {
+  // One block of all bytes that a block may have, or two; and nothing after the list of them.
+  bytes stored = frame(20);
+  zp::store_le<std::uint32_t>(stored.data() + 4, blosc_header::max_block);
+  zp::store_le<std::uint32_t>(stored.data() + 8, blosc_header::max_block);
+  CHECK(blosc_header::parse(stored).value().block_count() == 1);
+  zp::store_le<std::uint32_t>(stored.data() + 4, blosc_header::max_block + 1);
+  zp::store_le<std::uint32_t>(stored.data() + 8, blosc_header::max_block + 1);
+  CHECK(code_of(stored) == zp::errc::corrupt);
+  bytes most = frame(60);
+  zp::store_le<std::uint32_t>(most.data() + 4, blosc_header::max_bytes);
+  zp::store_le<std::uint32_t>(most.data() + 8, blosc_header::max_block);
+  CHECK(blosc_header::parse(most).value().bytes == blosc_header::max_bytes);
+  zp::store_le<std::uint32_t>(most.data() + 4, blosc_header::max_bytes + 1);
+  CHECK(blosc_header::parse(most).failure().message == "more bytes than a frame may hold");
+}
+
+TEST_CASE("blosc_frame: what a refusal says of the frame") {
+  CHECK(blosc_header::parse(with(0, 7)).failure().message == "frame format 7; expected 2");
+  CHECK(blosc_header::parse(with(1, 9)).failure().message == "streams of format 4, version 9");
 }
 
 TEST_CASE("blosc_frame: kept memory comes from the resource") {

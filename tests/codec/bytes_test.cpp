@@ -153,6 +153,31 @@ TEST_CASE("bytes: a record without endian is little-endian, as zarr-python 3.1 w
         std::vector<std::byte>(stored.begin(), stored.end()));
 }
 
+TEST_CASE("bytes: whatever is stored for the bools of a record, what arrives is 0 or 1") {
+  const zp::dtype record = zp::make_record({{"a", zp::dtype_kind::uint16},
+                                            {"b", zp::dtype_kind::bool_},
+                                            {"c", zp::dtype_kind::int8}})
+                               .value();
+  const zp::tensor_spec spec{record, {3}};
+  for (const zp::endian order : {zp::endian::little, zp::endian::big}) {
+    zp::bytes_codec given;
+    given.order = order;
+    const zp::bytes_codec codec = given.resolve(spec).value();
+    std::vector<std::byte> stored(12), back(12);
+    for (std::size_t i = 0; i < 12; ++i) stored[i] = static_cast<std::byte>(16 * i);
+    zp::codec_workspace scratch;
+    REQUIRE(codec.decode(stored, zp::dense_view(back.data(), spec), scratch));
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(zp::load_le<std::uint16_t>(back.data() + 4 * i) ==
+            (order == zp::native_endian
+                 ? zp::load_le<std::uint16_t>(stored.data() + 4 * i)
+                 : static_cast<std::uint16_t>(16 * (4 * i) << 8 | 16 * (4 * i + 1))));
+      CHECK(back[4 * i + 2] == std::byte{1});
+      CHECK(back[4 * i + 3] == stored[4 * i + 3]);
+    }
+  }
+}
+
 TEST_CASE("bytes: another length is an error that says both") {
   std::array<std::byte, 9> stored{};
   std::array<float, 2> values{};

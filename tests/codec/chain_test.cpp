@@ -56,7 +56,47 @@ struct widen_codec {
   }
 };
 
-using codecs = zp::default_codecs::with<example::xor_codec, widen_codec>;
+/// A codec in place whose bytes come back one too few.
+struct losing_codec {
+  static constexpr std::string_view name = "example.losing";
+  static constexpr bool fixed_size = true;
+
+  static zp::result<losing_codec> from_configuration(const zp::node&) { return losing_codec{}; }
+  zp::node configuration() const { return {}; }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
+  zp::result<std::size_t> encode_in_place(zp::mutable_bytes, std::size_t used) const {
+    return used;
+  }
+  zp::result<zp::bytes_view> decode_in_place(zp::bytes_view stored) const {
+    return stored.first(stored.size() - 1);
+  }
+};
+
+/// A codec that tells nobody how much four bytes decode to: one string of as many bytes, without
+/// the eight that vlen-utf8 has before it.
+struct growing_codec {
+  static constexpr std::string_view name = "example.growing";
+  static constexpr bool fixed_size = false;
+
+  static zp::result<growing_codec> from_configuration(const zp::node&) { return growing_codec{}; }
+  zp::node configuration() const { return {}; }
+  std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
+  zp::result<std::size_t> encode(zp::bytes_view, zp::mutable_bytes, zp::codec_workspace&) const {
+    return zp::error{zp::errc::unsupported, "example.growing does not encode"};
+  }
+  zp::result<std::size_t> decode(zp::bytes_view from, zp::mutable_bytes to,
+                                 zp::codec_workspace&) const {
+    const std::size_t size = zp::load_le<std::uint32_t>(from.data());
+    if (size > to.size()) return zp::error{zp::errc::out_of_range, "no room"};
+    std::fill_n(to.begin(), size, std::byte{'a'});
+    zp::store_le<std::uint32_t>(to.data(), 1);
+    zp::store_le<std::uint32_t>(to.data() + 4, static_cast<std::uint32_t>(size - 8));
+    return size;
+  }
+};
+
+using codecs =
+    zp::default_codecs::with<example::xor_codec, widen_codec, losing_codec, growing_codec>;
 
 const zp::codec_spec little{"bytes", zp::node(zp::node::object{{"endian", "little"}})};
 const zp::codec_spec big{"bytes", zp::node(zp::node::object{{"endian", "big"}})};
@@ -240,6 +280,39 @@ TEST_CASE("codec_chain: chunks of another size than the chain's are corrupt, eit
       CHECK(status.failure().code == zp::errc::corrupt);
     }
   }
+  // Where the size is known, it is what the error says.
+  sample_tensor victim(int16_chunk, random);
+  zp::codec_workspace scratch;
+  const auto refusal = [&](const specs& list, std::size_t size) {
+    return make(list)
+        .decode(std::vector<std::byte>(size), victim.target(), scratch)
+        .failure()
+        .message;
+  };
+  CHECK(refusal({native, crc}, 171).starts_with("171 bytes stored for a chunk of "));
+  CHECK(refusal({native, {"example.losing"}}, 168).starts_with("example.losing: "));
+}
+
+TEST_CASE("codec_chain: each step has memory of its own, and none of its caller's") {
+  random_source random(9);
+  for (const specs& list : {specs{other, zstd, zstd, zstd},
+                            {widen, transpose({2, 1, 0}), other, zstd, zstd, zstd},
+                            {widen, transpose({2, 1, 0}), other, zstd, zstd, zstd, zstd}}) {
+    const zp::codec_chain chain = make(list);
+    sample_tensor tensor(int16_chunk, random);
+    const std::vector<std::byte> stored = stored_by(chain, tensor);
+    zp::codec_workspace scratch;
+    std::vector<zp::mutable_bytes> own;
+    for (std::size_t i = 0; i < zp::codec_workspace::caller_slots; ++i) {
+      own.push_back(scratch.scratch(i, 10'000).value());
+      std::fill(own[i].begin(), own[i].end(), static_cast<std::byte>(i));
+    }
+    sample_tensor back(int16_chunk, random);
+    REQUIRE(chain.decode(stored, back.target(), scratch));
+    CHECK(same_elements(tensor.view(), back.view()));
+    for (std::size_t i = 0; i < own.size(); ++i)
+      CHECK(std::count(own[i].begin(), own[i].end(), static_cast<std::byte>(i)) == 10'000);
+  }
 }
 
 TEST_CASE("codec_chain: what variable-length chunks decode to is bounded") {
@@ -269,7 +342,30 @@ TEST_CASE("codec_chain: what variable-length chunks decode to is bounded") {
   liar[11] = std::byte{1};
   zp::limited_resource budget(1 << 20);
   zp::codec_workspace poor(budget, std::uint64_t{1} << 50);
-  CHECK_FALSE(make({vlen, zstd}, chunk).decode(liar, into, poor));
+  CHECK(make({vlen, zstd}, chunk).decode(liar, into, poor).failure().code == zp::errc::corrupt);
+
+  // The limit is the same for a codec that does not say how much it makes, however memory grows.
+  const zp::tensor_spec one{zp::dtype_kind::string, {1}};
+  const zp::codec_chain growing = make({vlen, {"example.growing"}}, one);
+  for (const std::uint32_t limit : {100'000u, 262'144u, 262'145u, 1'000'000u}) {
+    zp::codec_workspace bounded(zp::default_resource(), limit);
+    for (const std::uint32_t size : {limit - 1, limit, limit + 1, limit + limit / 8}) {
+      std::vector<std::byte> four(4);
+      zp::store_le<std::uint32_t>(four.data(), size);
+      std::string made;
+      const auto status =
+          growing.decode(four, zp::dense_view(reinterpret_cast<std::byte*>(&made), one), bounded);
+      CHECK(status.has_value() == (size <= limit));
+      if (status) {
+        CHECK(made == std::string(size - 8, 'a'));
+      } else {
+        CHECK(status.failure().code == zp::errc::resource_limit);
+        CHECK(status.failure().message ==
+              "example.growing: decodes to " + std::to_string(limit + 1) +
+                  " bytes or more; the limit is " + std::to_string(limit));
+      }
+    }
+  }
 }
 
 TEST_CASE("codec_chain: orders and specs that make no sense") {

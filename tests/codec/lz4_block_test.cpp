@@ -3,6 +3,7 @@
 #include <zarrpoint/codec/kit/lz4_block.hpp>
 
 #include "support/codec_conformance.hpp"
+#include "support/page_end.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,7 +28,7 @@ bytes hex(std::string_view digits) {
 
 zp::result<bytes> decoded(const bytes& block, std::size_t room) {
   guarded_bytes out(room);
-  const zp::result<std::size_t> size = zp::detail::lz4_decode(block, out.bytes());
+  const zp::result<std::size_t> size = zp::detail::lz4_decode(page_end(block).bytes(), out.bytes());
   REQUIRE(out.intact());
   if (!size) return size.failure();
   return copy_of(out.bytes().first(*size));
@@ -85,6 +86,8 @@ TEST_CASE("lz4_block: what is not a block") {
   CHECK(code_of("f0ffff", 100) == zp::errc::corrupt);         // the same later
   CHECK(code_of("106101", 10) == zp::errc::corrupt);          // half a distance
   CHECK(code_of("1061010000", 4) == zp::errc::out_of_range);  // a match of four, and no more
+  CHECK(code_of("10610100", 4) == zp::errc::out_of_range);    // told before what is missing
+  CHECK(code_of("1f610100ff", 10) == zp::errc::corrupt);      // its length is not known
   CHECK(code_of("1061000000", 10) == zp::errc::corrupt);      // distance 0
   CHECK(code_of("1061020000", 10) == zp::errc::corrupt);      // before the beginning
   CHECK(code_of("1f6101", 10) == zp::errc::corrupt);          // no length

@@ -4,6 +4,7 @@
 #include <zarrpoint/codec/zstd.hpp>
 
 #include "support/codec_conformance.hpp"
+#include "support/page_end.hpp"
 
 #include <doctest/doctest.h>
 
@@ -131,9 +132,22 @@ TEST_CASE("zstd: what is not a frame is an error, also after one") {
   CHECK(code_of(content, 7) == zp::errc::corrupt);
   const bytes cut = frame(content) + skippable(1, text("ab"));
   CHECK(code_of(bytes(cut.begin(), cut.end() - 1), 7) == zp::errc::corrupt);
-  // Formats of before version 0.8 (magic numbers 0xFD2FB522 to 27): libzstd may know them.
-  for (int version = 0x1e; version <= 0x27; ++version)
-    CHECK(code_of(raw({version, 0xb5, 0x2f, 0xfd}) + bytes(60), 1000) == zp::errc::corrupt);
+  // Formats of before version 0.8 (magic numbers 0xFD2FB522 to 27): libzstd may know them, so that
+  // they are not given to it.
+  for (int version = 0x1e; version <= 0x27; ++version) {
+    const zp::result<bytes> old = decoded(raw({version, 0xb5, 0x2f, 0xfd}) + bytes(60), 1000);
+    REQUIRE_FALSE(old);
+    CHECK(old.failure().code == zp::errc::corrupt);
+    CHECK(old.failure().message == "the bytes are not a zstd frame");
+  }
+  CHECK(decoded(bytes(4), 1000).failure().message == "the bytes are not a zstd frame");
+  for (std::size_t size = 1; size < 4; ++size) {  // too few to look at
+    const page_end few(zp::bytes_view(content).first(size));
+    bytes room(10);
+    zp::codec_workspace scratch;
+    CHECK(zp::zstd_codec{}.decode(few.bytes(), room, scratch).failure().message ==
+          "frame truncated");
+  }
 }
 
 TEST_CASE("zstd: sizes that lie") {

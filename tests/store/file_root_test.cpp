@@ -64,6 +64,9 @@ TEST_CASE("file_root: durable when asked, at once or as a tree") {
 TEST_CASE("file_root: syncfs is trusted on local file systems only") {
   CHECK_FALSE(syncfs_is_reliable(directory("/proc").get()));
   CHECK_FALSE(syncfs_is_reliable(-1));
+  // Elsewhere each file is synced, however many they are.
+  const auto root = file_root::staged(directory("/proc"), "tree", true);
+  for (int i = 0; i < 200; ++i) CHECK(root->sync_file(-1) == EBADF);
 }
 
 TEST_CASE("file_root: a tree of few files or many is synced") {
@@ -88,6 +91,33 @@ TEST_CASE("file_root: a sync that failed once is failed for good") {
   const test::temp_directory dir;
   const bool as_one = syncfs_is_reliable(directory(dir.path()).get());
   CHECK(sync_outcome(100, as_one ? SYS_syncfs : SYS_fdatasync) == twice);
+}
+
+TEST_CASE("file_root: what failed is not forgotten when the next file is synced") {
+  const test::temp_directory dir;
+  const auto root = file_root::staged(directory(dir.path()), "tree", true);
+  const unique_fd file(::open((dir / "f").c_str(), O_WRONLY | O_CREAT, 0600));
+  CHECK(root->sync_file(-1) == EBADF);
+  CHECK(root->sync_file(file.get()) == 0);
+  CHECK(root->sync_tree() == EBADF);
+}
+
+TEST_CASE("file_root: a directory below that cannot be synced fails the tree") {
+  const test::temp_directory dir;
+  const std::string said = test::in_child([&] {
+    const auto root = file_root::staged(directory(dir.path()), "tree", true);
+    static_cast<void>(root->parent_of(key("d/f"), false));
+    // What is opened from now on; the tree itself is open already.
+    const int next = ::open("/", O_RDONLY);
+    ::close(next);
+    for (int fd = next; fd < next + 4; ++fd) {
+      if (!test::deny(SYS_fsync, EIO, test::with_argument{0, static_cast<std::uint32_t>(fd)}))
+        return std::string("skipped");
+    }
+    const int first = root->sync_tree();
+    return std::to_string(first) + " " + std::to_string(root->sync_tree());
+  });
+  CHECK((said == "skipped" || said == std::to_string(EIO) + " " + std::to_string(EIO)));
 }
 
 TEST_CASE("file_root: threads make the same directories durably") {

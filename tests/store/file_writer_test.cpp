@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -115,6 +116,30 @@ TEST_CASE(
   CHECK(info.st_blocks * 512 < 1 << 20);
 }
 
+TEST_CASE("file_writer: nothing is written of no bytes, wherever") {
+  const fixture f;
+  const auto writer = file_writer::open(f.root({}), key("a")).value();
+  CHECK(writer->reserve(1000));
+  CHECK(writer->write(0, as_bytes("abc")));
+  CHECK(writer->write(100, {}));
+  CHECK(writer->write(UINT64_MAX, {}));
+  CHECK(writer->finish());
+  CHECK(test::read_file(f.dir / "a") == "abc");
+}
+
+TEST_CASE("file_writer: what was reserved and cannot be given back is told") {
+  const fixture f;
+  const auto root = f.root({});
+  const std::string said = test::in_child([&] {
+    const auto writer = file_writer::open(root, key("a")).value();
+    if (!writer->reserve(1000) || !writer->write(0, as_bytes("x"))) return std::string("no write");
+    if (!test::deny(SYS_ftruncate, EIO)) return std::string("skipped");
+    const auto finished = writer->finish();
+    return finished ? std::string("done") : to_string(finished.failure());
+  });
+  CHECK((said == "skipped" || said == "io: truncate " + (f.dir / "a") + ": Input/output error"));
+}
+
 TEST_CASE("file_writer: files get the mode that the process gives its files") {
   const fixture f;
   const mode_t mask = ::umask(0027);
@@ -182,7 +207,8 @@ TEST_CASE("file_writer: a failed write cannot be finished") {
     writer->write(0, as_bytes("x")).value();
     if (!test::deny(SYS_pwrite64, ENOSPC)) return std::string("skipped");
     const bool wrote = writer->write(1, as_bytes("y")).has_value();
-    return std::string(!wrote && !writer->finish() ? "refused" : "finished");
+    // Nor at the second try.
+    return std::string(!wrote && !writer->finish() && !writer->finish() ? "refused" : "finished");
   });
   CHECK((said == "refused" || said == "skipped"));
   CHECK_FALSE(fs::exists(f.dir / "a"));
@@ -211,6 +237,76 @@ TEST_CASE("file_writer: threads that write durably, past the page cache and thro
     CHECK(test::read_file(f.dir / "a") == text);
     CHECK(f.entries() == 1);
   }
+}
+
+TEST_CASE("file_writer: a write past the page cache that fails is told") {
+  const fixture f;
+  const auto root = f.root({.sync = true});
+  if (detail::unique_fd(::open(f.dir.path().c_str(), O_TMPFILE | O_WRONLY | O_DIRECT, 0600)).get() <
+      0)
+    return;  // no such writes here
+  const std::string said = test::in_child([&] {
+    const auto writer = file_writer::open(root, key("a")).value();
+    // The descriptor of those writes is the next one.
+    const int next = ::open("/", O_RDONLY);
+    ::close(next);
+    if (!test::deny(SYS_pwrite64, EIO, test::with_argument{0, static_cast<std::uint32_t>(next)}))
+      return std::string("skipped");
+    const auto written = writer->write(0, as_bytes(std::string(1 << 20, 'x')));
+    return written ? std::string("written") : to_string(written.failure());
+  });
+  CHECK((said == "skipped" || said == "io: write " + (f.dir / "a") + ": Input/output error"));
+}
+
+TEST_CASE("file_writer: a file that cannot be locked after all is taken by its age") {
+  const fixture f;
+  const auto root = f.root({});
+  if (root->owner_kind() != detail::temporary_kind::locked) return;
+  const auto written_when = [&](int code) {
+    return test::in_child([&]() -> std::string {
+      if (!test::deny(SYS_flock, code)) return "skipped";
+      const auto writer = file_writer::open(root, key("a"));
+      if (!writer) return to_string(writer.failure());
+      if (f.entries() != 1) return std::to_string(f.entries()) + " names";
+      const std::string name = fs::directory_iterator(f.dir.path())->path().filename().string();
+      if (!detail::is_temporary_name(name, detail::temporary_kind::unlocked))
+        return name + " says that it is locked";
+      const auto done = (*writer)->finish();
+      return done ? "done" : to_string(done.failure());
+    });
+  };
+  for (const int code : {ENOLCK, ENOSYS, EPERM}) {
+    const std::string said = written_when(code);
+    CHECK((said == "done" || said == "skipped"));
+    fs::remove(f.dir / "a");
+    CHECK(f.entries() == 0);
+  }
+  // Of one that another process has locked each time nothing is left.
+  const std::string said = written_when(EWOULDBLOCK);
+  CHECK((said == "skipped" || said == "io: create " + (f.dir / "a") + ": Device or resource busy"));
+  CHECK(f.entries() == 0);
+}
+
+TEST_CASE("file_writer: a file is locked until it has its name, and no longer") {
+  const fixture f;
+  const auto root = f.root({});
+  if (root->owner_kind() != detail::temporary_kind::locked) return;
+  const auto lock_of = [&] {
+    const auto only = fs::directory_iterator(f.dir.path())->path();
+    const detail::unique_fd opened(::open(only.c_str(), O_RDONLY));
+    return detail::lock_file(opened.get(), LOCK_EX);
+  };
+  const std::string said = test::in_child([&]() -> std::string {
+    const auto writer = file_writer::open(root, key("a")).value();
+    if (!test::deny(SYS_renameat, EIO)) return "skipped";
+    if (writer->finish()) return "finished";
+    return lock_of() == EWOULDBLOCK ? "locked" : "free";
+  });
+  CHECK((said == "locked" || said == "skipped"));
+  const auto writer = file_writer::open(root, key("a")).value();
+  CHECK(lock_of() == EWOULDBLOCK);
+  CHECK(writer->finish());
+  CHECK(lock_of() == 0);
 }
 
 TEST_CASE("file_writer: when only the last sync fails, the outcome is unknown") {

@@ -319,4 +319,30 @@ TEST_CASE("publication::keep: where what comes late cannot be kept, the old tree
   CHECK(test::open_files() == before);
 }
 
+TEST_CASE("publication::keep: an old tree that can be kept only where it is stays there") {
+  const test::temp_directory folder;
+  const auto key = [](std::string_view text) { return store_key::parse(text).value(); };
+  const any_store store = file_store::open(folder / "").value();
+  store.put(key("c/zarr.json"), as_bytes(std::string_view("old"))).value();
+  const std::string said = test::in_child([&]() -> std::string {
+    const auto staged = store.stage(key("c"), {.overwrite = true}).value();
+    staged->store().put(key("zarr.json"), as_bytes(std::string_view("new"))).value();
+    if (!staged->keep({{"zarr.json"}, {}}).value().empty()) return "something is kept";
+    fs::path deep = folder / "c";
+    for (int i = 0; i < 140; ++i) deep /= "d";
+    put(deep / "x", "late");
+    // The names of the trees are exchanged, and no other rename is allowed.
+    if (!test::deny(SYS_renameat, ENOTEMPTY)) return "skipped";
+    if (const auto done = staged->commit(); !done) return to_string(done.failure());
+    return staged->late().left;
+  });
+  if (said == "skipped") return;
+  const auto names = names_in(folder.path());
+  REQUIRE(names.size() == 2);
+  CHECK(said.find("the replaced directory is beside it, as " + names[0] + ": keep d/d/d") !=
+        std::string::npos);
+  CHECK(test::read_file(folder / names[0] + "/zarr.json") == "old");
+  CHECK(test::read_file(folder / "c/zarr.json") == "new");
+}
+
 }  // namespace keep_entries_test

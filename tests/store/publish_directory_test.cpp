@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -129,29 +131,36 @@ TEST_CASE("publish: whatever call fails, the old tree is intact and nothing is l
 
 TEST_CASE(
     "publish: when only the last sync fails, both trees are there and the outcome is unknown") {
-  const test::temp_directory dir;
-  const with_old_tree tree(dir.path().string());
-  const std::string said = test::in_child([&] {
-    return outcome(tree.replace(3, [&] {
-      // Every descriptor of the directory that holds the target.
-      for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-        std::error_code gone;
-        if (fs::read_symlink(entry.path(), gone) != dir.path()) continue;
-        const auto fd = static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
-        if (!test::deny(SYS_fsync, EIO, test::with_argument{0, fd})) return false;
-      }
-      return true;
-    }));
-  });
-  if (said == no_seccomp) {
-    MESSAGE("skipped: seccomp is not allowed here");
-    return;
+  for (const bool steps_aside : {true, false}) {
+    CAPTURE(steps_aside);
+    const test::temp_directory dir;
+    const with_old_tree tree(dir.path().string());
+    const std::string said = test::in_child([&] {
+      return outcome(tree.replace(3, [&] {
+        // As if it could not take the place of the old one, which must then be exchanged.
+        if (!steps_aside && !test::deny(SYS_renameat, ENOTEMPTY)) return false;
+        // Every descriptor of the directory that holds the target.
+        for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+          std::error_code gone;
+          if (fs::read_symlink(entry.path(), gone) != dir.path()) continue;
+          const auto fd = static_cast<std::uint32_t>(std::stoul(entry.path().filename().string()));
+          if (!test::deny(SYS_fsync, EIO, test::with_argument{0, fd})) return false;
+        }
+        return true;
+      }));
+    });
+    if (said == no_seccomp) {
+      MESSAGE("skipped: seccomp is not allowed here");
+      return;
+    }
+    CHECK(test::read_file(dir / "m/new/0") == "new");
+    const auto names = names_in(dir.path());
+    REQUIRE(names.size() == 2);
+    CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as " + names[0]));
+    CHECK(names[0].starts_with(".m.old.") == steps_aside);
+    if (steps_aside) CHECK(names[0].size() == std::string_view(".m.old.").size() + 32);
+    CHECK(test::read_file(dir.path() / names[0] / "d/old") == "old");
   }
-  CHECK(said.starts_with("outcome_unknown: the old checkpoint is kept as .m.old."));
-  CHECK(test::read_file(dir / "m/new/0") == "new");
-  const auto names = names_in(dir.path());
-  REQUIRE(names.size() == 2);
-  CHECK(test::read_file(dir.path() / names[0] / "d/old") == "old");
 }
 
 TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") {
@@ -172,6 +181,19 @@ TEST_CASE("publish: where names cannot be exchanged, the old tree steps aside") 
   }
 }
 
+TEST_CASE("publish: where names cannot be exchanged, and the old tree cannot step aside either") {
+  const test::temp_directory dir;
+  const with_old_tree tree(dir.path().string());
+  const std::string said = test::in_child([&] {
+    return outcome(tree.replace(3, [&] {
+      return test::deny(SYS_renameat2, EINVAL, test::with_argument{4, rename_exchange}) &&
+             test::deny(SYS_renameat, ENOTEMPTY);
+    }));
+  });
+  CHECK((said == no_seccomp || said.ends_with("publish " + (dir / "m") + ": Directory not empty")));
+  CHECK(tree.intact());
+}
+
 TEST_CASE("publish: a failure to look is not taken for something that is there") {
   const test::temp_directory dir;
   const with_old_tree tree(dir.path().string());
@@ -189,6 +211,58 @@ TEST_CASE("publish: a failure to look is not taken for something that is there")
       return;
     }
     CHECK(said == "io: create " + (dir / "m") + ": " + std::generic_category().message(code));
+  }
+}
+
+TEST_CASE("publish: what is published is free for readers while the publication is still there") {
+  for (const int code : {0, EINVAL}) {
+    for (const bool replaces : {true, false}) {
+      const test::temp_directory dir;
+      const with_old_tree tree(dir.path().string());
+      if (!replaces) fs::remove_all(dir / "m");
+      const std::string said = test::in_child([&]() -> std::string {
+        const auto staged = tree.store.stage(test::key("m"), {.overwrite = true}).value();
+        staged->store().put(test::key("x"), as_bytes("x")).value();
+        if (code != 0 && !test::deny(SYS_renameat2, code, test::with_argument{4, rename_exchange}))
+          return "skipped";
+        if (const auto done = staged->commit(); !done) return to_string(done.failure());
+        const detail::unique_fd opened(::open((dir / "m").c_str(), O_RDONLY | O_DIRECTORY));
+        return detail::lock_file(opened.get(), LOCK_SH) == 0 ? "free" : "locked";
+      });
+      CHECK((said == "free" || said == "skipped"));
+    }
+  }
+}
+
+TEST_CASE("publish: a tree that cannot be locked after all is taken by its age") {
+  const test::temp_directory dir;
+  const detail::unique_fd parent(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!detail::has_true_locks(parent.get())) return;
+  const file_store store = file_store::open(dir.path().string()).value();
+  const auto staged_when = [&](int code) {
+    return test::in_child([&]() -> std::string {
+      if (!test::deny(SYS_flock, code)) return "skipped";
+      const auto staged = store.stage(test::key("m"), {.overwrite = true});
+      if (!staged) return to_string(staged.failure());
+      const auto names = names_in(dir.path());
+      if (names.size() != 1) return std::to_string(names.size()) + " names";
+      if (!detail::is_temporary_name(names[0], detail::temporary_kind::unlocked))
+        return names[0] + " says that it is locked";
+      const auto done = (*staged)->commit();
+      return done ? "done" : to_string(done.failure());
+    });
+  };
+  for (const int code : {ENOLCK, ENOSYS, EPERM}) {
+    const std::string said = staged_when(code);
+    CHECK((said == "done" || said == "skipped"));
+    CHECK(names_in(dir.path()).size() == (said == "done" ? 1 : 0));
+    fs::remove_all(dir / "m");
+  }
+  // Of one that another process has locked, or removed, each time nothing is left.
+  for (const int code : {EWOULDBLOCK, ENOENT}) {
+    const std::string said = staged_when(code);
+    CHECK((said == "skipped" || said == "io: create " + (dir / "m") + ": Device or resource busy"));
+    CHECK(names_in(dir.path()).empty());
   }
 }
 
@@ -493,6 +567,10 @@ TEST_CASE("publish: what stands in the way of the parent is named") {
   const auto refused = store.stage(test::key("file/m"), {});
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().message.find("file/m") != std::string::npos);
+  CHECK(refused.failure().message.ends_with("Not a directory"));
+  store.put(test::key("m/x"), as_bytes("x")).value();
+  CHECK(store.stage(test::key("m"), {.overwrite = false}).failure().message ==
+        "publish " + (dir / "m") + ": it is there already");
   CHECK(store.stage(store_key::root(), {}).failure().code == errc::invalid_argument);
 }
 
