@@ -71,9 +71,10 @@ fixed_addresses() {
 # The folder for the files of tests: in memory where there is room, since disks cost a third of the time.
 # What the command, the examples and other programs write lies on a disk in any case.
 test_files() {
-  local room
+  local room folder
   room=$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $4 + 0 }')
-  if [ "$room" -ge 4000000 ] && [ -w /dev/shm ]; then mktemp -d /dev/shm/zarrpoint_tests.XXXXXX; else mktemp -d; fi
+  if [ "$room" -ge 4000000 ] && [ -w /dev/shm ]; then folder=/dev/shm/zp.XXXX; else folder=${TMPDIR:-/tmp}/zp.XXXX; fi
+  folder=$(mktemp -d "$folder") && chmod 1777 "$folder" && echo "$folder" # as /tmp is: a test is another user
 }
 
 # preset NAME [cmake --build and ctest arguments for a part of it]
