@@ -75,7 +75,7 @@ TEST_CASE("lies are refused, naming the entry") {
   CHECK(refusal({{50, 10}, {20, 31}, {70, 5}}).find("entry 1 overlaps entry 0") !=
         std::string::npos);
   CHECK(refusal({{950, 1}}).find("inside the index") != std::string::npos);
-  CHECK(refusal({{950, 0}}) == "");  // of nothing nothing is read
+  CHECK(refusal({{950, 0}}) == "");  // it reads nothing where nothing is
   CHECK(refusal({{0, 10}, {0, 10}}).find("overlaps") != std::string::npos);
   const auto start = index_of({{60, 40}}).check(1000, 0, 68);
   REQUIRE_FALSE(start);

@@ -227,13 +227,10 @@ class Build:
         self.count = 1 << number.bit_length()  # so that a mutant that is dropped changes no other unit
 
     def commands(self):
-        """The commands of dev that compile the units of the library."""
-        base = {}
-        for line in self.ninja("-t", "commands", "libzarrpoint_compiled.a").splitlines():
-            found = re.search(r" -o (\S+\.o) -c (\S+/compiled/(\w+)\.cpp)", line)
-            if found:
-                base[found.group(3)] = (line, found.group(1))
-        return base
+        """For each unit of the library the command of dev that compiles one: dev itself joins several."""
+        lines = [line for line in self.ninja("-t", "commands", "libzarrpoint_compiled.a").splitlines() if " -c " in line]
+        return {name[:-4]: lines[0] for name in sorted(os.listdir(os.path.join(ROOT, "include/zarrpoint/compiled")))
+                if name.endswith(".cpp")}
 
     def compile(self):
         write(os.path.join(self.out, "mutation_switch.hpp"), SWITCH_HEADER)
@@ -249,7 +246,10 @@ class Build:
             for file in bodies:
                 if "<zarrpoint/%s>" % file in text:
                     bodies[file].add(name)
-        units = sorted(set().union(*bodies.values()))
+        for file, names in bodies.items():
+            if not names:
+                sys.exit("mutation: no unit of the library holds %s" % file)
+        units = sorted(self.commands())
         waiting = units
         while waiting:
             failed, running = [], []
@@ -274,7 +274,7 @@ class Build:
         self.archive(units)
 
     def start_unit(self, name):
-        line, _ = self.commands()[name]
+        line = self.commands()[name]
         # The mutated headers come first; all others are those of this checkout.
         line = re.sub(r" -MD| -M[TF] \S+| -Werror(?= )|(?<= )-I\S*/include(?= )", "", line)
         line = re.sub(r" -o \S+\.o -c \S+", " -I%s -I%s/include -O1 -g0 -w -o %s/%s.o -c %s/include/zarrpoint/compiled/%s.cpp"
@@ -288,13 +288,7 @@ class Build:
             file, line = found.group(2), int(found.group(3))
             if file not in self.spans:
                 continue
-            at = line - 1
-            while at >= 0:  # the alternative, or all of those before what they are alternatives of
-                numbers = re.findall(r"zarrpoint_mutated\((\d+)\)", self.spans[file][at])
-                if numbers:
-                    break
-                at -= 1
-            for number in numbers if at == line - 1 else []:
+            for number in re.findall(r"zarrpoint_mutated\((\d+)\)", self.spans[file][line - 1]):
                 key = key_of(file, self.mutants[int(number)][2])[1:]
                 dropped += key not in self.dropped[file]
                 self.dropped[file].add(key)
@@ -304,7 +298,6 @@ class Build:
     def archive(self, units):
         self.library = os.path.join(self.out, "libmutated.a")
         objects = [os.path.join(self.out, unit + ".o") for unit in units] + [os.path.join(self.out, "switch.o")]
-        objects += [os.path.join(self.dev, at) for name, (_, at) in self.commands().items() if name not in units]
         if os.path.exists(self.library):
             os.remove(self.library)
         switch = os.path.join(self.out, "switch")
@@ -336,6 +329,7 @@ class Run:
         self.most = most
         self.build, self.folder, self.tests, self.rows = build, folder, [], {}
         self.lock, self.killers = threading.Lock(), {}
+        self.unknown, self.checked = len(build.mutants) + 1, {}
 
     def command(self, arguments, mutant, seconds, reached=None):
         """Exit status and output; None as the status when it took too long."""
@@ -419,6 +413,15 @@ class Run:
         if batch:
             yield batch
 
+    def check(self, name, tests):
+        """That it was the mutant: without one, the same tests pass on the same machine. Asked once for each."""
+        key = (name, self.select(tests))
+        if key not in self.checked:
+            self.checked[key] = self.command([self.build.programs[name], "--no-version", key[1]], self.unknown,
+                                             60 + 20 * sum(one[0] for one in tests))[0]
+            if self.checked[key] != 0:
+                print("control: without a mutant, too, this fails: %s %s" % key, flush=True)
+
     def judge(self, mutant, part, function):
         """How the mutant was killed; "" if it was not, None if nothing reaches it."""
         reached = False
@@ -434,6 +437,7 @@ class Run:
                     return name + ": took too long"
                 if status != 0:
                     found = re.search(r"TEST CASE:  ?(.*)", said)
+                    self.check(name, [one for one in chosen if found and one[2].strip() == found.group(1).strip()] or chosen)
                     with self.lock:
                         if found:
                             likely = self.killers.setdefault(function, {})
@@ -530,10 +534,9 @@ def judge_all(how, build, folder, begin):
              if how.files in file and part in (how.part or part)
              and not (how.survivors and (results.get(keys[number]) or keys[number] in equivalent))]
     queue.sort(key=lambda number: bool(results.get(keys[number])))  # first what the last run did not kill
-    unknown = len(build.mutants) + 1
     for name in PROGRAMS:
         some = [one for one in run.tests if one[1] == name][:50]
-        if some and run.command([build.programs[name], "--no-version", run.select(some)], unknown, 600)[0] != 0:
+        if some and run.command([build.programs[name], "--no-version", run.select(some)], run.unknown, 600)[0] != 0:
             sys.exit("mutation: control: a number that no mutant has makes a test of %s fail" % name)
     total, done = len(queue), [0]
 
@@ -565,6 +568,10 @@ def judge_all(how, build, folder, begin):
     for one in workers:
         one.join()
     json.dump([[list(key), said] for key, said in results.items()], open(results_file, "w"))
+    if done[0] != total:
+        sys.exit("mutation: %d of %d mutants were not judged" % (total - done[0], total))
+    if any(status != 0 for status in run.checked.values()):
+        sys.exit("mutation: tests fail without a mutant, too")
     return report(build, keys, results, equivalent, begin)
 
 

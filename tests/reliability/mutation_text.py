@@ -94,7 +94,8 @@ class Text:
     def new(self, at, what):
         """A number for the mutation `what` at the index `at`; None if it was dropped."""
         line, text = self.line_of(at), self.line_text(at)
-        same = self.seen[key] = self.seen.get(key := (self.function, text, what), 0) + 1
+        key = (self.function, text, what)
+        same = self.seen[key] = self.seen.get(key, 0) + 1
         if same > 1:
             what += " (%d)" % same
         if (self.function, text, what) in self.dropped:

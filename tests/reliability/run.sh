@@ -88,7 +88,7 @@ existing() {
   case $row in
     fuzz) program=build/asan/tests/fuzz_metadata step=fuzz ;;
     sweep) program=build/dev/tests/allocation_tests step=dev ;;
-    mpi) program=build/mpi/tests/mpi_test step=mpi ;;
+    mpi) program=build/dev/tests/mpi_test step=mpi ;;
   esac
   if [ -z "$hours" ]; then
     echo "$row: is the step $step of tests/run.sh"

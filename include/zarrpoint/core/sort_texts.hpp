@@ -21,7 +21,7 @@ struct named_place {
 /// than a KiB for each type that it sorts.
 void sort_texts(std::vector<named_place>& list);
 
-/// The second of two equal texts, or null. The list is in any order, and may be in another then.
+/// The second of two equal texts, or null. The list is in any order; the call may change it.
 const named_place* find_twice(std::vector<named_place>& list);
 
 /// Sorts a list by the text that `text_of` sees in each of its elements; equal ones stay in order.

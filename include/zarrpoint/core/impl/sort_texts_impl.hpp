@@ -19,7 +19,7 @@ ZARRPOINT_INLINE void sort_texts(std::vector<named_place>& list) {
 }
 
 ZARRPOINT_INLINE const named_place* find_twice(std::vector<named_place>& list) {
-  // The place of each text, and one, where its hash says or in the next slot that is free.
+  // A slot holds a place plus one, and zero is free. A text lies where its hash says, or behind.
   std::size_t size = 1;
   while (size < 2 * list.size()) size *= 2;
   std::vector<std::uint32_t> slots(size);
@@ -28,13 +28,13 @@ ZARRPOINT_INLINE const named_place* find_twice(std::vector<named_place>& list) {
     const named_place& one = list[place++];
     std::size_t at = 0;
     for (const char c : one.text)
-      at = (at ^ static_cast<unsigned char>(c)) * std::size_t{0x100000001b3};
+      at = (at ^ static_cast<unsigned char>(c)) * static_cast<std::size_t>(0x100000001b3U);
     for (at ^= at >> (sizeof(at) * 4); slots[at &= size - 1] != 0 && steps != 0; ++at, --steps)
       if (list[slots[at] - 1].text == one.text) return &one;
     slots[at] = place;
   }
   if (steps != 0) return nullptr;
-  // Somebody made their hashes alike.
+  // Too many hashes are alike, as if somebody made them so.
   sort_texts(list);
   for (std::size_t i = 1; i < list.size(); ++i)
     if (list[i].text == list[i - 1].text) return &list[i];

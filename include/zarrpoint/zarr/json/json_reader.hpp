@@ -137,7 +137,7 @@ class json_reader {
     return true;
   }
   bool take_memory(std::size_t bytes);
-  /// Of the list that is open, by a look at the text.
+  /// Counts what is left of the list that is open, by a look at the text.
   std::size_t values_to_come() noexcept;
 
   /// A key that occurs twice, or null.

@@ -124,8 +124,10 @@ class header_reader {
                    "an array of " + std::to_string(count) + " elements is longer than the file"};
     node::array out;
     // To touch memory for the first time costs more than to read what fills it: once is enough. A
-    // count may lie, up to 40 MB.
-    out.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(count, 1 << 20)));
+    // count may lie, as far as the limit allows; those of lists within lists would add up.
+    if (depth == 1)
+      out.reserve(static_cast<std::size_t>(
+          std::min<std::uint64_t>({count, 1 << 20, limits_.max_values - values_})));
     for (std::uint64_t i = 0; i < count; ++i) {
       ZARRPOINT_TRY(read, value(type, depth));
       out.push_back(std::move(read));

@@ -118,10 +118,6 @@ class aggregate_reader {
   result<void> members(const msgpack_head& of, int depth) {
     ZARRPOINT_TRY(pairs, elements(of, 2));
     if (pairs == 0) return add_empty("Dict");
-    // Leaves are large: those of a long map are not moved as their list grows. A count may lie.
-    constexpr std::uint64_t most_reserved = 1 << 17;
-    if (pairs > out_.size())
-      out_.reserve(out_.size() + static_cast<std::size_t>(std::min(pairs, most_reserved)));
     for (std::uint64_t i = 0; i < pairs; ++i) {
       ZARRPOINT_TRY(key, name());
       if (i == 0 && key == chunked_mark) return chunked(pairs);

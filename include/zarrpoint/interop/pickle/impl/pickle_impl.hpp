@@ -13,10 +13,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,7 +41,7 @@ class pickle_reader {
     if (protocol_ < 2 || protocol_ > 5)
       return error{errc::unsupported, "pickle protocol " + std::to_string(protocol_)};
     rest_ = rest_.subspan(2);
-    // Few opcodes make more than one value, and none that is not counted touches the memory.
+    // Few opcodes make more than one value, and room that nothing fills costs no memory.
     arena_->items.reserve(std::min(rest_.size(), limits_.max_values) + 4);
     arena_->items.resize(4);
     arena_->items[pickle_true].kind = arena_->items[pickle_false].kind = pickle_kind::boolean;
@@ -426,7 +426,7 @@ class pickle_reader {
   std::vector<pickle_index> stack_;
   std::vector<std::size_t> marks_;
   std::vector<pickle_index> memo_;
-  std::unordered_map<std::size_t, pickle_index> sparse_memo_;
+  std::map<std::size_t, pickle_index> sparse_memo_;  // not hashed: the file chooses the numbers
 };
 
 }}  // namespace torch::detail
