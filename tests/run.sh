@@ -79,6 +79,8 @@ test_files() {
   folder=$(mktemp -d "$folder") && chmod 1777 "$folder" && echo "$folder" # as /tmp is: a test is another user
 }
 
+remove_test_files() { [ ! -d "$files" ] || { chmod -R u+rwX "$files" && rm -rf "$files"; }; }
+
 # preset NAME [cmake --build and ctest arguments for a part of it]
 preset() {
   local name=$1 part=${2:-}
@@ -92,10 +94,10 @@ preset() {
     cmake --build --preset "$name" -j "$jobs" "${targets[@]}" || return 1
   local status
   files=$(test_files) || return 1
-  trap 'chmod -R u+rwX "$files" && rm -rf "$files"' EXIT # also when the run is interrupted
+  trap remove_test_files EXIT # also when the run is interrupted
   TMPDIR=$files fixed_addresses ctest --preset "$name" "${filter[@]}"
   status=$?
-  chmod -R u+rwX "$files" && rm -rf "$files"
+  remove_test_files
   return $status
 }
 
