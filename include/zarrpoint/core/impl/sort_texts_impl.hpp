@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -22,9 +21,9 @@ ZARRPOINT_INLINE const named_place* find_twice(std::vector<named_place>& list) {
   // A slot holds a place plus one, and zero is free. A text lies where its hash says, or behind.
   std::size_t size = 1;
   while (size < 2 * list.size()) size *= 2;
-  std::vector<std::uint32_t> slots(size);
+  std::vector<std::size_t> slots(size);
   std::size_t steps = 8 * list.size();
-  for (std::uint32_t place = 0; place < list.size() && steps != 0;) {
+  for (std::size_t place = 0; place < list.size() && steps != 0;) {
     const named_place& one = list[place++];
     std::size_t at = 0;
     for (const char c : one.text)
