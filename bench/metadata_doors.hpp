@@ -121,6 +121,12 @@ inline void add_gguf(std::vector<door_case>& out, std::size_t bytes) {
     return sized(std::to_string(i)) + little(1, 4) + little(0, 8) + little(24, 4) + little(0, 8);
   });
   add("tensors", tensor_count, 0, tensors);
+  const auto [sound, sound_count] = many(bytes, [](std::size_t i) {
+    return sized(std::to_string(i)) + little(1, 4) + little(1, 8) + little(24, 4) +
+           little(32 * i, 8);
+  });
+  add("tensors with their elements", sound_count, 0,
+      sound + std::string(32 * sound_count + 31, 'e'));
 }
 
 inline void add_pickles(std::vector<door_case>& out, std::size_t bytes) {
@@ -223,13 +229,17 @@ inline void add_json(std::vector<door_case>& out, std::size_t bytes) {
   aggregate("msgpack, lists in lists", many(bytes, always("\x81\xa1"
                                                           "a"))
                                            .first);
+  const auto sized = [](std::size_t count) {  // the number of what follows, of four bytes
+    std::string text;
+    for (int i = 3; i >= 0; --i) text += static_cast<char>(count >> (8 * i) & 0xff);
+    return text;
+  };
+  aggregate("msgpack, numbers", "\xdd" + sized(bytes) + std::string(bytes, '\1'));
   const auto [leaves, count] = many(bytes, [](std::size_t i) {
     const std::string name = std::to_string(100000 + i);
     return '\xa6' + name + '\xc0';
   });
-  std::string head = "\xdf";
-  for (int i = 3; i >= 0; --i) head += static_cast<char>(count >> (8 * i) & 0xff);
-  aggregate("msgpack, members", head + leaves);
+  aggregate("msgpack, members", "\xdf" + sized(count) + leaves);
 }
 
 /// A number of OCDBT.

@@ -86,7 +86,7 @@ one() {
 existing() {
   local row=$1 program step said
   case $row in
-    fuzz) program=build/asan/tests/fuzz_metadata step=fuzz ;;
+    fuzz) program=$(command -v clang++-16 || echo clang++-16) step=fuzz ;; # it builds its own
     sweep) program=build/dev/tests/allocation_tests step=dev ;;
     mpi) program=build/dev/tests/mpi_test step=mpi ;;
   esac
@@ -96,7 +96,12 @@ existing() {
     echo "$row: cannot run here: $program is not there (bash tests/run.sh $step)"
   else
     case $row in
-      fuzz) said=$(bash tests/fuzz/run.sh "$(awk -v h="$hours" 'BEGIN { print int(h * 900 / 8) + 1 }')") ;;
+      fuzz)
+        said=$(bash tests/fuzz/run.sh "$(awk -v h="$hours" 'BEGIN { print int(h * 900 / 11) + 1 }')")
+        local ended=$?
+        grep '^fuzz ' <<<"$said" >"$build/fuzz.log"
+        (exit $ended)
+        ;;
       sweep) said=$("$program" | tail -n 4) ;;
       mpi) said=$(bash tests/interop/mpi.sh "$program") ;;
     esac || { echo "$row: FAIL: $said" && return 1; }
@@ -140,8 +145,7 @@ done
 if [ -n "$hours" ]; then
   commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
   [ -z "$(git status --porcelain --untracked-files=no -- include tests 2>/dev/null)" ] || commit+=", changed"
-  for line in "${lines[@]}"; do
-    row=${line%% *}
+  for row in "${rows[@]}"; do
     [ -s "$build/$row.log" ] || continue
     sed -nE "s/^([a-z_]+) +([0-9]+) trials, ([0-9]+) violations, ([0-9]+) known, ([0-9]+)[.0-9]* s, seed ([0-9]+)(, )?(.*)/| $(date -u +%F) | $commit | \6 | \1 | \2 | \3 | \4 | \5 | \8 |/p" \
       "$build/$row.log" >>docs/reliability.md

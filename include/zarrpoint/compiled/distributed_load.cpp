@@ -15,6 +15,4 @@
 #include <zarrpoint/distributed/strategy/impl/process_group_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/read_shard_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/strategy_impl.hpp>
-#include <zarrpoint/distributed/strategy/impl/write_shards_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/zarr_loader_impl.hpp>
-#include <zarrpoint/distributed/strategy/impl/zarr_saver_impl.hpp>

@@ -14,3 +14,5 @@
 #include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
 #include <zarrpoint/distributed/save/impl/prepare_state_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>
+#include <zarrpoint/distributed/strategy/impl/write_shards_impl.hpp>
+#include <zarrpoint/distributed/strategy/impl/zarr_saver_impl.hpp>

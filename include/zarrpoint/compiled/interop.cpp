@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One unit of the compiled form: the bodies of layouts of others.
+// One unit of the compiled form: the bodies of pickles and of formats that need little else.
 
 #define ZARRPOINT_LIBRARY_UNIT
 
@@ -10,31 +10,6 @@
 #include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
 #include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_data_file_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_database_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_encoder_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_envelope_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_files_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_merge_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_writer_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_item_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_records_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_save_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_value_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>

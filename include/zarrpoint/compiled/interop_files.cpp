@@ -1,10 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One unit of the compiled form: the bodies of files of others that are read as hierarchies.
+// One unit of the compiled form: the bodies of what others wrote and is read as a hierarchy.
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/dcp/impl/dcp_archive_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
+#include <zarrpoint/interop/dcp/impl/dcp_value_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_header_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_scheme_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>

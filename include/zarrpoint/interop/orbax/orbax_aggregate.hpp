@@ -32,20 +32,27 @@ struct aggregate_piece {
   std::uint64_t size = 0;
 };
 
+/// An array in such a file.
+struct aggregate_array {
+  std::string type;  ///< of the elements, as Zarr v3 names it
+  std::vector<index_t> shape;
+  std::vector<aggregate_piece> pieces;  ///< the elements one after another, little-endian
+};
+
 /// One leaf of such a file.
 struct aggregate_leaf {
   tree_leaf leaf;
   aggregate_kind kind = aggregate_kind::empty;
   std::string text;
-  std::string type;  ///< of the elements, as Zarr v3 names it
-  dims shape;
-  std::vector<aggregate_piece> pieces;  ///< the elements one after another, little-endian
+  std::unique_ptr<aggregate_array> array;  ///< where `kind` says so
 };
 
-/// The leaves of such a file, in its order; elements stay where they are. Errors: `corrupt`;
+using aggregate_leaves = std::vector<aggregate_leaf>;
+
+/// The leaves of such a file, by their names; elements stay where they are. Errors: `corrupt`;
 /// `unsupported` for what neither Orbax nor Flax writes, and for types that Zarr has not;
 /// `resource_limit`; those of the file.
-result<std::vector<aggregate_leaf>> read_aggregate(const blob& file);
+result<aggregate_leaves> read_aggregate(const blob& file);
 
 /// Whether a file begins as one that holds a map: TensorFlow's `checkpoint` is a text.
 result<bool> is_aggregate(const blob& file);

@@ -27,7 +27,7 @@ inline constexpr std::string_view text_document =
 std::vector<std::byte> text_chunk(std::string_view text);
 
 /// An array of one chunk.
-std::string array_document(const aggregate_leaf& leaf);
+std::string array_document(const aggregate_array& array);
 
 /// The text of a leaf: its storage name is a JSON pointer without its escapes.
 const std::string* text_of(const node& texts, std::string_view storage);

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/json/json_limits.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,6 +57,14 @@ struct tree {
 result<tree> read_tree(bytes_view json, const json_limits& limits = {});
 
 namespace detail {
+
+/// Sorts leaves, which most files have in order, since a leaf is large.
+template <class T, class F>
+void sort_by_name(std::vector<T>& leaves, F name) {
+  const auto is_before = [&](const T& a, const T& b) { return name(a) < name(b); };
+  if (!std::is_sorted(leaves.begin(), leaves.end(), is_before))
+    std::sort(leaves.begin(), leaves.end(), is_before);
+}
 
 /// Sorts the leaves, and drops those in whose place a subtree is. Errors: `unsupported` for two of
 /// one name.

@@ -26,10 +26,12 @@ class aggregate_reader {
  public:
   explicit aggregate_reader(const blob& file) : in_(file) {}
 
-  result<std::vector<aggregate_leaf>> run() {
+  result<aggregate_leaves> run() {
     if (auto read = value(0); !read)
       return std::move(read).at("before byte " + std::to_string(in_.at())).failure();
     if (in_.left() > 0) return damaged("something follows its value");
+    sort_by_name(out_,
+                 [](const aggregate_leaf& each) -> const std::string& { return each.leaf.name; });
     return std::move(out_);
   }
 
@@ -53,9 +55,11 @@ class aggregate_reader {
   result<aggregate_leaf*> add(aggregate_kind kind, std::string_view value_type) {
     std::uint64_t size = sizeof(aggregate_leaf);
     for (const tree_key& step : path_) size += sizeof step + 3 * step.text.size();
+    if (kind == aggregate_kind::array) size += sizeof(aggregate_array);
     ZARRPOINT_CHECK(in_.count(size));
     aggregate_leaf& made = out_.emplace_back();
     made.kind = kind;
+    if (kind == aggregate_kind::array) made.array = std::make_unique<aggregate_array>();
     made.leaf.path = path_;
     made.leaf.value_type = value_type;
     made.leaf.is_skipped = true;
@@ -106,7 +110,7 @@ class aggregate_reader {
 
   result<void> scalar(std::string_view type, std::uint64_t bits, std::size_t size) {
     ZARRPOINT_TRY(made, add(aggregate_kind::array, "scalar"));
-    made->type = type;
+    made->array->type = type;
     append(made->text, bits, size);
     return {};
   }
@@ -152,7 +156,7 @@ class aggregate_reader {
       case 1:
       case 3: {
         ZARRPOINT_TRY(made, add(aggregate_kind::array, type == 1 ? "np.ndarray" : "scalar"));
-        return ndarray(*made);
+        return ndarray(*made->array);
       }
       case 2: return complex();
       case 4: {
@@ -166,7 +170,7 @@ class aggregate_reader {
 
   result<void> complex() {
     ZARRPOINT_TRY(made, add(aggregate_kind::array, "scalar"));
-    made->type = "complex128";
+    made->array->type = "complex128";
     ZARRPOINT_TRY(pair, in_.head());
     if (pair.kind != msgpack_kind::array || pair.number != 2)
       return damaged("a complex number that is not a pair");
@@ -178,16 +182,17 @@ class aggregate_reader {
     return {};
   }
 
-  result<void> add_length(dims& to) {
+  result<void> add_length(std::vector<index_t>& to) {
     ZARRPOINT_TRY(from, in_.head());
-    if (from.kind != msgpack_kind::integer || from.number > INT64_MAX || to.rank() == max_rank)
+    if (from.kind != msgpack_kind::integer || from.number > INT64_MAX || to.size() == max_rank)
       return damaged("a shape that is not one of an array");
     to.push_back(static_cast<index_t>(from.number));
     return {};
   }
 
   /// What NumPy and ml_dtypes call a type is what Zarr v3 calls it, for those that it has.
-  static result<std::uint64_t> byte_size(const std::string& type, const dims& shape) {
+  static result<std::uint64_t> byte_size(const std::string& type,
+                                         const std::vector<index_t>& shape) {
     const auto parsed = v0::detail::parse_data_type_v3(node(type));
     if (!parsed || parsed->size() == 0)
       return strange("an array of the type " + v0::detail::in_quotes(type));
@@ -200,7 +205,7 @@ class aggregate_reader {
   }
 
   /// (shape, name of the type, elements).
-  result<void> ndarray(aggregate_leaf& to) {
+  result<void> ndarray(aggregate_array& to) {
     const error other{errc::corrupt, "an array without its shape, type and elements"};
     ZARRPOINT_TRY(triple, in_.head());
     if (triple.kind != msgpack_kind::array || triple.number != 3) return other;
@@ -228,14 +233,15 @@ class aggregate_reader {
     ZARRPOINT_TRY(mark, in_.head());
     if (pairs != 3 || mark.kind != msgpack_kind::boolean)
       return damaged("an array of several pieces without its members");
-    ZARRPOINT_TRY(made, add(aggregate_kind::array, "np.ndarray"));
+    ZARRPOINT_TRY(leaf, add(aggregate_kind::array, "np.ndarray"));
+    aggregate_array* const made = leaf->array.get();
     ZARRPOINT_CHECK(numbered("shape", [&] { return add_length(made->shape); }));
     std::uint64_t total = 0;  // of parts of the file
     ZARRPOINT_CHECK(numbered("chunks", [&]() -> result<void> {
       ZARRPOINT_TRY(from, in_.head());
       if (from.kind != msgpack_kind::extension || from.extension != 1)
         return damaged("a piece that is not an array");
-      aggregate_leaf piece;
+      aggregate_array piece;
       ZARRPOINT_CHECK(in_.within(from.number, [&] { return ndarray(piece); }));
       if (!made->type.empty() && made->type != piece.type)
         return damaged("pieces of several types");
@@ -269,7 +275,7 @@ class aggregate_reader {
 
   msgpack_input in_;
   std::vector<tree_key> path_;
-  std::vector<aggregate_leaf> out_;
+  aggregate_leaves out_;
 };
 
 /// Pieces of a file, one after another.
@@ -307,7 +313,7 @@ class aggregate_blob final : public blob {
   std::uint64_t size_ = 0;
 };
 
-ZARRPOINT_INLINE result<std::vector<aggregate_leaf>> read_aggregate(const blob& file) {
+ZARRPOINT_INLINE result<aggregate_leaves> read_aggregate(const blob& file) {
   return aggregate_reader(file).run();
 }
 

@@ -33,9 +33,9 @@ ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
   return out;
 }
 
-ZARRPOINT_INLINE std::string array_document(const aggregate_leaf& leaf) {
+ZARRPOINT_INLINE std::string array_document(const aggregate_array& array) {
   node::array shape, chunk;
-  for (const index_t length : leaf.shape) {
+  for (const index_t length : array.shape) {
     shape.emplace_back(length);
     chunk.emplace_back(std::max<index_t>(length, 1));
   }
@@ -43,15 +43,15 @@ ZARRPOINT_INLINE std::string array_document(const aggregate_leaf& leaf) {
     return node::object{{"name", name},
                         {"configuration", node::object{{member, std::move(value)}}}};
   };
-  const bool is_complex = leaf.type.starts_with("complex");
-  const node zero = leaf.type == "bool" ? node(false)
-                    : is_complex        ? node(node::array{0, 0})
-                                        : node(0);
+  const bool is_complex = array.type.starts_with("complex");
+  const node zero = array.type == "bool" ? node(false)
+                    : is_complex         ? node(node::array{0, 0})
+                                         : node(0);
   return dump_json(node::object{
       {"zarr_format", 3},
       {"node_type", "array"},
       {"shape", std::move(shape)},
-      {"data_type", leaf.type},
+      {"data_type", array.type},
       {"chunk_grid", named("regular", "chunk_shape", std::move(chunk))},
       {"chunk_key_encoding", named("default", "separator", "/")},
       {"fill_value", zero},

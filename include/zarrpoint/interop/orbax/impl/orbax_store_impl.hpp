@@ -10,6 +10,7 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
+#include <zarrpoint/interop/orbax/orbax_held.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
@@ -45,11 +46,10 @@ struct placed_array {
   store_key storage;
 };
 
-/// A chunk that was made: of elements in the file `checkpoint`.
-struct made_chunk {
-  std::string key;
-  std::vector<aggregate_piece> pieces;
-};
+ZARRPOINT_INLINE error not_held(const char* why) {
+  return {errc::corrupt,
+          std::string("no array is stored for it, and the msgpack file \"checkpoint\" ") + why};
+}
 
 ZARRPOINT_INLINE bool is_document(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zattrs" || name == ".zgroup" ||
@@ -64,13 +64,11 @@ struct tree_store::state {
   orbax::tree tree;
   memory_store made;                         ///< the documents of groups, and the texts
   std::vector<detail::placed_array> arrays;  ///< sorted by name
-  std::vector<std::string> keys;             ///< one beneath each array, and of each made chunk
+  std::vector<std::string> keys;             ///< one beneath each array
   std::string name;
-  std::shared_ptr<const blob> aggregate;     ///< the file `checkpoint`
-  std::vector<detail::aggregate_leaf> held;  ///< its leaves, sorted by name
-  std::vector<detail::made_chunk> chunks;    ///< sorted by key
-  std::uint64_t document_bytes;              ///< what a document may have
-  v0::detail::group_budget budget{};         ///< of the groups in `made`
+  detail::held_leaves held;           ///< what the file `checkpoint` holds
+  std::uint64_t document_bytes;       ///< what a document may have
+  v0::detail::group_budget budget{};  ///< of the groups in `made`
 
   /// The array that `key` is or lies beneath, and the rest of the key.
   const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
@@ -114,9 +112,9 @@ struct tree_store::state {
     std::string_view rest;
     const detail::placed_array* const at = find(key.str(), rest);
     if (at == nullptr || rest.empty()) {
-      const detail::made_chunk* const chunk = find_chunk(key.str());
-      if (chunk == nullptr) return made.open(key);
-      return detail::aggregate_elements(aggregate, chunk->pieces);
+      ZARRPOINT_TRY(object, held.open(key.str(), called));
+      if (object == nullptr) return made.open(key);
+      return std::move(object);
     }
     ZARRPOINT_TRY(stored, at->storage.child(rest));
     ZARRPOINT_TRY(object, base.open(stored));
@@ -173,7 +171,8 @@ struct tree_store::state {
     return {};
   }
 
-  result<void> add_leaf(const tree_leaf& leaf, const node& texts) {
+  result<void> add_leaf(const tree_leaf& leaf, const node& texts,
+                        detail::aggregate_leaves* aggregate) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
       if (text == nullptr) return error{errc::corrupt, "_strings.json has no text for it"};
@@ -183,42 +182,22 @@ struct tree_store::state {
       if (leaf.value_type != "None" && !leaf.name.empty()) return add_group(leaf.name);
       return {};
     }
-    return leaf.is_skipped ? add_held(leaf) : add_stored(leaf, leaf.storage);
+    return leaf.is_skipped ? add_held(leaf, aggregate) : add_stored(leaf, leaf.storage);
   }
 
-  /// What the file `checkpoint` has of a leaf.
-  result<void> add_held(const tree_leaf& leaf) {
+  /// What the file `checkpoint` has of a leaf, if it is there.
+  result<void> add_held(const tree_leaf& leaf, detail::aggregate_leaves* aggregate) {
+    if (aggregate == nullptr) return detail::not_held("is not there");
     const auto at = std::lower_bound(
-        held.begin(), held.end(), leaf.name,
+        aggregate->begin(), aggregate->end(), leaf.name,
         [](const detail::aggregate_leaf& a, const std::string& b) { return a.leaf.name < b; });
-    if (at == held.end() || at->leaf.name != leaf.name)
-      return error{errc::corrupt,
-                   "no array is stored for it, and the msgpack file \"checkpoint\" " +
-                       std::string(aggregate ? "has no value" : "is not there")};
-    switch (at->kind) {
-      case detail::aggregate_kind::placeholder: return add_stored(leaf, at->text);
-      case detail::aggregate_kind::text: return add_text(leaf.name, at->text);
-      case detail::aggregate_kind::empty: return {};
-      case detail::aggregate_kind::array: break;
-    }
-    ZARRPOINT_TRY(node_key, store_key::parse(leaf.name));
-    ZARRPOINT_TRY(document, node_key.child("zarr.json"));
-    ZARRPOINT_CHECK(made.put(document, as_bytes(detail::array_document(*at))));
-    std::string coordinates = "c";
-    for (std::size_t i = 0; i < at->shape.rank(); ++i) coordinates += "/0";
-    ZARRPOINT_TRY(chunk, node_key.child(coordinates));
-    if (!at->text.empty()) return made.put(chunk, as_bytes(at->text));
-    if (at->pieces.empty()) return {};
-    keys.emplace_back(chunk.str());
-    chunks.push_back({std::string(chunk.str()), std::move(at->pieces)});
+    if (at == aggregate->end() || at->leaf.name != leaf.name)
+      return detail::not_held("has no value");
+    if (at->kind == detail::aggregate_kind::empty) return {};
+    if (at->kind == detail::aggregate_kind::placeholder) return add_stored(leaf, at->text);
+    ZARRPOINT_CHECK(store_key::parse(leaf.name));
+    held.add(leaf.name, std::move(*at));
     return {};
-  }
-
-  const detail::made_chunk* find_chunk(std::string_view key) const {
-    const auto at =
-        std::lower_bound(chunks.begin(), chunks.end(), key,
-                         [](const detail::made_chunk& a, std::string_view b) { return a.key < b; });
-    return at != chunks.end() && at->key == key ? &*at : nullptr;
   }
 };
 
@@ -240,9 +219,10 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
   ZARRPOINT_TRY(metadata, document("_METADATA"));
   ZARRPOINT_TRY(aggregate_key, store_key::parse("checkpoint"));
   ZARRPOINT_TRY(aggregate, item.open(aggregate_key));
-  std::vector<detail::aggregate_leaf> held;
-  if (aggregate != nullptr) {
-    ZARRPOINT_TRY(found, detail::read_aggregate(*aggregate).at("checkpoint"));
+  const std::shared_ptr<const blob> file = std::move(aggregate);
+  detail::aggregate_leaves held;
+  if (file != nullptr) {
+    ZARRPOINT_TRY(found, detail::read_aggregate(*file).at("checkpoint"));
     held = std::move(found);
   } else if (!metadata) {
     return error{errc::not_found, "there is no _METADATA"};
@@ -252,11 +232,13 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     ZARRPOINT_TRY(described, read_tree(*metadata, limits).at("_METADATA"));
     tree = std::move(described);
   } else {
-    for (const detail::aggregate_leaf& each : held) tree.leaves.push_back(each.leaf);
+    tree.leaves.reserve(held.size());
+    for (detail::aggregate_leaf& each : held) {
+      tree.leaves.push_back(std::move(each.leaf));
+      each.leaf.name = tree.leaves.back().name;  // what is held is found by it
+    }
     ZARRPOINT_CHECK(detail::arrange(tree.leaves).at("checkpoint"));
   }
-  std::sort(held.begin(), held.end(),
-            [](const auto& a, const auto& b) { return a.leaf.name < b.leaf.name; });
   ZARRPOINT_TRY(strings, document("_strings.json"));
   node texts;
   if (strings) {
@@ -281,24 +263,19 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                                            {},
                                            {},
                                            base.describe(at),
-                                           std::move(aggregate),
-                                           std::move(held),
-                                           {},
+                                           detail::held_leaves(file),
                                            limits.max_bytes});
   std::string last;
   const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
   for (const tree_leaf& leaf : out->tree.leaves) {
-    const auto added = [&]() -> result<void> {
-      ZARRPOINT_CHECK(out->add_parents(leaf.name, last));
-      return out->add_leaf(leaf, texts);
-    };
-    ZARRPOINT_CHECK(added().at("the leaf " + v0::detail::in_quotes(leaf.name)));
+    auto added = out->add_parents(leaf.name, last);
+    if (added) added = out->add_leaf(leaf, texts, file ? &held : nullptr);
+    if (!added)
+      return std::move(added).at("the leaf " + v0::detail::in_quotes(leaf.name)).failure();
   }
   std::sort(out->keys.begin(), out->keys.end());
-  std::sort(out->chunks.begin(), out->chunks.end(),
-            [](const auto& a, const auto& b) { return a.key < b.key; });
-  out->held = {};
+  out->held.finish();
   return tree_store(std::move(out));
 }
 
@@ -370,6 +347,8 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_ke
     });
     ZARRPOINT_TRY(made, state_->made.list(prefix));
     out.insert(out.end(), made.begin(), made.end());
+    const auto held = state_->held.list(prefix);
+    out.insert(out.end(), held.begin(), held.end());
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;

@@ -54,8 +54,7 @@ ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
 }
 
 ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
-  std::sort(leaves.begin(), leaves.end(),
-            [](const tree_leaf& a, const tree_leaf& b) { return a.name < b.name; });
+  sort_by_name(leaves, [](const tree_leaf& each) -> const std::string& { return each.name; });
   const auto has = [&](std::string_view name) {
     const auto at = std::lower_bound(
         leaves.begin(), leaves.end(), name,

@@ -1,22 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One unit of the compiled form: the bodies of checkpoints of torch.distributed.checkpoint.
+// One unit of the compiled form: the bodies of writing checkpoints of torch.distributed.checkpoint.
 
 #define ZARRPOINT_LIBRARY_UNIT
 
-#include <zarrpoint/interop/dcp/impl/dcp_archive_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_group_save_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_item_writer_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_writer_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_operation_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_place_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_save_plan_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_value_impl.hpp>
