@@ -4,3 +4,4 @@
 
 // Files of safetensors, read and written.
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>

@@ -205,6 +205,11 @@ TEST_CASE("the guide: safetensors") {
   zp::safetensors::named_view out[] = {{"conv1.weight", view}};
   zp::safetensors::save(to, out, {{"format", "pt"}}).value();  // whole, or the old file stays
 
+  const std::string model = dir / "model";
+  auto report = zp::safetensors::save_files(model, out, {.max_file_bytes = 2'000'000'000}).value();
+  for (const std::string& name : report.files) std::puts(name.c_str());
+
+  CHECK(report.files == std::vector<std::string>{"model-00001-of-00001.safetensors"});
   CHECK(zp::safetensors::open(to).value().metadata().at("format") == "pt");
   zp::save(dir / "model.zarr", {{"conv1/weight", view}}).value();
   CHECK(zp::open(dir / "model.zarr")

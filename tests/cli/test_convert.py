@@ -331,6 +331,63 @@ class Convert(Case):
         self.text("convert", self.folder / "c.zarr", self.folder / "b.npz")
         self.assertEqual(np.load(self.folder / "b.npz")["t"].tolist(), texts.tolist())
 
+    def test_safetensors_in_several_files(self):
+        rng = np.random.default_rng(7)
+        arrays = {f"layers/{i}/w": rng.integers(0, 9, (4, 8 + i)).astype(np.int16) for i in range(5)}
+        arrays["big"] = rng.normal(size=(20, 30))
+        save_file(arrays, self.folder / "a.safetensors", {"format": "pt"})
+        self.expect(OK, "convert", self.folder / "a.safetensors", self.folder / "a.zarr")
+        out = self.folder / "m"
+        for source in ("a.safetensors", "a.zarr"):
+            self.expect(
+                OK, "convert", self.folder / source, out, "--max-file-size", "0.15k", "--overwrite"
+            )
+            index = json.loads((out / "model.safetensors.index.json").read_text())
+            self.assertEqual(index["metadata"], {"total_size": sum(a.nbytes for a in arrays.values())})
+            self.assertEqual(set(index["weight_map"]), set(arrays))
+            files = sorted(set(index["weight_map"].values()))
+            self.assertEqual(
+                sorted(path.name for path in out.iterdir()), [*files, "model.safetensors.index.json"]
+            )
+            self.assertEqual(files[-1], f"model-{len(files):05}-of-{len(files):05}.safetensors")
+            sizes = []
+            for name in files:
+                with safe_open(out / name, "np") as file:
+                    held = {key: file.get_tensor(key) for key in file.keys()}
+                self.assertEqual({k for k, v in index["weight_map"].items() if v == name}, set(held))
+                sizes.append((len(held), sum(a.nbytes for a in held.values())))
+                for key, value in held.items():
+                    np.testing.assert_array_equal(value, arrays[key], strict=True)
+            self.assertTrue(all(count == 1 or size <= 153 for count, size in sizes), sizes)
+            self.assertTrue(any(count > 1 for count, _ in sizes), sizes)
+            with safe_open(out / files[0], "np") as file:
+                self.assertEqual(file.metadata(), {"format": "pt"})
+            self.expect(OK, "verify", out)
+            self.expect(OK, "diff", out, self.folder / "a.safetensors")
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir()), ["a.safetensors", "a.zarr", "m"]
+        )
+
+    def test_what_cannot_be_several_files(self):
+        save_file({"x": np.arange(3)}, self.folder / "a.safetensors")
+        convert = ("convert", self.folder / "a.safetensors")
+        for options, why in (
+            (("o", "--max-file-size", "1k", "--to", "zarr3"), "for safetensors only, not for zarr3"),
+            (("o", "--max-file-size", "0"), "not a size"),
+            (("o", "--max-file-size", "much"), "not a size"),
+            (("o.safetensors", "--max-file-size", "1k"), "names a file"),
+        ):
+            with self.subTest(why):
+                self.assertIn(why, self.refused(*convert, self.folder / options[0], *options[1:]))
+        other = self.folder / "o"
+        other.mkdir()
+        (other / "config.json").write_text("{}")
+        for more in ((), ("--overwrite",)):
+            self.refused(*convert, other, "--max-file-size", "1k", *more)
+        self.assertIn("config.json", self.refused(*convert, other, "--max-file-size", "1k", "--overwrite"))
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.safetensors", "o"])
+        self.assertEqual(sorted(path.name for path in other.iterdir()), ["config.json"])
+
     def test_strings_for_safetensors(self):
         texts = np.array(["", "naïve", "日本語😀", "a\0b"])
         np.savez(self.folder / "a.npz", t=texts, note=np.array("warm"), x=np.arange(3), b=np.array([b"\xff"]))

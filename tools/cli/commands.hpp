@@ -54,6 +54,7 @@ struct convert_arguments {
   std::vector<std::string> only{}, skip{};      ///< GLOB
   std::vector<std::string> renames{};           ///< FROM=TO
   std::string strings = "metadata";             ///< for safetensors: "metadata" or "skip"
+  std::string max_file_size{};                  ///< for a directory of safetensors; empty: one file
   std::string ocdbt{};                          ///< for Orbax: "on", "off" or neither
   std::optional<int> zarr_format{};             ///< for Orbax
   zp::link_scope links = zp::link_scope::none;  ///< of what is read

@@ -28,7 +28,7 @@ _zarrpoint() {
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
-    convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --ocdbt --zarr-format --overwrite" ;;
+    convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --max-file-size --ocdbt --zarr-format --overwrite" ;;
     diff) options+=" --tolerance --json" ;;
     stats) options+=" --bins --json" ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
@@ -39,7 +39,7 @@ _zarrpoint() {
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
     --ocdbt) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
     --zarr-format) COMPREPLY=($(compgen -W "2 3" -- "$current")); return ;;
-    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
+    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--max-file-size|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
   esac
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
@@ -80,7 +80,7 @@ _zarrpoint() {
     convert)
       _arguments '--to:format:(zarr3 zarr2 orbax safetensors npz dcp)' '*--dtype:glob=type:' \
         '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
-        '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' \
+        '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--max-file-size:size:' \
         '--ocdbt:database:(on off)' '--zarr-format:format:(2 3)' '--overwrite' \
         '--memory:size:' '--follow-links' '1:in:_files' '2:out:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
@@ -112,6 +112,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l only -x -d 'ar
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l skip -x -d 'but not those that match'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l rename -x -d 'FROM=TO'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l strings -x -a 'metadata skip'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l max-file-size -x
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l ocdbt -x -a 'on off'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l zarr-format -x -a '2 3'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d 'replace what is there'

@@ -69,6 +69,11 @@ zp::result<void> convert_to_orbax(const conversion& what, const zp::save_options
 zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings);
 zp::result<void> convert_to_npz(const conversion& what);
 
+/// The same to a directory of files of safetensors, each with tensors of at most so many bytes, or
+/// one; and their index.
+zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_strings,
+                                              std::uint64_t max_file_bytes);
+
 /// Saves a checkpoint of torch.distributed.checkpoint. Text, numbers that were saved as such and
 /// JSON become values of Python.
 zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);

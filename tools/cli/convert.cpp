@@ -152,6 +152,7 @@ class planner {
   /// The format asked for, or else that of the name; empty when neither tells.
   std::string target() const {
     if (!of_.to.empty()) return of_.to;
+    if (!of_.max_file_size.empty()) return "safetensors";
     const std::string name = file_name(of_.out);
     if (name.ends_with(".safetensors")) return "safetensors";
     if (name.ends_with(".npz")) return "npz";
@@ -189,6 +190,7 @@ class planner {
     if (to.empty()) return bad("give --to: the name \"" + of_.out + "\" does not tell the format");
     if (of_.strings == "skip" && to != "safetensors")
       return bad("--strings is for safetensors only; " + to + " can hold strings");
+    if (!of_.max_file_size.empty()) ZARRPOINT_CHECK(check_file_size(to));
     if (to != "orbax" && (!of_.ocdbt.empty() || of_.zarr_format))
       return bad("--ocdbt and --zarr-format are for orbax only, not for " + to);
     if (to == "orbax" && of_.zarr_format == 2 && !of_.shards.empty())
@@ -200,6 +202,15 @@ class planner {
   }
 
  private:
+  zp::result<void> check_file_size(const std::string& to) const {
+    if (to != "safetensors") return bad("--max-file-size is for safetensors only, not for " + to);
+    if (std::uint64_t bytes = 0; !parse_bytes(of_.max_file_size, bytes) || bytes == 0)
+      return bad("--max-file-size: \"" + of_.max_file_size + "\" is not a size such as 5G");
+    if (file_name(of_.out).ends_with(".safetensors"))
+      return bad("--max-file-size makes a directory, and \"" + of_.out + "\" names a file");
+    return {};
+  }
+
   /// In the source; a single array has the name of its file.
   std::string name_of(std::size_t i) const {
     const std::string& name = plan_.from.entries()[i].name;
@@ -482,6 +493,11 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
           .links = of.links,
           .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
       return convert_to_orbax(what, options, target, writing);
+    }
+    if (to == "safetensors" && !of.max_file_size.empty()) {
+      std::uint64_t bytes = 0;
+      parse_bytes(of.max_file_size, bytes);  // which was looked at
+      return convert_to_safetensors_files(what, of.strings == "skip", bytes);
     }
     if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To safetensors and npz: single files, written under a temporary name and renamed.
+// To safetensors and npz: single files, written under a temporary name and renamed, or a directory
+// of them.
 
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/store/zip/zip_writer.hpp>
@@ -17,6 +19,8 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -159,15 +163,29 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
 
 }  // namespace
 
-zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings) {
-  std::vector<converted> order = what.arrays;
-  zp::safetensors::metadata_map metadata = metadata_of(what.from);
-  ZARRPOINT_CHECK(take_texts(what, skip_strings, order, metadata));
+namespace {
+
+/// What goes into safetensors.
+struct safetensors_parts {
+  std::vector<converted> arrays;
+  zp::safetensors::metadata_map metadata;
+};
+
+zp::result<safetensors_parts> parts_of(const conversion& what, bool skip_strings) {
+  safetensors_parts out{what.arrays, metadata_of(what.from)};
+  ZARRPOINT_CHECK(take_texts(what, skip_strings, out.arrays, out.metadata));
+  return out;
+}
+
+/// Writes all of a file, but does not finish it.
+zp::result<void> write_safetensors(const conversion& what, safetensors_parts of, progress& bar,
+                                   zp::blob_writer& to) {
+  std::vector<converted>& order = of.arrays;
   // Largest elements first, so that each tensor is aligned.
   std::sort(order.begin(), order.end(), [](const converted& a, const converted& b) {
     return a.type.size() != b.type.size() ? a.type.size() > b.type.size() : a.index < b.index;
   });
-  zp::safetensors::header plan{{}, std::move(metadata)};
+  zp::safetensors::header plan{{}, std::move(of.metadata)};
   std::uint64_t end = 0;
   for (const converted& each : order) {
     const zp::tensor_spec spec{each.type, what.spec(each).shape};
@@ -176,20 +194,56 @@ zp::result<void> convert_to_safetensors(const conversion& what, bool skip_string
     end += bytes;
   }
   ZARRPOINT_TRY(preamble, zp::safetensors::detail::dump_header(plan));
-  ZARRPOINT_TRY(writer, create_file(what.out, what.overwrite));
-  ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));
-  ZARRPOINT_CHECK(writer->write(0, zp::as_bytes(preamble)));
-  progress bar("convert", total_bytes(what));
+  ZARRPOINT_CHECK(to.reserve(preamble.size() + end));
+  ZARRPOINT_CHECK(to.write(0, zp::as_bytes(preamble)));
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::uint64_t at = preamble.size() + plan.tensors[i].offset;
     ZARRPOINT_CHECK(stream(what, order[i], bar, [&](zp::bytes_view part) -> zp::result<void> {
-      ZARRPOINT_CHECK(writer->write(at, part));
+      ZARRPOINT_CHECK(to.write(at, part));
       at += part.size();
       return {};
     }));
   }
+  return {};
+}
+
+}  // namespace
+
+zp::result<void> convert_to_safetensors(const conversion& what, bool skip_strings) {
+  ZARRPOINT_TRY(parts, parts_of(what, skip_strings));
+  ZARRPOINT_TRY(writer, create_file(what.out, what.overwrite));
+  progress bar("convert", total_bytes(what));
+  ZARRPOINT_CHECK(write_safetensors(what, std::move(parts), bar, *writer));
   ZARRPOINT_CHECK(check_free(what.out, what.overwrite));  // it may have come meanwhile
   return writer->finish();
+}
+
+zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_strings,
+                                              std::uint64_t max_file_bytes) {
+  ZARRPOINT_TRY(parts, parts_of(what, skip_strings));
+  zp::safetensors::detail::files_plan plan;
+  for (const converted& each : parts.arrays) {
+    const zp::tensor_spec spec{each.type, what.spec(each).shape};
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    plan.names.push_back(each.name);
+    plan.bytes.push_back(bytes);
+  }
+  progress bar("convert", total_bytes(what));
+  const auto write = [&](const zp::any_store& to, const zp::store_key& key,
+                         zp::safetensors::detail::tensor_range of) -> zp::result<void> {
+    ZARRPOINT_TRY(writer, to.create(key));
+    const auto first = parts.arrays.begin() + static_cast<std::ptrdiff_t>(of.first);
+    safetensors_parts some{{first, first + static_cast<std::ptrdiff_t>(of.count)}, {}};
+    if (of.first == 0) some.metadata = parts.metadata;  // readers join what the files say
+    ZARRPOINT_CHECK(write_safetensors(what, std::move(some), bar, *writer));
+    return writer->finish();
+  };
+  ZARRPOINT_TRY(report, zp::safetensors::detail::write_files(
+                            what.out, plan,
+                            {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write)
+                            .at(what.out));
+  static_cast<void>(report);
+  return {};
 }
 
 zp::result<void> convert_to_npz(const conversion& what) {

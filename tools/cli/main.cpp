@@ -278,14 +278,17 @@ struct command_line {
     to->add_option("--strings", convert.strings,
                    "Strings for safetensors: metadata (default, into __metadata__) or skip")
         ->check(CLI::IsMember({"metadata", "skip"}));
+    to->add_option("--max-file-size", convert.max_file_size,
+                   "For safetensors: OUT is a directory of files of at most so much, e.g. 5G, with "
+                   "an index")
+        ->type_name("SIZE");
     to->add_option("--ocdbt", convert.ocdbt, "For orbax: in an OCDBT database (default: on)")
         ->check(CLI::IsMember({"on", "off"}));
     to->add_option("--zarr-format", convert.zarr_format, "For orbax: 2 or 3 (default)")
         ->check(CLI::IsMember({2, 3}));
     to->add_flag("--overwrite", convert.overwrite,
                  "Replace a checkpoint of zarrpoint's (of Orbax's or PyTorch's with --to orbax or "
-                 "dcp), or a file, in "
-                 "one step");
+                 "dcp, safetensors with --max-file-size), or a file, in one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

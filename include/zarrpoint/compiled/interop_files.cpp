@@ -17,4 +17,5 @@
 #include <zarrpoint/interop/gguf/impl/gguf_scheme_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
+#include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace safetensors {
+
+namespace detail {
+
+inline constexpr std::string_view files_index = "model.safetensors.index.json";
+
+ZARRPOINT_INLINE std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes,
+                                                 std::uint64_t most) {
+  std::vector<std::size_t> out;
+  out.reserve(bytes.size());
+  std::size_t file = 0;
+  std::uint64_t held = 0;
+  bool is_empty = true;
+  for (const std::uint64_t each : bytes) {
+    if (!is_empty && (held > most || each > most - held)) {
+      ++file;
+      held = 0;
+    }
+    held = checked_add(held, each).value_or(UINT64_MAX);
+    is_empty = false;
+    out.push_back(file);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE std::string name_of_file(std::size_t file, std::size_t count) {
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "model-%05zu-of-%05zu.safetensors", file + 1, count);
+  return text.data();
+}
+
+ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
+                                            std::span<const std::size_t> file_of,
+                                            const files_report& of) {
+  node::object map;
+  map.reserve(plan.names.size());
+  for (std::size_t i = 0; i < plan.names.size(); ++i)
+    map.push_back({plan.names[i], of.files[file_of[i]]});
+  return dump_json(
+      node::object{{"metadata", node::object{{"total_size", std::uint64_t{of.total_bytes}}}},
+                   {"weight_map", std::move(map)}});
+}
+
+ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
+  std::vector<std::string_view> sorted(plan.names.begin(), plan.names.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return {};
+  return error{errc::invalid_argument,
+               "two tensors have the name " + v0::detail::in_quotes(std::string(*twice))};
+}
+
+/// Whether a directory is there, which is then one that may be replaced.
+ZARRPOINT_INLINE result<bool> check_replaceable(const place& at, bool overwrite) {
+  const auto refuse = [&](const std::string& why) {
+    return error{errc::already_exists, at.store.describe(at.key) + why};
+  };
+  const auto file = at.store.open(at.key);  // an error for a directory, which then has entries
+  if (file && *file != nullptr) return refuse(" is a file; nothing was changed");
+  ZARRPOINT_TRY(entries, at.store.list(at.key));
+  if (entries.empty()) return false;
+  if (!overwrite) return refuse(" is there already, and is not to be replaced");
+  for (const list_entry& each : entries) {
+    const std::string_view name = each.name;
+    if (each.is_prefix ||
+        !(name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")))
+      return refuse(" holds " + v0::detail::in_quotes(each.name) +
+                    ", which this save does not replace; nothing was changed");
+  }
+  return true;
+}
+
+ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
+                                                  const files_plan& plan, const files_options& how,
+                                                  const file_writer_function& write) {
+  if (how.max_file_bytes == 0)
+    return error{errc::invalid_argument, "files of at most 0 bytes hold no tensor"};
+  if (plan.names.empty())
+    return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
+  ZARRPOINT_CHECK(check_names(plan));
+  while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
+  ZARRPOINT_TRY(at, locate(directory, {.sync = true}));
+  ZARRPOINT_TRY(is_there, check_replaceable(at, how.overwrite));
+  const std::vector<std::size_t> file_of = divide(plan.bytes, how.max_file_bytes);
+  const std::size_t count = file_of.back() + 1;
+  files_report out;
+  for (const std::uint64_t each : plan.bytes) {
+    ZARRPOINT_TRY(total, checked_add(out.total_bytes, each));
+    out.total_bytes = total;
+  }
+  ZARRPOINT_TRY(staged, at.store.stage(at.key, {.overwrite = is_there}));
+  const any_store to = staged->store();
+  for (std::size_t file = 0; file < count; ++file) {
+    out.files.push_back(name_of_file(file, count));
+    const auto [first, last] = std::equal_range(file_of.begin(), file_of.end(), file);
+    ZARRPOINT_TRY(key, store_key::parse(out.files.back()));
+    ZARRPOINT_CHECK(write(to, key,
+                          {static_cast<std::size_t>(first - file_of.begin()),
+                           static_cast<std::size_t>(last - first)})
+                        .at(out.files.back()));
+  }
+  ZARRPOINT_TRY(index, store_key::parse(files_index));
+  ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(plan, file_of, out))));
+  ZARRPOINT_CHECK(staged->commit());
+  return out;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<files_report> save_files(std::string_view directory,
+                                                 std::span<const named_view> tensors,
+                                                 const files_options& how) {
+  return guarded([&]() -> result<files_report> {
+           detail::files_plan plan;
+           for (const named_view& each : tensors) {
+             ZARRPOINT_TRY(bytes,
+                           byte_count(each.view.spec()).at(detail::tensor_context(each.name)));
+             plan.names.push_back(each.name);
+             plan.bytes.push_back(bytes);
+           }
+           return detail::write_files(
+               directory, plan, how,
+               [&](const any_store& to, const store_key& key, detail::tensor_range of) {
+                 return save(to, key, tensors.subspan(of.first, of.count), how.metadata);
+               });
+         })
+      .at("save " + std::string(directory));
+}
+
+}}}  // namespace zarrpoint::v0::safetensors

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A model in several files, as Hugging Face publishes them: `model-00001-of-00003.safetensors` and
+// on, and `model.safetensors.index.json`, which says what tensor is in which.
+// https://huggingface.co/docs/huggingface_hub/package_reference/serialization
+
+namespace zarrpoint { inline namespace v0 { namespace safetensors {
+
+/// How a model is divided into files.
+struct files_options {
+  /// The bytes of tensors in a file. A larger tensor has a file of its own.
+  std::uint64_t max_file_bytes = 5'000'000'000;
+  metadata_map metadata{};  ///< of each file, as `{{"format", "pt"}}`
+  /// Replace a directory that holds files of safetensors and their index, and nothing else.
+  bool overwrite = false;
+};
+
+/// What was written.
+struct files_report {
+  std::vector<std::string> files;  ///< their names in the directory, without the index
+  std::uint64_t total_bytes = 0;   ///< of all tensors
+};
+
+/// Writes a new directory of files that hold the tensors in their order, and their index. It
+/// appears in one step, once all of it is on the disk; after an error nothing is there that was not
+/// there before. Errors: `already_exists` for what is there already, or may not be replaced;
+/// `invalid_argument` for two tensors of one name, for none, and for files of no bytes; those of
+/// `save`, naming the file.
+result<files_report> save_files(std::string_view directory, std::span<const named_view> tensors,
+                                const files_options& how = {});
+
+namespace detail {
+
+/// The number of the file that each tensor comes to, from 0, in their order: the next file begins
+/// where one would have more than `most` bytes.
+std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes, std::uint64_t most);
+
+/// Some of the tensors, in their order.
+struct tensor_range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+/// Writes the file `key` with those tensors.
+using file_writer_function =
+    std::function<result<void>(const any_store&, const store_key&, tensor_range)>;
+
+/// What is to be written: the names of the tensors and their bytes, one for one.
+struct files_plan {
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> bytes;
+};
+
+/// Divides, has each file written, and writes the index, as `save_files` says.
+result<files_report> write_files(std::string_view directory, const files_plan& plan,
+                                 const files_options& how, const file_writer_function& write);
+
+}  // namespace detail
+
+}}}  // namespace zarrpoint::v0::safetensors
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
+#endif
