@@ -176,6 +176,11 @@ TEST_CASE("orbax: damaged and hostile msgpack") {
   std::string names = "\x01";
   for (int i = 0; i < 3; ++i) names = "\x81\xda\x02\x01" + std::string(513, 'a') + names;
   CHECK(fails(names, "path of more than 1024"));
+  // So many that they would not have room are refused before they are read: the last is damaged.
+  const std::string many(std::size_t{1} << 20, '\1');
+  CHECK(fails(one("\xdd\x00\x10\x00\x00"s + many), "take more than"));
+  CHECK(fails(one("\xdd\x00\x10\x00\x00"s + many.substr(1) + '\xc1'), "take more than"));
+  CHECK(fails(one("\xdd\x00\x00\x00\x02\x01\xc1"s), "begins no value"));
   // Shapes whose sizes overflow.
   const std::string wide = "\xcf\x40"s + std::string(7, '\0');
   const std::string inner = "\x93\x92" + wide + wide + text("int8") + "\xc4\0"s;
@@ -195,6 +200,10 @@ TEST_CASE("orbax: msgpack by its values, within limits") {
   CHECK(in.head().value().extension == 5);
   CHECK(!in.within(2, [&] { return in.skip(1); }));
   CHECK(!in.count(std::uint64_t{1} << 60));
+  CHECK(in.count(std::uint64_t{100} << 20));
+  CHECK(in.check_room(std::uint64_t{27} << 20));
+  CHECK(!in.check_room((std::uint64_t{28} << 20) + 1));
+  CHECK(!in.check_room(UINT64_MAX));
   CHECK(orbax::detail::group_document({}) == R"({"zarr_format":3,"node_type":"group"})");
 }
 

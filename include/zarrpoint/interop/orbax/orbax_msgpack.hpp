@@ -56,6 +56,8 @@ class msgpack_input {
 
   /// Counts what the caller keeps.
   result<void> count(std::uint64_t bytes);
+  /// Whether so much more may be counted.
+  result<void> check_room(std::uint64_t bytes) const;
 
   /// Lets `inner` read the next `size` bytes as a value of their own, which it must use up.
   template <class F>

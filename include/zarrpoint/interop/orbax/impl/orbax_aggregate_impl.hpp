@@ -51,6 +51,13 @@ class aggregate_reader {
     return of.number;
   }
 
+  /// The same where each is a leaf, or holds some: too many are refused before they are read.
+  result<std::uint64_t> children(const msgpack_head& of, std::uint64_t least_bytes) const {
+    ZARRPOINT_TRY(count, elements(of, least_bytes));
+    ZARRPOINT_CHECK(in_.check_room(count * sizeof(aggregate_leaf)));
+    return count;
+  }
+
   /// The next leaf, of which the path is known.
   result<aggregate_leaf*> add(aggregate_kind kind, std::string_view value_type) {
     std::uint64_t size = sizeof(aggregate_leaf);
@@ -120,7 +127,7 @@ class aggregate_reader {
   }
 
   result<void> members(const msgpack_head& of, int depth) {
-    ZARRPOINT_TRY(pairs, elements(of, 2));
+    ZARRPOINT_TRY(pairs, children(of, 2));
     if (pairs == 0) return add_empty("Dict");
     for (std::uint64_t i = 0; i < pairs; ++i) {
       ZARRPOINT_TRY(key, name());
@@ -131,7 +138,7 @@ class aggregate_reader {
   }
 
   result<void> sequence(const msgpack_head& of, int depth, std::string_view value_type) {
-    ZARRPOINT_TRY(size, elements(of, 1));
+    ZARRPOINT_TRY(size, children(of, 1));
     if (size == 0) return add_empty(value_type);
     for (std::uint64_t i = 0; i < size; ++i)
       ZARRPOINT_CHECK(child({std::to_string(i), true}, depth));

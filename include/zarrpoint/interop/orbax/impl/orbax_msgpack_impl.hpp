@@ -98,11 +98,16 @@ ZARRPOINT_INLINE result<msgpack_head> msgpack_input::marked(std::uint64_t mark) 
   return error{errc::corrupt, "a byte that begins no value"};
 }
 
-ZARRPOINT_INLINE result<void> msgpack_input::count(std::uint64_t bytes) {
-  used_ += std::min(bytes, most_bytes + 1);
-  if (used_ <= most_bytes) return {};
+ZARRPOINT_INLINE result<void> msgpack_input::check_room(std::uint64_t bytes) const {
+  if (used_ <= most_bytes && bytes <= most_bytes - used_) return {};
   return error{errc::resource_limit,
                "its names and texts take more than " + std::to_string(most_bytes) + " bytes"};
+}
+
+ZARRPOINT_INLINE result<void> msgpack_input::count(std::uint64_t bytes) {
+  ZARRPOINT_CHECK(check_room(bytes));
+  used_ += bytes;
+  return {};
 }
 
 ZARRPOINT_INLINE result<std::string> msgpack_input::bytes(std::uint64_t size) {
