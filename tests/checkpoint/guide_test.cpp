@@ -3,7 +3,7 @@
 
 // The programs of docs/guide.md; tests/tools/check_links.py compares the two.
 
-#include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 

@@ -353,6 +353,7 @@ class Convert(Case):
             sizes = []
             for name in files:
                 with safe_open(out / name, "np") as file:
+                    self.assertEqual(file.metadata(), {"format": "pt"})
                     held = {key: file.get_tensor(key) for key in file.keys()}
                 self.assertEqual({k for k, v in index["weight_map"].items() if v == name}, set(held))
                 sizes.append((len(held), sum(a.nbytes for a in held.values())))
@@ -360,8 +361,6 @@ class Convert(Case):
                     np.testing.assert_array_equal(value, arrays[key], strict=True)
             self.assertTrue(all(count == 1 or size <= 153 for count, size in sizes), sizes)
             self.assertTrue(any(count > 1 for count, _ in sizes), sizes)
-            with safe_open(out / files[0], "np") as file:
-                self.assertEqual(file.metadata(), {"format": "pt"})
             self.expect(OK, "verify", out)
             self.expect(OK, "diff", out, self.folder / "a.safetensors")
         self.assertEqual(
@@ -384,7 +383,9 @@ class Convert(Case):
         (other / "config.json").write_text("{}")
         for more in ((), ("--overwrite",)):
             self.refused(*convert, other, "--max-file-size", "1k", *more)
-        self.assertIn("config.json", self.refused(*convert, other, "--max-file-size", "1k", "--overwrite"))
+        said = self.refused(*convert, other, "--max-file-size", "1k", "--overwrite")
+        self.assertEqual(said.count(str(other)), 1)
+        self.assertIn("has no model.safetensors.index.json", said)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.safetensors", "o"])
         self.assertEqual(sorted(path.name for path in other.iterdir()), ["config.json"])
 

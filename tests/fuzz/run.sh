@@ -26,8 +26,8 @@ export LLVM_PROFILE_FILE=/dev/null
 preset=fuzz_long tree=build/fuzz_long
 [ "$seconds" != fixed ] || { preset=fuzz tree=build/asan; }
 cmake --preset "$(basename $tree)" -DZARRPOINT_TEST_UNITY=ON >/dev/null &&
-  cmake --build --preset $preset -j "$jobs" || exit 1
-seed=${FUZZ_SEED:-$RANDOM$RANDOM}
+  cmake --build --preset "$preset" -j "$jobs" || exit 1
+seed=${FUZZ_SEED:-$((RANDOM * 32768 + RANDOM + 1))} # 0 would be a random one
 rm -rf "$build/seeds"
 python3 tests/fuzz/seeds.py tests/golden "$build/seeds" || exit 1
 
@@ -42,7 +42,7 @@ fuzz() {
   mkdir -p "$corpus" "$build/findings/$target" "$seeds"
   local known=(tests/fuzz/findings/"$target"/*)
   local limits=(-rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=20)
-  local from=(-seed=$seed -max_total_time="$seconds" "$corpus" "$seeds")
+  local from=(-seed="$seed" -max_total_time="$seconds" "$corpus" "$seeds")
   if [ "$seconds" = fixed ]; then
     # The same on each machine: in the order of their names, with nothing that an earlier run found.
     # The time only bounds a machine that is slow.
@@ -89,6 +89,6 @@ if [ "$seconds" != fixed ]; then
     sed -n "s/^stat::number_of_executed_units: */$target /p" "$build/$target.log" | tail -n 1
   done | awk -v failed=$failed -v seconds=$((SECONDS - begin)) -v seed="$seed" '
     { all += $2; each = each (NR > 1 ? ", " : "") $1 " " $2 }
-    END { printf "fuzz %d trials, %d violations, 0 known, %d s, seed %s, %s\n", all, failed, seconds, seed, each }'
+    END { printf "fuzz %.0f trials, %d violations, 0 known, %d s, seed %s, %s\n", all, failed, seconds, seed, each }'
 fi
 [ $failed -eq 0 ]

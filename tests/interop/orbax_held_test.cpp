@@ -55,11 +55,11 @@ held_leaves leaves() {
   const memory_store store;
   store.put(key("f"), as_bytes(std::string_view("0123456789"))).value();
   held_leaves out(store.open(key("f")).value());
-  out.add("d/x", text("last"));
-  out.add("a-b", scalar("\7"));
-  out.add("a/b", array({2, 2}, {{6, 3}, {1, 1}}));
-  out.add("a.e", array({0, 3}, {}));
-  out.add("d/w/y", text(""));
+  CHECK(out.add("d/x", text("last")));
+  CHECK(out.add("a-b", scalar("\7")));
+  CHECK(out.add("a/b", array({2, 2}, {{6, 3}, {1, 1}})));
+  CHECK(out.add("a.e", array({0, 3}, {})));
+  CHECK(out.add("d/w/y", text("")));
   out.finish();
   return out;
 }
@@ -111,9 +111,23 @@ TEST_CASE("orbax: what a file of msgpack holds is listed, whatever its names") {
   CHECK(held_leaves().list(store_key::root()).empty());
 }
 
+TEST_CASE("orbax: a leaf of msgpack whose keys would be too long is refused") {
+  held_leaves held;
+  const auto name = [](std::size_t size) {
+    std::string out(size, 'a');
+    for (std::size_t at = 200; at + 1 < size; at += 200) out[at] = '/';
+    return out;
+  };
+  CHECK(held.add(name(store_key::max_size - 10), text("x")));
+  CHECK(!held.add(name(store_key::max_size - 9), text("x")));
+  CHECK(held.add(name(store_key::max_size - 20), array(std::vector<index_t>(9, 1), {{0, 1}})));
+  CHECK(!held.add(name(store_key::max_size - 20), array(std::vector<index_t>(10, 1), {{0, 1}})));
+  CHECK(!held.add("a/../b", text("x")));
+}
+
 TEST_CASE("orbax: one value that is the whole file of msgpack") {
   held_leaves held;
-  held.add("", scalar("\7"));
+  CHECK(held.add("", scalar("\7")));
   held.finish();
   CHECK(bytes(held, "c") == "\7");
   CHECK(bytes(held, "zarr.json").find(R"("shape":[])") != std::string::npos);

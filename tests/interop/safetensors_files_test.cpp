@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace safetensors_files_test {
@@ -62,7 +64,7 @@ bool says(const zp::result<st::files_report>& of, zp::errc code, std::string_vie
 TEST_CASE("safetensors: tensors are divided into files by their size, in their order") {
   using numbers = std::vector<std::size_t>;
   const auto divided = [](std::vector<std::uint64_t> bytes, std::uint64_t most) {
-    return st::detail::divide(bytes, most);
+    return st::detail::divide_by_size(bytes, most);
   };
   CHECK(divided({}, 1).empty());
   CHECK(divided({8, 4, 12, 0, 40}, 12) == numbers{0, 0, 1, 1, 2});
@@ -118,30 +120,62 @@ TEST_CASE("safetensors: files have what metadata they are given, by default one 
   CHECK(file.tensors().size() == 5);
 }
 
-TEST_CASE("safetensors: a directory of files is replaced only where nothing else is lost") {
+TEST_CASE("safetensors: of a directory only the files of a model are replaced") {
   const test::temp_directory folder;
   const model from;
   const auto views = from.views();
   const std::string at = folder / "m";
   REQUIRE(st::save_files(at, views, {.max_file_bytes = 16}));
   CHECK(says(st::save_files(at, views), zp::errc::already_exists, "is there already"));
-  REQUIRE(st::save_files(at, std::span(views).first(1), {.overwrite = true}));
-  CHECK(names_in(at) ==
-        std::set<std::string>{"model-00001-of-00001.safetensors", "model.safetensors.index.json"});
-  test::write_file(at + "/config.json", "{}");
-  CHECK(says(st::save_files(at, views, {.overwrite = true}), zp::errc::already_exists,
-             "\"config.json\""));
-  fs::remove(at + "/config.json");
-  fs::create_directory(at + "/x.safetensors");
-  CHECK(says(st::save_files(at, views, {.overwrite = true}), zp::errc::already_exists,
-             "\"x.safetensors\""));
+  for (const char* other : {"config.json", "other.safetensors", "strange\xff", "back\\slash"})
+    test::write_file(at + '/' + other, "theirs");
+  fs::create_directory(at + "/onnx");
+  test::write_file(at + "/onnx/model", "theirs");
+  const auto report = st::save_files(at, std::span(views).first(1), {.overwrite = true}).value();
+  CHECK(report.kept.size() == 5);
+  CHECK(report.warnings.empty());
+  CHECK(names_in(at) == std::set<std::string>{"model-00001-of-00001.safetensors",
+                                              "model.safetensors.index.json", "config.json",
+                                              "other.safetensors", "strange\xff", "back\\slash",
+                                              "onnx"});
+  CHECK(test::read_file(at + "/onnx/model") == "theirs");
+  CHECK(test::read_file(at + "/other.safetensors") == "theirs");
   CHECK(st::open(at + "/model-00001-of-00001.safetensors").value().tensors().size() == 1);
+}
+
+TEST_CASE("safetensors: what is not a model in several files is not replaced") {
+  const test::temp_directory folder;
+  const model from;
+  const auto views = from.views();
+  st::files_options overwrite;
+  overwrite.overwrite = true;
+  fs::create_directory(folder / "m");
+  test::write_file(folder / "m/a.safetensors", "theirs");
+  CHECK(says(st::save_files(folder / "m", views, overwrite), zp::errc::already_exists,
+             "has no model.safetensors.index.json"));
+  test::write_file(folder / "m/model.safetensors.index.json", "{}");
+  CHECK(says(st::save_files(folder / "m", views, overwrite), zp::errc::corrupt, "weight_map"));
+  test::write_file(folder / "m/model.safetensors.index.json", R"({"weight_map":{"a":1}})");
+  CHECK(says(st::save_files(folder / "m", views, overwrite), zp::errc::corrupt, "\"a\""));
+  CHECK(test::read_file(folder / "m/a.safetensors") == "theirs");
   test::write_file(folder / "f", "old");
-  CHECK(says(st::save_files(folder / "f", views, {.overwrite = true}), zp::errc::already_exists,
-             "is a file"));
+  CHECK(
+      says(st::save_files(folder / "f", views, overwrite), zp::errc::already_exists, "is a file"));
   CHECK(test::read_file(folder / "f") == "old");
+  for (const char* to : {"m", "nothing"}) {
+    fs::create_symlink(to, folder / "l");
+    CHECK(says(st::save_files(folder / "l", views, overwrite), zp::errc::io, "symbolic link"));
+    fs::remove(folder / "l");
+  }
+  CHECK(names_in(folder / "m") ==
+        std::set<std::string>{"a.safetensors", "model.safetensors.index.json"});
   fs::create_directory(folder / "empty");
   CHECK(st::save_files(folder / "empty", views));
+  fs::create_directory(folder / "bare");
+  test::write_file(folder / "bare/back\\slash", "theirs");
+  CHECK(st::save_files(folder / "bare", views, overwrite));
+  CHECK(test::read_file(folder / "bare/back\\slash") == "theirs");
+  CHECK(st::save_files(folder / "new", views, overwrite));
 }
 
 TEST_CASE("safetensors: files that cannot be written leave nothing behind") {
@@ -160,6 +194,15 @@ TEST_CASE("safetensors: files that cannot be written leave nothing behind") {
              zp::errc::invalid_argument, "model-00004-of-00004.safetensors"));
   CHECK(says(st::save_files(folder / "no/m", from.views()), zp::errc::not_found, "no"));
   CHECK(names_in(folder / "").empty());
+  // Nor do they change what is there.
+  REQUIRE(st::save_files(folder / "m", from.views(), {.max_file_bytes = 16}));
+  const auto before = names_in(folder / "m");
+  st::files_options again{.max_file_bytes = 16};
+  again.overwrite = true;
+  CHECK(!st::save_files(folder / "m", views, again));
+  CHECK(names_in(folder / "m") == before);
+  CHECK(st::open(folder / "m/model-00003-of-00003.safetensors").value().contains("large"));
+  CHECK(names_in(folder / "") == std::set<std::string>{"m"});
 }
 
 }  // namespace safetensors_files_test

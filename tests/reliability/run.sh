@@ -97,7 +97,7 @@ existing() {
   else
     case $row in
       fuzz)
-        said=$(bash tests/fuzz/run.sh "$(awk -v h="$hours" 'BEGIN { print int(h * 900 / 11) + 1 }')")
+        said=$(FUZZ_SEED=$seed bash tests/fuzz/run.sh "$(awk -v h="$hours" 'BEGIN { print int(h * 900 / 11) + 1 }')")
         local ended=$?
         grep '^fuzz ' <<<"$said" >"$build/fuzz.log"
         (exit $ended)
@@ -109,6 +109,7 @@ existing() {
   fi
 }
 
+for row in "${rows[@]}"; do rm -f "$build/$row.log"; done # what an earlier run said
 all_shares=0
 begin=$SECONDS
 lines=()

@@ -10,6 +10,7 @@
 
 #include "source.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -70,7 +71,7 @@ zp::result<void> convert_to_safetensors(const conversion& what, bool skip_string
 zp::result<void> convert_to_npz(const conversion& what);
 
 /// The same to a directory of files of safetensors, each with tensors of at most so many bytes, or
-/// one; and their index.
+/// with one; and their index.
 zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_strings,
                                               std::uint64_t max_file_bytes);
 

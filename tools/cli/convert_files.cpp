@@ -161,18 +161,16 @@ zp::result<void> add_member(const conversion& what, const converted& each, progr
   return member->finish();
 }
 
-}  // namespace
-
-namespace {
-
 /// What goes into safetensors.
 struct safetensors_parts {
   std::vector<converted> arrays;
-  zp::safetensors::metadata_map metadata;
+  zp::safetensors::metadata_map attributes;  ///< of the root, which each file has
+  zp::safetensors::metadata_map metadata;    ///< those, and texts
 };
 
 zp::result<safetensors_parts> parts_of(const conversion& what, bool skip_strings) {
-  safetensors_parts out{what.arrays, metadata_of(what.from)};
+  safetensors_parts out{what.arrays, metadata_of(what.from), {}};
+  out.metadata = out.attributes;
   ZARRPOINT_CHECK(take_texts(what, skip_strings, out.arrays, out.metadata));
   return out;
 }
@@ -233,16 +231,17 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
                          zp::safetensors::detail::tensor_range of) -> zp::result<void> {
     ZARRPOINT_TRY(writer, to.create(key));
     const auto first = parts.arrays.begin() + static_cast<std::ptrdiff_t>(of.first);
-    safetensors_parts some{{first, first + static_cast<std::ptrdiff_t>(of.count)}, {}};
-    if (of.first == 0) some.metadata = parts.metadata;  // readers join what the files say
+    safetensors_parts some{{first, first + static_cast<std::ptrdiff_t>(of.count)}, {}, {}};
+    some.metadata = of.first == 0 ? parts.metadata : parts.attributes;
     ZARRPOINT_CHECK(write_safetensors(what, std::move(some), bar, *writer));
     return writer->finish();
   };
-  ZARRPOINT_TRY(report, zp::safetensors::detail::write_files(
-                            what.out, plan,
-                            {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write)
-                            .at(what.out));
-  static_cast<void>(report);
+  ZARRPOINT_TRY(
+      report,
+      zp::safetensors::detail::write_files(
+          what.out, plan, {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write));
+  for (const std::string& warning : report.warnings)
+    std::fprintf(stderr, "zarrpoint: note: %s\n", escaped(warning).c_str());
   return {};
 }
 

@@ -64,7 +64,7 @@ zp::result<void> check_free(const std::string& path, bool overwrite) {
   if (overwrite || ::lstat(path.c_str(), &info) != 0) return {};
   return zp::error{zp::errc::already_exists,
                    path +
-                       " exists; --overwrite replaces it if it is a zarrpoint checkpoint "
+                       " exists; --overwrite replaces it if it is a checkpoint of that format "
                        "or a file"};
 }
 

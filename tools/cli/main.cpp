@@ -279,8 +279,8 @@ struct command_line {
                    "Strings for safetensors: metadata (default, into __metadata__) or skip")
         ->check(CLI::IsMember({"metadata", "skip"}));
     to->add_option("--max-file-size", convert.max_file_size,
-                   "For safetensors: OUT is a directory of files of at most so much, e.g. 5G, with "
-                   "an index")
+                   "For safetensors: OUT is a directory of files with arrays of at most so much "
+                   "each, e.g. 5G, and an index")
         ->type_name("SIZE");
     to->add_option("--ocdbt", convert.ocdbt, "For orbax: in an OCDBT database (default: on)")
         ->check(CLI::IsMember({"on", "off"}));

@@ -24,12 +24,14 @@ class held_leaves {
   held_leaves() = default;
   explicit held_leaves(std::shared_ptr<const blob> file) : file_(std::move(file)) {}
 
-  /// Adds a text or an array, whose name lies beneath no other's.
-  void add(std::string_view name, aggregate_leaf&& leaf);
+  /// Adds a text or an array, whose name lies beneath no other's. Errors: `invalid_argument` for a
+  /// name that leaves no room for the keys beneath it.
+  result<void> add(std::string_view name, aggregate_leaf&& leaf);
   /// Call it once, after all.
   void finish();
 
-  /// The object `key`, which messages call `called`; null for a key that is none of theirs.
+  /// The object `key`, which messages call `called`, or as the file where it is a part of that;
+  /// null for a key that is none of theirs.
   result<std::unique_ptr<blob>> open(std::string_view key, const std::string& called) const;
   std::vector<list_entry> list(const store_key& prefix) const;
 

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,29 +29,39 @@ struct files_options {
   /// The bytes of tensors in a file. A larger tensor has a file of its own.
   std::uint64_t max_file_bytes = 5'000'000'000;
   metadata_map metadata{};  ///< of each file, as `{{"format", "pt"}}`
-  /// Replace a directory that holds files of safetensors and their index, and nothing else.
+  /// Replace a model in several files: those that its index names, and the index. All else that is
+  /// in the directory stays.
   bool overwrite = false;
 };
 
 /// What was written.
 struct files_report {
-  std::vector<std::string> files;  ///< their names in the directory, without the index
-  std::uint64_t total_bytes = 0;   ///< of all tensors
+  std::vector<std::string> files;     ///< their names in the directory, without the index
+  std::uint64_t total_bytes = 0;      ///< of all tensors
+  std::vector<std::string> kept;      ///< what others had in the directory, that was replaced
+  std::vector<std::string> warnings;  ///< what could not be removed or brought over
 };
 
 /// Writes a new directory of files that hold the tensors in their order, and their index. It
 /// appears in one step, once all of it is on the disk; after an error nothing is there that was not
-/// there before. Errors: `already_exists` for what is there already, or may not be replaced;
-/// `invalid_argument` for two tensors of one name, for none, and for files of no bytes; those of
-/// `save`, naming the file.
+/// there before. Errors: `already_exists` for what is there already, and for what has no such
+/// index; `invalid_argument` for two tensors of one name, for none, and for files of no bytes;
+/// `io`, for a link too; those of `save`, naming the file.
 result<files_report> save_files(std::string_view directory, std::span<const named_view> tensors,
                                 const files_options& how = {});
 
 namespace detail {
 
+/// The index of a model in several files.
+inline constexpr std::string_view files_index = "model.safetensors.index.json";
+
+/// Its member `weight_map`, from tensors to the texts that name their files; nothing where there is
+/// no index in the directory `at`. Errors: `corrupt`, and those of the store.
+result<std::optional<node>> weight_map(const any_store& store, const store_key& at);
+
 /// The number of the file that each tensor comes to, from 0, in their order: the next file begins
 /// where one would have more than `most` bytes.
-std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes, std::uint64_t most);
+std::vector<std::size_t> divide_by_size(std::span<const std::uint64_t> bytes, std::uint64_t most);
 
 /// Some of the tensors, in their order.
 struct tensor_range {

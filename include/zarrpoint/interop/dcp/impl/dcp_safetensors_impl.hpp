@@ -6,6 +6,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
@@ -21,29 +22,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-inline constexpr std::string_view index_name = "model.safetensors.index.json";
-
-/// Its member `weight_map`, from tensors to files; nothing where there is no index.
-ZARRPOINT_INLINE result<std::optional<node>> weight_map(const any_store& store,
-                                                        const store_key& at) {
-  ZARRPOINT_TRY(key, at.child(index_name));
-  ZARRPOINT_TRY(bytes, get(store, key, std::uint64_t{128} << 20));
-  if (!bytes) return std::optional<node>();
-  ZARRPOINT_TRY(document, parse_json(*bytes).at(std::string(index_name)));
-  node* const map = document.find("weight_map");
-  if (map == nullptr || map->if_object() == nullptr)
-    return error{errc::corrupt, std::string(index_name) + " has no object \"weight_map\""};
-  for (const node::member& one : *map->if_object())
-    if (one.value.if_string() == nullptr)
-      return error{errc::corrupt, std::string(index_name) + ": the file of " +
-                                      v0::detail::in_quotes(one.key) + " is not text"};
-  return std::optional(std::move(*map));
-}
-
 ZARRPOINT_INLINE result<std::vector<std::string>> safetensors_files(const any_store& store,
                                                                     const store_key& at) {
   std::set<std::string> out;
-  ZARRPOINT_TRY(index, weight_map(store, at));
+  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
   if (index) {
     for (const node::member& one : *index->if_object()) out.insert(*one.value.if_string());
   } else if (store.can_list()) {
@@ -112,12 +94,13 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
       ZARRPOINT_CHECK(add().at(name + ": the tensor " + v0::detail::in_quotes(tensor.name)));
     }
   }
-  ZARRPOINT_TRY(index, weight_map(store, at));
+  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
   if (index)
     for (const node::member& one : *index->if_object())
       if (!found.contains(one.key))
-        return error{errc::corrupt, std::string(index_name) + " names the tensor " +
-                                        v0::detail::in_quotes(one.key) + ", which no file has"};
+        return error{errc::corrupt, std::string(safetensors::detail::files_index) +
+                                        " names the tensor " + v0::detail::in_quotes(one.key) +
+                                        ", which no file has"};
   metadata out;
   for (auto& [name, entry] : found) {
     const std::string context = "the tensor " + v0::detail::in_quotes(name);

@@ -18,10 +18,15 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-ZARRPOINT_INLINE void held_leaves::add(std::string_view name, aggregate_leaf&& leaf) {
+ZARRPOINT_INLINE result<void> held_leaves::add(std::string_view name, aggregate_leaf&& leaf) {
   std::string prefix(name);
   if (!name.empty()) prefix += '/';
-  leaves_.push_back({std::move(prefix), std::move(leaf.text), std::move(leaf.array)});
+  held made{std::move(prefix), std::move(leaf.text), std::move(leaf.array)};
+  ZARRPOINT_TRY(key, store_key::parse(name));
+  ZARRPOINT_CHECK(key.child("zarr.json"));
+  if (const std::string chunk = chunk_of(made); !chunk.empty()) ZARRPOINT_CHECK(key.child(chunk));
+  leaves_.push_back(std::move(made));
+  return {};
 }
 
 ZARRPOINT_INLINE void held_leaves::finish() {

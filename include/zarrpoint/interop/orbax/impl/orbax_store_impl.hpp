@@ -195,9 +195,7 @@ struct tree_store::state {
       return detail::not_held("has no value");
     if (at->kind == detail::aggregate_kind::empty) return {};
     if (at->kind == detail::aggregate_kind::placeholder) return add_stored(leaf, at->text);
-    ZARRPOINT_CHECK(store_key::parse(leaf.name));
-    held.add(leaf.name, std::move(*at));
-    return {};
+    return held.add(leaf.name, std::move(*at));
   }
 };
 
@@ -349,8 +347,12 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_ke
     out.insert(out.end(), made.begin(), made.end());
     const auto held = state_->held.list(prefix);
     out.insert(out.end(), held.begin(), held.end());
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
+    // A name that is both comes once, as what keys lie beneath.
+    std::sort(out.begin(), out.end(), [](const list_entry& a, const list_entry& b) {
+      return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
+    });
+    const auto same = [](const list_entry& a, const list_entry& b) { return a.name == b.name; };
+    out.erase(std::unique(out.begin(), out.end(), same), out.end());
     return out;
   });
 }

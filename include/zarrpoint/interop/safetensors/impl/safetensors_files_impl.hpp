@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -10,6 +11,7 @@
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,10 +30,24 @@ namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
 namespace detail {
 
-inline constexpr std::string_view files_index = "model.safetensors.index.json";
+ZARRPOINT_INLINE result<std::optional<node>> weight_map(const any_store& store,
+                                                        const store_key& at) {
+  ZARRPOINT_TRY(key, at.child(files_index));
+  ZARRPOINT_TRY(bytes, v0::get(store, key, std::uint64_t{128} << 20));
+  if (!bytes) return std::optional<node>();
+  ZARRPOINT_TRY(document, parse_json(*bytes).at(std::string(files_index)));
+  node* const map = document.find("weight_map");
+  if (map == nullptr || map->if_object() == nullptr)
+    return error{errc::corrupt, std::string(files_index) + " has no object \"weight_map\""};
+  for (const node::member& one : *map->if_object())
+    if (one.value.if_string() == nullptr)
+      return error{errc::corrupt, std::string(files_index) + ": the file of " +
+                                      v0::detail::in_quotes(one.key) + " is not text"};
+  return std::optional(std::move(*map));
+}
 
-ZARRPOINT_INLINE std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes,
-                                                 std::uint64_t most) {
+ZARRPOINT_INLINE std::vector<std::size_t> divide_by_size(std::span<const std::uint64_t> bytes,
+                                                         std::uint64_t most) {
   std::vector<std::size_t> out;
   out.reserve(bytes.size());
   std::size_t file = 0;
@@ -75,24 +92,24 @@ ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
                "two tensors have the name " + v0::detail::in_quotes(std::string(*twice))};
 }
 
-/// Whether a directory is there, which is then one that may be replaced.
-ZARRPOINT_INLINE result<bool> check_replaceable(const place& at, bool overwrite) {
-  const auto refuse = [&](const std::string& why) {
-    return error{errc::already_exists, at.store.describe(at.key) + why};
+/// The files of the model that is to be replaced.
+ZARRPOINT_INLINE result<std::vector<std::string>> old_files(const place& at, bool overwrite) {
+  const auto refuse = [&](std::string_view why) {
+    return error{errc::already_exists, at.store.describe(at.key) + std::string(why)};
   };
-  const auto file = at.store.open(at.key);  // an error for a directory, which then has entries
+  const auto file = at.store.open(at.key);  // an error for a directory, which is listed then
   if (file && *file != nullptr) return refuse(" is a file; nothing was changed");
+  std::vector<std::string> out;
   ZARRPOINT_TRY(entries, at.store.list(at.key));
-  if (entries.empty()) return false;
+  if (entries.empty()) return out;
   if (!overwrite) return refuse(" is there already, and is not to be replaced");
-  for (const list_entry& each : entries) {
-    const std::string_view name = each.name;
-    if (each.is_prefix ||
-        !(name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")))
-      return refuse(" holds " + v0::detail::in_quotes(each.name) +
-                    ", which this save does not replace; nothing was changed");
-  }
-  return true;
+  ZARRPOINT_TRY(map, weight_map(at.store, at.key).at(at.store.describe(at.key)));
+  if (!map) return refuse(" has no " + std::string(files_index) + "; nothing was changed");
+  out.emplace_back(files_index);
+  for (const node::member& one : *map->if_object()) out.push_back(*one.value.if_string());
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
@@ -105,15 +122,15 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
   ZARRPOINT_CHECK(check_names(plan));
   while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
   ZARRPOINT_TRY(at, locate(directory, {.sync = true}));
-  ZARRPOINT_TRY(is_there, check_replaceable(at, how.overwrite));
-  const std::vector<std::size_t> file_of = divide(plan.bytes, how.max_file_bytes);
+  ZARRPOINT_TRY(old, old_files(at, how.overwrite));
+  const std::vector<std::size_t> file_of = divide_by_size(plan.bytes, how.max_file_bytes);
   const std::size_t count = file_of.back() + 1;
   files_report out;
   for (const std::uint64_t each : plan.bytes) {
     ZARRPOINT_TRY(total, checked_add(out.total_bytes, each));
     out.total_bytes = total;
   }
-  ZARRPOINT_TRY(staged, at.store.stage(at.key, {.overwrite = is_there}));
+  ZARRPOINT_TRY(staged, at.store.stage(at.key, {.overwrite = how.overwrite}));
   const any_store to = staged->store();
   for (std::size_t file = 0; file < count; ++file) {
     out.files.push_back(name_of_file(file, count));
@@ -126,7 +143,18 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
   }
   ZARRPOINT_TRY(index, store_key::parse(files_index));
   ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(plan, file_of, out))));
+  if (how.overwrite) {  // also where nothing is listed: not all that others have is a key
+    std::vector<std::string> taken = out.files;
+    taken.emplace_back(files_index);
+    std::sort(taken.begin(), taken.end());
+    ZARRPOINT_TRY(kept, staged->keep({std::move(old), std::move(taken)}));
+    out.kept = std::move(kept);
+  }
   ZARRPOINT_CHECK(staged->commit());
+  // The new files are in their place: that it cannot be told of is not a failure of the save.
+  static_cast<void>(guarded([&]() -> result<void> {
+    return v0::detail::add_late(staged->late(), out.kept, out.warnings), result<void>();
+  }));
   return out;
 }
 
