@@ -386,7 +386,12 @@ class Convert(Case):
         said = self.refused(*convert, other, "--max-file-size", "1k", "--overwrite")
         self.assertEqual(said.count(str(other)), 1)
         self.assertIn("has no model.safetensors.index.json", said)
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["a.safetensors", "o"])
+        np.savez(self.folder / "t.npz", x=np.array(["text"]))
+        said = self.refused("convert", self.folder / "t.npz", self.folder / "new", "--max-file-size", "1k")
+        self.assertIn(f'{self.folder / "new"}: there is no tensor', said)
+        self.assertEqual(
+            sorted(path.name for path in self.folder.iterdir()), ["a.safetensors", "o", "t.npz"]
+        )
         self.assertEqual(sorted(path.name for path in other.iterdir()), ["config.json"])
 
     def test_strings_for_safetensors(self):

@@ -190,7 +190,7 @@ class planner {
     if (to.empty()) return bad("give --to: the name \"" + of_.out + "\" does not tell the format");
     if (of_.strings == "skip" && to != "safetensors")
       return bad("--strings is for safetensors only; " + to + " can hold strings");
-    if (!of_.max_file_size.empty()) ZARRPOINT_CHECK(check_file_size(to));
+    ZARRPOINT_CHECK(max_file_bytes());
     if (to != "orbax" && (!of_.ocdbt.empty() || of_.zarr_format))
       return bad("--ocdbt and --zarr-format are for orbax only, not for " + to);
     if (to == "orbax" && of_.zarr_format == 2 && !of_.shards.empty())
@@ -201,16 +201,20 @@ class planner {
     return {};
   }
 
- private:
-  zp::result<void> check_file_size(const std::string& to) const {
-    if (to != "safetensors") return bad("--max-file-size is for safetensors only, not for " + to);
-    if (std::uint64_t bytes = 0; !parse_bytes(of_.max_file_size, bytes) || bytes == 0)
-      return bad("--max-file-size: \"" + of_.max_file_size + "\" is not a size such as 5G");
+  /// Of the files that a model is divided into; 0 for one file.
+  zp::result<std::uint64_t> max_file_bytes() const {
+    if (of_.max_file_size.empty()) return std::uint64_t{0};
+    if (target() != "safetensors")
+      return bad("--max-file-size is for safetensors only, not for " + target());
     if (file_name(of_.out).ends_with(".safetensors"))
       return bad("--max-file-size makes a directory, and \"" + of_.out + "\" names a file");
-    return {};
+    std::uint64_t bytes = 0;
+    if (!parse_bytes(of_.max_file_size, bytes) || bytes == 0)
+      return bad("--max-file-size: \"" + of_.max_file_size + "\" is not a size such as 5G");
+    return bytes;
   }
 
+ private:
   /// In the source; a single array has the name of its file.
   std::string name_of(std::size_t i) const {
     const std::string& name = plan_.from.entries()[i].name;
@@ -494,12 +498,12 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
           .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
       return convert_to_orbax(what, options, target, writing);
     }
-    if (to == "safetensors" && !of.max_file_size.empty()) {
-      std::uint64_t bytes = 0;
-      parse_bytes(of.max_file_size, bytes);  // which was looked at
-      return convert_to_safetensors_files(what, of.strings == "skip", bytes);
+    if (to == "safetensors") {
+      ZARRPOINT_TRY(most, plan.max_file_bytes());
+      const bool skips = of.strings == "skip";
+      return most == 0 ? convert_to_safetensors(what, skips)
+                       : convert_to_safetensors_files(what, skips, most);
     }
-    if (to == "safetensors") return convert_to_safetensors(what, of.strings == "skip");
     if (to == "npz") return convert_to_npz(what);
     if (to == "dcp") return convert_to_dcp(what, writing);
     ZARRPOINT_TRY(options, plan.options());

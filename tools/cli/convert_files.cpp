@@ -236,10 +236,10 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
     ZARRPOINT_CHECK(write_safetensors(what, std::move(some), bar, *writer));
     return writer->finish();
   };
-  ZARRPOINT_TRY(
-      report,
-      zp::safetensors::detail::write_files(
-          what.out, plan, {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write));
+  ZARRPOINT_TRY(report, zp::safetensors::detail::write_files(
+                            what.out, plan,
+                            {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write)
+                            .at(what.out));
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "zarrpoint: note: %s\n", escaped(warning).c_str());
   return {};

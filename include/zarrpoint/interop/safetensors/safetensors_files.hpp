@@ -79,7 +79,8 @@ struct files_plan {
   std::vector<std::uint64_t> bytes;
 };
 
-/// Divides, has each file written, and writes the index, as `save_files` says.
+/// Divides, has each file written, and writes the index, as `save_files` says. Errors name the
+/// file; callers add the directory.
 result<files_report> write_files(std::string_view directory, const files_plan& plan,
                                  const files_options& how, const file_writer_function& write);
 

@@ -92,19 +92,19 @@ ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
                "two tensors have the name " + v0::detail::in_quotes(std::string(*twice))};
 }
 
-/// The files of the model that is to be replaced.
+/// The files of the model that is to be replaced. Callers say in which directory.
 ZARRPOINT_INLINE result<std::vector<std::string>> old_files(const place& at, bool overwrite) {
-  const auto refuse = [&](std::string_view why) {
-    return error{errc::already_exists, at.store.describe(at.key) + std::string(why)};
+  const auto refuse = [](std::string_view why) {
+    return error{errc::already_exists, "it " + std::string(why)};
   };
   const auto file = at.store.open(at.key);  // an error for a directory, which is listed then
-  if (file && *file != nullptr) return refuse(" is a file; nothing was changed");
+  if (file && *file != nullptr) return refuse("is a file; nothing was changed");
   std::vector<std::string> out;
   ZARRPOINT_TRY(entries, at.store.list(at.key));
   if (entries.empty()) return out;
-  if (!overwrite) return refuse(" is there already, and is not to be replaced");
-  ZARRPOINT_TRY(map, weight_map(at.store, at.key).at(at.store.describe(at.key)));
-  if (!map) return refuse(" has no " + std::string(files_index) + "; nothing was changed");
+  if (!overwrite) return refuse("is there already, and is not to be replaced");
+  ZARRPOINT_TRY(map, weight_map(at.store, at.key));
+  if (!map) return refuse("has no " + std::string(files_index) + "; nothing was changed");
   out.emplace_back(files_index);
   for (const node::member& one : *map->if_object()) out.push_back(*one.value.if_string());
   std::sort(out.begin(), out.end());
