@@ -4,9 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace node_test {
@@ -93,6 +96,33 @@ TEST_CASE("node: every kind is moved, also out of what it lies in") {
       CHECK(outer == kept[i]);
     }
   }
+}
+
+TEST_CASE("node: a visitor sees each kind as what it holds") {
+  const auto kind = [](const zp::node& of) {
+    return of.visit([](const auto& held) -> std::string {
+      using type = std::remove_cvref_t<decltype(held)>;
+      if constexpr (std::is_same_v<type, std::nullptr_t>) return "null";
+      if constexpr (std::is_same_v<type, bool>) return held ? "true" : "false";
+      if constexpr (std::is_same_v<type, std::int64_t>) return "int64 " + std::to_string(held);
+      if constexpr (std::is_same_v<type, std::uint64_t>) return "uint64 " + std::to_string(held);
+      if constexpr (std::is_same_v<type, double>) return "double " + std::to_string(held);
+      if constexpr (std::is_same_v<type, std::string>) return held;
+      if constexpr (std::is_same_v<type, zp::node::array>)
+        return "array " + std::to_string(held.size());
+      if constexpr (std::is_same_v<type, zp::node::object>) return "object " + held.at(0).key;
+    });
+  };
+  CHECK(kind({}) == "null");
+  CHECK(kind(true) == "true");
+  CHECK(kind(std::uint64_t{5}) == "int64 5");
+  CHECK(kind(UINT64_MAX) == "uint64 18446744073709551615");
+  CHECK(kind(0.5) == "double 0.500000");
+  CHECK(kind("text") == "text");
+  CHECK(kind(zp::node::array{1, 2}) == "array 2");
+  CHECK(kind(zp::node::object{{"a", 1}}) == "object a");
+  CHECK(*zp::node(0.5).if_double() == 0.5);
+  CHECK(zp::node(1).if_double() == nullptr);
 }
 
 }  // namespace node_test

@@ -25,7 +25,7 @@ zp::error write_error() {
 }  // namespace
 
 zp::node strict_json(const zp::node& from) {
-  if (const auto* number = std::get_if<double>(&from.value())) return number_node(*number);
+  if (const double* const number = from.if_double()) return number_node(*number);
   if (const std::string* text = from.if_string()) return text_node(*text);
   if (const zp::node::array* values = from.if_array()) {
     zp::node::array out;

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -119,6 +118,11 @@ class rectilinear_array {
   /// Chunks of one shape share their metadata, and what their codecs make of it.
   result<std::shared_ptr<const array_description>> describe(const dims& extents, const dims& shape);
 
+  struct described {
+    dims extents, shape;
+    std::shared_ptr<const array_description> of;
+  };
+
   const array_state& of_;
   const context& how_;
   const selection& part_;
@@ -126,7 +130,7 @@ class rectilinear_array {
   std::vector<std::vector<edge_part>> axes_;
   std::mutex mutex_;
   read_account* account_ = nullptr;
-  std::map<std::vector<index_t>, std::shared_ptr<const array_description>> described_;
+  std::vector<described> described_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/sort_numbers.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
@@ -80,7 +81,7 @@ class sparse_read {
   result<std::vector<run_of_objects>> list_runs(std::size_t first);
   /// Appends the stored objects beneath `folder`, whose keys have `depth` segments.
   result<void> list_folder(const std::string& folder, std::size_t depth,
-                           std::vector<std::size_t>& found);
+                           std::vector<numbered_place>& found);
   std::optional<std::size_t> number_of(const dims& coordinates) const;
 
   const array_state& of_;

@@ -14,6 +14,7 @@
 #include <zarrpoint/core/impl/error_impl.hpp>
 #include <zarrpoint/core/impl/node_impl.hpp>
 #include <zarrpoint/core/impl/printable_impl.hpp>
+#include <zarrpoint/core/impl/sort_numbers_impl.hpp>
 #include <zarrpoint/core/impl/sort_texts_impl.hpp>
 #include <zarrpoint/core/impl/utf8_impl.hpp>
 #include <zarrpoint/core/types/impl/dtype_impl.hpp>

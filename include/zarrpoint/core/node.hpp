@@ -4,11 +4,13 @@
 
 #include <zarrpoint/core/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -24,10 +26,12 @@ class node {
 
   node() noexcept { make_null(); }
   node(const node& other) { copy_from(other); }
-  node(node&& other) noexcept { move_from(other); }
+  node(node&& other) noexcept : kind_(other.kind_) { owns() ? move_owned(other) : share(other); }
   node& operator=(const node& other) { return assign(other), *this; }
   node& operator=(node&& other) noexcept { return take(other), *this; }
-  ~node() { destroy(); }
+  ~node() {
+    if (owns()) destroy();
+  }
 
   node(std::nullptr_t) { make_null(); }
   node(bool value) { make_bool(value); }
@@ -46,6 +50,7 @@ class node {
   bool is_number() const noexcept;
   bool is_integer() const noexcept;
   const bool* if_bool() const noexcept;
+  const double* if_double() const noexcept;
   const std::string* if_string() const noexcept;
   std::string* if_string() noexcept;
   const array* if_array() const noexcept;
@@ -67,10 +72,22 @@ class node {
 
   friend bool operator==(const node& a, const node& b) { return a.equals(b); }
 
-  /// The storage, for visitors: monostate is null.
-  using storage = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double,
-                               std::string, array, object>;
-  const storage& value() const noexcept { return value_; }
+  /// `visitor(held)`, where `held` is `nullptr`, a `bool`, `std::int64_t`, `std::uint64_t` (only
+  /// what is beyond int64), `double`, `const std::string&`, `const array&` or `const object&`.
+  template <class Visitor>
+  decltype(auto) visit(Visitor&& visitor) const {
+    switch (kind_) {
+      case kind::boolean: return std::forward<Visitor>(visitor)(bool_);
+      case kind::int64: return std::forward<Visitor>(visitor)(int64_);
+      case kind::uint64: return std::forward<Visitor>(visitor)(uint64_);
+      case kind::number: return std::forward<Visitor>(visitor)(double_);
+      case kind::text: return std::forward<Visitor>(visitor)(text_);
+      case kind::list: return std::forward<Visitor>(visitor)(array_);
+      case kind::members: return std::forward<Visitor>(visitor)(object_);
+      case kind::null: break;
+    }
+    return std::forward<Visitor>(visitor)(nullptr);
+  }
 
  private:
   void make_null() noexcept;
@@ -83,15 +100,28 @@ class node {
   void make_array(array& values) noexcept;
   void make_object(object& members) noexcept;
   void copy_from(const node& other);
-  void move_from(node& other) noexcept;
   void assign(const node& other);
   void take(node& other) noexcept;
+  // Apart from what is done of numbers in place, so that each kind of list does not repeat it.
+  void move_owned(node& other) noexcept;
   void destroy() noexcept;
+  bool owns() const noexcept { return kind_ >= kind::text; }
+  void share(const node& other) noexcept { std::memcpy(&uint64_, &other.uint64_, sizeof(uint64_)); }
   bool equals(const node& other) const;
 
+  // Not a `std::variant`: one of eight alternatives takes the compiler half a second, and its copy
+  // in libstdc++ 12 destroys what it has not made when memory runs out.
+  enum class kind : std::uint8_t { null, boolean, int64, uint64, number, text, list, members };
   union {
-    storage value_;
+    bool bool_;
+    std::int64_t int64_;
+    std::uint64_t uint64_;
+    double double_;
+    std::string text_;
+    array array_;
+    object object_;
   };
+  kind kind_;
 };
 
 /// One member of an object.

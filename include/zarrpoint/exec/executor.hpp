@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/task.hpp>
 
 #include <concepts>
@@ -38,7 +39,7 @@ class any_executor {
     requires(!std::same_as<E, any_executor> && executor<E>)
   any_executor(E handle) {
     if constexpr (!std::same_as<E, inline_executor>)
-      model_ = std::make_shared<const model<E>>(std::move(handle));
+      model_ = detail::make_counted<const model<E>>(std::move(handle));
   }
 
   void execute(task work) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -72,7 +73,7 @@ class pending {
   /// A result that is there already. Without the memory for it, `get` is `resource_limit`.
   explicit pending(result<T> value) {
     adopt(guarded([&]() -> result<shared_state> {
-      auto state = std::make_shared<detail::pending_constant<T>>();
+      auto state = detail::make_counted<detail::pending_constant<T>>();
       state->value.emplace(std::move(value));
       state->start();
       return shared_state(std::move(state));
@@ -135,7 +136,7 @@ auto run_async(const any_executor& executor, F f) {
   using value = typename std::invoke_result_t<F&>::value_type;
   pending<value> out;
   out.adopt(guarded([&]() -> result<typename pending<value>::shared_state> {
-    auto state = std::make_shared<detail::pending_call<value, F>>(std::move(f));
+    auto state = detail::make_counted<detail::pending_call<value, F>>(std::move(f));
     // An executor that refuses is not a failure: the thread that waits does the work.
     static_cast<void>(guarded([&]() -> result<void> {
       executor.execute([state] { state->start(); });

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -32,7 +34,7 @@ class progress_callback {
       : call_([](void* self, const progress_event& e) {
           (*static_cast<std::remove_cvref_t<F>*>(self))(e);
         }),
-        self_(std::make_shared<std::remove_cvref_t<F>>(std::forward<F>(f))) {}
+        self_(detail::make_counted<std::remove_cvref_t<F>>(std::forward<F>(f))) {}
   explicit operator bool() const noexcept { return call_ != nullptr; }
   void operator()(const progress_event& e) const { call_(self_.get(), e); }
 

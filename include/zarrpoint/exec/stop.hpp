@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
+
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -31,7 +33,7 @@ class stop_token {
 /// Stops the work that holds its tokens; for good. Copies share one state.
 class stop_source {
  public:
-  stop_source() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
+  stop_source() : flag_(detail::make_counted<std::atomic<bool>>(false)) {}
 
   stop_token token() const { return stop_token(flag_); }
   void request_stop() const noexcept { flag_->store(true, std::memory_order_release); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/handler/base/staged.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
@@ -174,12 +175,12 @@ class leaf {
       if constexpr (std::is_lvalue_reference_v<T> && !detail::is_copied_leaf<value_type, Handler>) {
         value_ = std::addressof(value);
       } else {
-        keep(std::make_shared<const value_type>(std::forward<T>(value)));
+        keep(detail::make_counted<const value_type>(std::forward<T>(value)));
       }
     } else if constexpr (blob_handler<Handler, value_type>) {
       using bytes = typename detail::blob_functions<Handler>::bytes;
       table_ = &detail::blob_functions<Handler>::table;
-      keep(std::make_shared<const bytes>(Handler::to_bytes(value)));
+      keep(detail::make_counted<const bytes>(Handler::to_bytes(value)));
     } else if constexpr (group_handler<Handler, value_type>) {
       table_ = &detail::group_table;
       keep(detail::leaves_of_members<Handler, Registry>(name_, std::forward<T>(value)));

@@ -4,6 +4,7 @@
 
 // Values that are several leaves, as they are saved. checkpoint/load/load_members.hpp loads them.
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 
 #include <algorithm>
@@ -143,10 +144,10 @@ std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& na
   std::shared_ptr<kept> made;
   member_leaves<Registry> parts;
   if constexpr (std::is_lvalue_reference_v<T>) {
-    made = std::make_shared<kept>(kept{nullptr});
+    made = detail::make_counted<kept>(kept{nullptr});
     parts.add(name, value);
   } else {
-    made = std::make_shared<kept>(kept{std::forward<T>(value)});
+    made = detail::make_counted<kept>(kept{std::forward<T>(value)});
     parts.add(name, made->value);
   }
   made->leaves = parts.take();

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -347,7 +348,7 @@ class device_read {
     const std::size_t most =
         std::min(how_.scratch->limiter().limit(), std::max<std::size_t>(how_.limit.memory / 4, 1));
     return how_.scratch->kept().template get<large_piece_limiter>(
-        0, [&] { return std::make_shared<large_piece_limiter>(most); });
+        0, [&] { return detail::make_counted<large_piece_limiter>(most); });
   }
 
   /// Errors of `fill` name the array themselves.

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstddef>
@@ -47,7 +48,7 @@ class axis_index {
   /// Becomes the list of what `position(i)` names in `from`.
   template <class F>
   axis_index picked(const F& position, const axis_index& from) {
-    auto list = std::make_shared<std::vector<index_t>>();
+    auto list = detail::make_counted<std::vector<index_t>>();
     list->reserve(static_cast<std::size_t>(count_));
     for (index_t i = 0; i < count_; ++i) list->push_back(from[position(i)]);
     list_ = std::move(list);

@@ -7,6 +7,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
@@ -53,7 +54,7 @@ ZARRPOINT_INLINE result<array> array::from_metadata(any_store store, store_key k
     if (fill != metadata.type.size()) metadata.fill = fill_value::undefined(metadata.type);
     result<array_layout> layout = array_layout::resolve(metadata, how.codecs, how.limit);
     if (!layout) return std::move(layout).failure().at("array " + store.describe(key));
-    return array(std::make_shared<const detail::array_state>(
+    return array(detail::make_counted<const detail::array_state>(
         std::move(store), std::move(key), std::move(metadata), *std::move(layout), how));
   });
 }
@@ -73,8 +74,8 @@ ZARRPOINT_INLINE array array::expecting(std::shared_ptr<const chunk_digests> dig
 }
 
 ZARRPOINT_INLINE array array::same_at(store_key key) const {
-  return array(std::make_shared<const detail::array_state>(state_->store, std::move(key),
-                                                           state_->described));
+  return array(detail::make_counted<const detail::array_state>(state_->store, std::move(key),
+                                                               state_->described));
 }
 
 ZARRPOINT_INLINE result<array> array::open(any_store store, const store_key& key,

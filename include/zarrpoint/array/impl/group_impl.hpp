@@ -8,6 +8,7 @@
 #include <zarrpoint/array/hierarchy/node_walk.hpp>
 #include <zarrpoint/array/hierarchy/store_tree.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -46,7 +47,7 @@ ZARRPOINT_INLINE result<group> group::open(any_store store, store_key key, const
       nodes consolidated;
       if (use == metadata_use::consolidated) {
         ZARRPOINT_TRY(listed, detail::consolidated_nodes(store, key, *found, how.limit));
-        if (listed) consolidated = std::make_shared<const node_list>(*std::move(listed));
+        if (listed) consolidated = detail::make_counted<const node_list>(*std::move(listed));
       }
       metadata.consolidated.reset();
       return group({store, key, how}, std::move(metadata), std::move(consolidated));
@@ -134,7 +135,7 @@ ZARRPOINT_INLINE result<group> group::open_group(std::string_view path) const {
     ZARRPOINT_TRY(found, require(path, node_kind::group));
     ZARRPOINT_TRY(metadata, detail::parse_group(found).at("group " + at_.store.describe(full)));
     metadata.consolidated.reset();
-    auto beneath = std::make_shared<node_list>();
+    auto beneath = detail::make_counted<node_list>();
     const std::string prefix = std::string(path) + '/';
     for (const stored_node& one : *consolidated_) {
       if (!one.path.starts_with(prefix)) continue;

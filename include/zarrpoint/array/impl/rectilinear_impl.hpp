@@ -9,13 +9,13 @@
 #include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -97,11 +97,10 @@ ZARRPOINT_INLINE result<array_state> rectilinear_array::state_of(const dims& ind
 
 ZARRPOINT_INLINE result<std::shared_ptr<const array_description>> rectilinear_array::describe(
     const dims& extents, const dims& shape) {
-  std::vector<index_t> name(shape.begin(), shape.end());
-  name.insert(name.end(), extents.begin(), extents.end());
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = described_.find(name); found != described_.end()) return found->second;
+    for (const described& one : described_)
+      if (one.extents == extents && one.shape == shape) return one.of;
   }
   array_metadata metadata;
   metadata.zarr_format = of_.metadata.zarr_format;
@@ -111,12 +110,12 @@ ZARRPOINT_INLINE result<std::shared_ptr<const array_description>> rectilinear_ar
   metadata.shape = shape;
   metadata.chunk_shape = extents;
   ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
-  auto made = std::make_shared<const array_description>(
+  auto made = detail::make_counted<const array_description>(
       array_description{std::move(metadata), std::move(layout), alone_});
   const std::lock_guard lock(mutex_);
   // Grids of very many shapes are few; what is kept stays bounded all the same.
   if (described_.size() >= 64) described_.clear();
-  described_.emplace(std::move(name), made);
+  described_.push_back({extents, shape, made});
   return made;
 }
 

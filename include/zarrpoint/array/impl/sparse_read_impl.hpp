@@ -180,12 +180,12 @@ ZARRPOINT_INLINE result<void> sparse_read::read_listed(std::size_t first) {
 
 ZARRPOINT_INLINE result<std::vector<sparse_read::run_of_objects>> sparse_read::list_runs(
     std::size_t first) {
-  std::vector<std::size_t> found;
+  std::vector<numbered_place> found;
   ZARRPOINT_CHECK(list_folder({}, 0, found));
   of_.listed.set(listed_);
-  std::sort(found.begin(), found.end());
+  sort_numbers(found);
   std::vector<run_of_objects> out;
-  for (const std::size_t number : found) {
+  for (const auto [number, place] : found) {
     if (number < first) continue;
     if (out.empty() || out.back().end != number) out.push_back({number, number});
     out.back().end = number + 1;
@@ -195,7 +195,7 @@ ZARRPOINT_INLINE result<std::vector<sparse_read::run_of_objects>> sparse_read::l
 }
 
 ZARRPOINT_INLINE result<void> sparse_read::list_folder(const std::string& folder, std::size_t depth,
-                                                       std::vector<std::size_t>& found) {
+                                                       std::vector<numbered_place>& found) {
   const chunk_key_encoding& keys = of_.metadata.keys;
   const std::size_t before = keys.kind == chunk_key_encoding::style::default_ ? 1 : 0;
   const std::size_t segments = keys.separator == '/' ? axes_.size() + before : 1;
@@ -207,7 +207,7 @@ ZARRPOINT_INLINE result<void> sparse_read::list_folder(const std::string& folder
     if (depth + 1 == segments) {
       const auto coordinates = keys.parse(path, axes_.size());
       if (const auto number = coordinates ? number_of(*coordinates) : std::nullopt)
-        found.push_back(*number);
+        found.push_back({*number, 0});
       continue;
     }
     const auto coordinates = keys.parse(path, depth + 1 - before);

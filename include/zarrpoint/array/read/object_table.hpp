@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
@@ -34,7 +35,7 @@ class object_table {
       if (found != entries_.end()) {
         held = *found;
       } else {
-        held = entries_.emplace_back(std::make_shared<entry>(item));
+        held = entries_.emplace_back(detail::make_counted<entry>(item));
       }
     }
     const std::lock_guard lock(held->making);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/shard/shard_index.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -36,7 +37,7 @@ class window_store {
   window_store(const blob& base, const shard_entry& part) : base_(&base), part_(part) {}
 
   result<std::unique_ptr<blob>> open(const store_key&) const {
-    return std::unique_ptr<blob>(std::make_unique<window_blob>(*base_, part_));
+    return detail::make_owned<blob, window_blob>(*base_, part_);
   }
   std::string describe(const store_key&) const { return base_->name(); }
 

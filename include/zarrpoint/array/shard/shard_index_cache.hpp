@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -55,7 +56,7 @@ class shard_index_cache {
       done_.wait(lock, [&] { return other->outcome.has_value(); });
       return *other->outcome;
     }
-    const auto mine = std::make_shared<attempt>(std::string(key));
+    const auto mine = detail::make_counted<attempt>(std::string(key));
     opening_.push_back(mine);
     lock.unlock();
     result<shard> made = guarded([&]() -> result<shard> {

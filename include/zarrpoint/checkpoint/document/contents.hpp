@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/commit_reader.hpp>
 #include <zarrpoint/checkpoint/document/stored_leaf.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -136,9 +137,10 @@ class contents_reader {
       commit.leaves.clear();
       commit.leaves.reserve(parsed.leaves.size());
       for (leaf_record& leaf : parsed.leaves) {
-        commit.leaves.push_back({std::move(leaf.name), std::move(leaf.typestr),
-                                 std::make_shared<const stored_document>(std::move(leaf.metadata)),
-                                 zarr_format, std::move(leaf.objects), std::move(leaf.attributes)});
+        commit.leaves.push_back(
+            {std::move(leaf.name), std::move(leaf.typestr),
+             detail::make_counted<const stored_document>(std::move(leaf.metadata)), zarr_format,
+             std::move(leaf.objects), std::move(leaf.attributes)});
       }
     }
     std::erase_if(*attributes.if_object(), [](const node::member& member) {
@@ -257,7 +259,7 @@ class contents_reader {
 
   result<void> add_array(std::string_view path, node document, int zarr_format,
                          node attributes = {}) {
-    return add_array(path, std::make_shared<const stored_document>(std::move(document)),
+    return add_array(path, detail::make_counted<const stored_document>(std::move(document)),
                      zarr_format, std::move(attributes));
   }
 
@@ -313,7 +315,7 @@ class contents_reader {
     if (v2) {
       ZARRPOINT_TRY(own, attributes_of(path + "/"));
       // What is made of a document once has the attributes of the array that it was made for.
-      if (!own.is_null()) v2 = std::make_shared<const stored_document>(v2->content());
+      if (!own.is_null()) v2 = detail::make_counted<const stored_document>(v2->content());
       ZARRPOINT_CHECK(add_array(path, std::move(v2), 2, std::move(own)));
       return false;
     }
@@ -332,7 +334,7 @@ class contents_reader {
     if (found.empty()) return std::shared_ptr<const stored_document>();
     if (found == last_text_ && zarr_format == last_format_) return last_;
     ZARRPOINT_TRY(parsed, parse(path, found, nullptr));
-    last_ = std::make_shared<const stored_document>(std::move(parsed));
+    last_ = detail::make_counted<const stored_document>(std::move(parsed));
     last_text_ = std::move(found);
     last_format_ = zarr_format;
     return last_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
@@ -58,7 +59,7 @@ class load_target {
                     "into it; name a variable, or pass a view such as a span");
       bind(target);
     } else {
-      const auto copy = std::make_shared<target_type>(std::forward<T>(target));
+      const auto copy = detail::make_counted<target_type>(std::forward<T>(target));
       bind(*copy);
       kept_ = copy;
     }

@@ -5,6 +5,7 @@
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -229,11 +230,11 @@ struct bytes_codec_model final : codec_model<C, erased_bytes_codec> {
 template <class C>
 std::shared_ptr<const erased_codec> erase_codec(C self) {
   if constexpr (kind_of<C>() == codec_kind::array_to_array) {
-    return std::make_shared<const array_codec_model<C>>(std::move(self));
+    return detail::make_counted<const array_codec_model<C>>(std::move(self));
   } else if constexpr (kind_of<C>() == codec_kind::array_to_bytes) {
-    return std::make_shared<const array_bytes_codec_model<C>>(std::move(self));
+    return detail::make_counted<const array_bytes_codec_model<C>>(std::move(self));
   } else {
-    return std::make_shared<const bytes_codec_model<C>>(std::move(self));
+    return detail::make_counted<const bytes_codec_model<C>>(std::move(self));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 
 #include <lzma.h>
 
@@ -24,7 +25,7 @@ class lzma_filter_chain {
   /// `is_lzma1` LZMA1, at `preset`. Errors: `invalid_argument`, `unsupported`.
   static result<lzma_filter_chain> make(const node& filters, std::uint32_t preset, bool is_lzma1) {
     lzma_filter_chain out;
-    out.self_ = std::make_shared<state>();
+    out.self_ = detail::make_counted<state>();
     if (filters.is_null()) {
       node one{node::object{}};
       one.set("id", static_cast<std::int64_t>(is_lzma1 ? LZMA_FILTER_LZMA1 : LZMA_FILTER_LZMA2));

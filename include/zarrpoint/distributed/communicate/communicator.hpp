@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <concepts>
@@ -143,7 +144,7 @@ class any_communicator {
   template <class C>
     requires(!std::same_as<C, any_communicator> && communicator<C>)
   any_communicator(C handle)  // NOLINT(google-explicit-constructor)
-      : model_(std::make_shared<const model<C>>(std::move(handle))) {}
+      : model_(detail::make_counted<const model<C>>(std::move(handle))) {}
 
   int rank() const { return model_->rank(); }
   int size() const { return model_->size(); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
@@ -170,7 +171,7 @@ result<message> broadcast_over(T& transport, const collective_step& step, messag
       mine = std::move(body);
     }
     // Shared, since a transport may send from where it is, and still be at it after a failure.
-    const auto shared = std::make_shared<message>(std::move(mine));
+    const auto shared = detail::make_counted<message>(std::move(mine));
     for (below /= 2; below != 0; below /= 2)
       if (place + below < size)
         ZARRPOINT_CHECK(transport.send_shared(rank_at(place + below), call, shared));

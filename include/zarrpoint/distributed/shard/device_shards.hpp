@@ -7,6 +7,7 @@
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -108,7 +109,7 @@ class device_filler {
   result<void> fill_large(const box& part, std::size_t bytes, const fill_function& read) const {
     scratch_pool& scratch = *how_.scratch;
     const auto limiter = scratch.kept().template get<large_part_limiter>(0, [&] {
-      return std::make_shared<large_part_limiter>(
+      return detail::make_counted<large_part_limiter>(
           std::min(scratch.limiter().limit(), std::max<std::size_t>(how_.limit.memory / 4, 1)));
     });
     // Others that need as much wait; what waits for this holds nothing that this waits for.

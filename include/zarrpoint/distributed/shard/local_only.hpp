@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/same_bits.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
@@ -56,7 +57,7 @@ class local_only {
     requires(!std::same_as<std::remove_cvref_t<T>, local_only>)
   explicit local_only(T&& value)  // NOLINT(bugprone-forwarding-reference-overload)
       : table_(&detail::local_functions<std::decay_t<T>>::table),
-        value_(std::make_shared<const std::decay_t<T>>(std::forward<T>(value))) {}
+        value_(detail::make_counted<const std::decay_t<T>>(std::forward<T>(value))) {}
 
   /// The value, if it is a `T`; null otherwise.
   template <class T>

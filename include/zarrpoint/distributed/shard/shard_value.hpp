@@ -6,6 +6,7 @@
 // it is seen as a value of its own.
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -230,12 +231,12 @@ struct sharded_functions {
 
   static part_type part_of(std::shared_ptr<void> value, const shard_metadata& shard,
                            const box& part) {
-    return {std::move(value), std::make_shared<const shard_metadata>(shard), part, parts};
+    return {std::move(value), detail::make_counted<const shard_metadata>(shard), part, parts};
   }
   static held_value part(std::shared_ptr<void> value, const shard_metadata& shard,
                          const box& part) {
     return {&sharded_functions<part_type, handler_of<part_type>>::table,
-            std::make_shared<part_type>(part_of(std::move(value), shard, part))};
+            detail::make_counted<part_type>(part_of(std::move(value), shard, part))};
   }
 
   static constexpr part_functions<space> parts = [] {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
@@ -50,7 +51,7 @@ class sharded {
  public:
   /// Of a value that is kept. Errors: those of `shard_metadata::check` and `check_value`.
   static result<sharded> make(shard_metadata metadata, T value) {
-    return checked(std::move(metadata), std::make_shared<T>(std::move(value)));
+    return checked(std::move(metadata), detail::make_counted<T>(std::move(value)));
   }
   /// Of a value of the caller's, which must outlive all handles. Errors: the same.
   static result<sharded> borrow(shard_metadata metadata, T& value) {
@@ -106,7 +107,7 @@ class sharded {
     }
     ZARRPOINT_TRY(made, Handler::make(spec, where));
     init(made);
-    value_ = std::make_shared<T>(std::move(made));
+    value_ = detail::make_counted<T>(std::move(made));
     return {};
   }
   result<void> init_data() {

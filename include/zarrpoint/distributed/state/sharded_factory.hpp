@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 
 #include <concepts>
@@ -66,7 +67,8 @@ class sharded_factory {
           return result<state>(from.failure("its value has another type than it was made for"));
         return result<state>(build(factory_source<T>{from.key_, *value, from.replica_}));
       };
-      functions_ = std::make_shared<const functions>(functions{build_as, std::move(how_to_merge)});
+      functions_ =
+          detail::make_counted<const functions>(functions{build_as, std::move(how_to_merge)});
     }
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/split_shard.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -42,7 +43,7 @@ struct split_functions {
     fused.key = from.key;
     fused.replica = from.replica;
     const sharded<T> renamed = from.data.with(std::move(fused));
-    const auto whole = std::make_shared<const sharded<T>>(renamed);
+    const auto whole = detail::make_counted<const sharded<T>>(renamed);
     ZARRPOINT_TRY(parts, split_shard(whole->metadata(), how));
     state::list out(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {

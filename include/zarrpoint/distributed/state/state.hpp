@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/local_only.hpp>
@@ -192,7 +193,7 @@ state::state(const T& from) {
   } else if constexpr (detail::common_number<T>) {
     held_ = node(static_cast<std::uint64_t>(from));
   } else if constexpr (std::same_as<T, sharded_factory>) {
-    held_ = std::make_shared<const T>(from);
+    held_ = detail::make_counted<const T>(from);
   } else {
     static_assert(detail::common_number<T>,
                   "zarrpoint: a state holds bools, numbers, text, state::map, state::list, "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 
@@ -272,7 +273,7 @@ class any_strategy {
                   "save_common(job, node); save_sharded needs layout, write and finish; "
                   "load_common needs load_common(job); load_sharded needs open(job)");
     if constexpr (whole) {
-      return std::make_shared<const detail::strategy_model<S>>(std::move(from));
+      return detail::make_counted<const detail::strategy_model<S>>(std::move(from));
     } else {
       return nullptr;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -109,7 +110,7 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
     alone.run(0);
     return alone.finish();
   }
-  const auto work = std::make_shared<parallel_work>(n, body, options.stop);
+  const auto work = detail::make_counted<parallel_work>(n, body, options.stop);
   for (unsigned worker = 1; worker < workers; ++worker) {
     // An executor that refuses is not a failure: the caller does the work.
     const result<void> asked = guarded([&]() -> result<void> {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/pending.hpp>
 
 #include <condition_variable>
@@ -18,7 +19,7 @@ struct pending_state::sync {
 };
 
 ZARRPOINT_INLINE std::shared_ptr<pending_state::sync> pending_state::make_sync() {
-  return std::make_shared<sync>();
+  return detail::make_counted<sync>();
 }
 
 ZARRPOINT_INLINE void pending_state::start() {

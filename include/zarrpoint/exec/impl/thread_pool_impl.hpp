@@ -3,11 +3,12 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,7 +20,7 @@ namespace zarrpoint { inline namespace v0 {
 struct thread_pool::state {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<task> queue;
+  std::list<task> queue;
   unsigned threads = 1;  // constant once the pool is made
   unsigned alive = 0;    // threads that will look at the queue again
   bool closed = false;
@@ -62,7 +63,8 @@ ZARRPOINT_INLINE unsigned thread_pool::executor_type::concurrency() const noexce
   return state_->threads;
 }
 
-ZARRPOINT_INLINE thread_pool::thread_pool(unsigned threads) : state_(std::make_shared<state>()) {
+ZARRPOINT_INLINE thread_pool::thread_pool(unsigned threads)
+    : state_(detail::make_counted<state>()) {
   if (threads == 0) threads = hardware_concurrency();
   state_->running.reserve(threads);
   while (state_->running.size() < threads && start()) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 
@@ -36,7 +37,7 @@ ZARRPOINT_INLINE leaf leaf::refused(std::string name, error why) {
   leaf out;
   out.name_ = std::move(name);
   out.table_ = &detail::refused_table;
-  out.keep(std::make_shared<const error>(std::move(why)));
+  out.keep(detail::make_counted<const error>(std::move(why)));
   return out;
 }
 

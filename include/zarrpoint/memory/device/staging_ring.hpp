@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/kept_objects.hpp>
@@ -297,15 +298,15 @@ class staging_ring {
 template <device_space Space>
 std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
                                              memory_resource& resource, std::size_t budget) {
-  const auto all =
-      kept.template get<ring_budget>(0, [&] { return std::make_shared<ring_budget>(budget / 8); });
+  const auto all = kept.template get<ring_budget>(
+      0, [&] { return detail::make_counted<ring_budget>(budget / 8); });
   const auto ring = kept.template get<staging_ring<Space>>(space.device(), [&] {
     ring_options sizes = all->add_ring(resource);
     sizes.budget = all;
-    return std::make_shared<staging_ring<Space>>(space, sizes);
+    return detail::make_counted<staging_ring<Space>>(space, sizes);
   });
   using both = std::pair<std::shared_ptr<staging_ring<Space>>, std::shared_ptr<void>>;
-  return {std::make_shared<both>(ring, reserve_of(space)), ring.get()};
+  return {detail::make_counted<both>(ring, reserve_of(space)), ring.get()};
 }
 
 }}}  // namespace zarrpoint::v0::detail

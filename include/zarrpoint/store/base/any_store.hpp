@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 
 #include <concepts>
@@ -26,7 +27,7 @@ class any_store {
   template <class S>
     requires(!std::same_as<S, any_store> && readable_store<S>)
   any_store(S store)  // NOLINT(google-explicit-constructor): every store is an any_store
-      : model_(std::make_shared<const model<S>>(std::move(store))) {}
+      : model_(detail::make_counted<const model<S>>(std::move(store))) {}
 
   result<std::unique_ptr<blob>> open(const store_key& key) const { return model_->open(key); }
   std::string describe(const store_key& key) const { return model_->describe(key); }

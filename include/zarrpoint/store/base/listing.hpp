@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -30,12 +32,18 @@ std::vector<list_entry> list_children(const store_key& prefix, F&& at_least) {
     // Behind all keys beneath it; '0' follows '/'. After an object, the keys beneath it may come.
     from += is_prefix ? '0' : '\0';
   }
-  // The keys "a" and "a/b" may both be there, with "a-b" between them: a prefix comes first.
-  std::sort(out.begin(), out.end(), [](const list_entry& a, const list_entry& b) {
-    return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
-  });
-  const auto same_name = [](const list_entry& a, const list_entry& b) { return a.name == b.name; };
-  out.erase(std::unique(out.begin(), out.end(), same_name), out.end());
+  sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });
+  // The keys "a" and "a/b" may both be there, with "a-b" between them: what is a prefix, too, is
+  // one.
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    if (out[i].name == out[kept].name) {
+      out[kept].is_prefix = true;
+    } else if (++kept != i) {
+      out[kept] = std::move(out[i]);
+    }
+  }
+  if (kept + 1 < out.size()) out.resize(kept + 1);
   return out;
 }
 

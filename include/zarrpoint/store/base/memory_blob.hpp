@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
@@ -25,7 +26,7 @@ class memory_blob final : public blob {
   memory_blob(const std::shared_ptr<const std::vector<std::byte>>& bytes, std::string name)
       : memory_blob(mapping(*bytes, bytes), std::move(name)) {}
   memory_blob(std::vector<std::byte> bytes, std::string name)
-      : memory_blob(std::make_shared<const std::vector<std::byte>>(std::move(bytes)),
+      : memory_blob(detail::make_counted<const std::vector<std::byte>>(std::move(bytes)),
                     std::move(name)) {}
 
   std::uint64_t size() const noexcept override { return bytes_.bytes().size(); }

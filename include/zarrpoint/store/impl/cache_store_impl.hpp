@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -98,7 +99,7 @@ class cache_store::object final : public blob {
       blocks.push_back(cache_->find(epoch_, key, index));
       if (blocks.back() != nullptr) continue;
       const std::uint64_t size = std::min(unit, size_ - index * unit);
-      fresh.push_back(std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size)));
+      fresh.push_back(detail::make_counted<std::vector<std::byte>>(static_cast<std::size_t>(size)));
       missing.push_back({index * unit, *fresh.back()});
       blocks.back() = fresh.back();
     }
@@ -185,7 +186,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> cache_store::open(const store_key
 ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> cache_store::create(
     const store_key& key) const {
   ZARRPOINT_TRY(inner, base_.create(key));
-  return std::unique_ptr<blob_writer>(std::make_unique<writer>(std::move(inner), cache_, key));
+  return detail::make_owned<blob_writer, writer>(std::move(inner), cache_, key);
 }
 
 ZARRPOINT_INLINE result<void> cache_store::put(const store_key& key, bytes_view bytes) const {
@@ -201,7 +202,7 @@ ZARRPOINT_INLINE result<bool> cache_store::erase(const store_key& key) const {
 ZARRPOINT_INLINE result<std::unique_ptr<publication>> cache_store::stage(
     const store_key& key, const publish_options& how) const {
   ZARRPOINT_TRY(inner, base_.stage(key, how));
-  return std::unique_ptr<publication>(std::make_unique<staged>(std::move(inner), cache_, key));
+  return detail::make_owned<publication, staged>(std::move(inner), cache_, key);
 }
 
 ZARRPOINT_INLINE result<void> cache_store::rename(const store_key& from,
@@ -217,7 +218,7 @@ ZARRPOINT_INLINE result<bool> cache_store::erase_all(const store_key& prefix) co
 }
 
 ZARRPOINT_INLINE cache_store::shared_cache cache_store::make_cache(const cache_options& how) {
-  return std::make_shared<detail::block_cache>(how);
+  return detail::make_counted<detail::block_cache>(how);
 }
 
 ZARRPOINT_INLINE cache_counts cache_store::counts() const { return cache_->counts(); }

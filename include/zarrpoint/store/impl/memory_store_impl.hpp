@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -68,7 +69,7 @@ class memory_store::writer final : public blob_writer {
                    "finish " + memory_store(store_).describe(key_) + ": it is finished already"};
     result<void> done = guarded([&] {
       return memory_store(store_).insert(
-          key_, std::make_shared<const std::vector<std::byte>>(std::move(bytes_)));
+          key_, detail::make_counted<const std::vector<std::byte>>(std::move(bytes_)));
     });
     if (done) return done;
     return std::move(done).at("finish " + memory_store(store_).describe(key_));
@@ -166,7 +167,7 @@ class memory_store::staged final : public publication {
   }
 
   std::shared_ptr<state> target_;
-  std::shared_ptr<state> tree_ = std::make_shared<state>();
+  std::shared_ptr<state> tree_ = detail::make_counted<state>();
   store_key key_;
   publish_options how_;
   std::optional<owned_paths> owned_;  ///< what `keep` was told
@@ -175,25 +176,26 @@ class memory_store::staged final : public publication {
   bool committed_ = false;
 };
 
-ZARRPOINT_INLINE memory_store::memory_store() : state_(std::make_shared<state>()) {}
+ZARRPOINT_INLINE memory_store::memory_store() : state_(detail::make_counted<state>()) {}
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> memory_store::open(const store_key& key) const {
   const std::lock_guard lock(state_->mutex);
   const auto at = state_->objects.find(key.str());
   if (at == state_->objects.end()) return std::unique_ptr<blob>();
-  return std::unique_ptr<blob>(std::make_unique<detail::memory_blob>(at->second, describe(key)));
+  return detail::make_owned<blob, detail::memory_blob>(at->second, describe(key));
 }
 
 ZARRPOINT_INLINE result<void> memory_store::put(const store_key& key, bytes_view bytes) const {
   return guarded([&] {
-    return insert(key, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
+    return insert(key,
+                  detail::make_counted<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
   });
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> memory_store::create(
     const store_key& key) const {
   if (key.is_root()) return no_object();
-  return std::unique_ptr<blob_writer>(std::make_unique<writer>(state_, key));
+  return detail::make_owned<blob_writer, writer>(state_, key);
 }
 
 ZARRPOINT_INLINE result<bool> memory_store::erase(const store_key& key) const {

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/chunk_edges.hpp>
@@ -19,7 +20,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-ZARRPOINT_INLINE axis_edges::axis_edges() : lists_(std::make_shared<const lists>()) {}
+ZARRPOINT_INLINE axis_edges::axis_edges() : lists_(detail::make_counted<const lists>()) {}
 
 ZARRPOINT_INLINE axis_edges::axis_edges(std::vector<chunk_run> runs, bool repeats)
     : repeats_(repeats) {
@@ -35,7 +36,7 @@ ZARRPOINT_INLINE axis_edges::axis_edges(std::vector<chunk_run> runs, bool repeat
   }
   end_ = at.start;
   count_ = at.index;
-  lists_ = std::make_shared<const lists>(lists{std::move(runs), std::move(firsts)});
+  lists_ = detail::make_counted<const lists>(lists{std::move(runs), std::move(firsts)});
 }
 
 ZARRPOINT_INLINE axis_edges::chunk axis_edges::find(index_t at) const {

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -38,7 +37,7 @@ class json_writer {
  private:
   template <class T>
   void write_value(const T& value) {
-    if constexpr (std::is_same_v<T, std::monostate>) {
+    if constexpr (std::is_same_v<T, std::nullptr_t>) {
       out_ += "null";
     } else if constexpr (std::is_same_v<T, bool>) {
       out_ += value ? "true" : "false";

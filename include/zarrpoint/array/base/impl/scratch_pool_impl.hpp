@@ -6,6 +6,7 @@
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/memory/device/kept_objects.hpp>
 #include <zarrpoint/memory/resource.hpp>
@@ -110,7 +111,7 @@ ZARRPOINT_INLINE void scratch_pool::take_back(std::unique_ptr<codec_workspace> r
 
 ZARRPOINT_INLINE context with_scratch(context how) {
   if (how.scratch == nullptr)
-    how.scratch = std::make_shared<scratch_pool>(how.limit, detail::resource_of(how));
+    how.scratch = detail::make_counted<scratch_pool>(how.limit, detail::resource_of(how));
   return how;
 }
 

@@ -11,6 +11,7 @@
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -33,7 +34,7 @@ ZARRPOINT_INLINE array_state::array_state(any_store in, store_key at,
 ZARRPOINT_INLINE array_state::array_state(any_store in, store_key at, array_metadata of,
                                           array_layout by, context with)
     : array_state(std::move(in), std::move(at),
-                  std::make_shared<const array_description>(
+                  detail::make_counted<const array_description>(
                       array_description{std::move(of), std::move(by), std::move(with)})) {}
 
 ZARRPOINT_INLINE std::string array_state::chunk_key(const dims& index) const {
@@ -53,7 +54,7 @@ ZARRPOINT_INLINE dims array_state::valid_shape(const dims& first_element) const 
 
 ZARRPOINT_INLINE std::shared_ptr<scratch_pool> scratch_of(const context& how) {
   return how.scratch != nullptr ? how.scratch
-                                : std::make_shared<scratch_pool>(how.limit, resource_of(how));
+                                : detail::make_counted<scratch_pool>(how.limit, resource_of(how));
 }
 
 ZARRPOINT_INLINE context of_one_worker(const context& how) {

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/read/coalescing_blob.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_numbers.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -23,9 +24,12 @@ ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> ba
                                                   std::vector<byte_range> ranges,
                                                   memory_resource& from)
     : base_(std::move(base)), resource_(from) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
-  for (const byte_range& one : ranges) {
+  std::vector<numbered_place> order;
+  order.reserve(ranges.size());
+  for (const byte_range& one : ranges) order.push_back({one.offset, order.size()});
+  sort_numbers(order);
+  for (const numbered_place& next : order) {
+    const byte_range& one = ranges[next.place];
     if (!runs_.empty()) {
       run& last = *runs_.back();
       const std::uint64_t end = last.offset + last.size;

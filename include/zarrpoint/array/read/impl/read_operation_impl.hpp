@@ -14,6 +14,7 @@
 #include <zarrpoint/array/read/window_store.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/cast.hpp>
@@ -94,7 +95,7 @@ ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item
   const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
     ZARRPOINT_TRY(made, open_object(key, *scratch));
     if (made.object != nullptr) coalesce(item, *made.object);
-    return std::make_shared<const opened>(std::move(made));
+    return detail::make_counted<const opened>(std::move(made));
   };
   if (item.object_items == 1) {
     ZARRPOINT_TRY(alone, open_object(key, *scratch));
@@ -136,8 +137,8 @@ ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_obj
       std::is_sorted(ranges.begin(), ranges.end(),
                      [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
   if (!in_order) return;
-  shard.bytes = std::make_shared<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
-                                                  pool_->resource());
+  shard.bytes = detail::make_counted<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
+                                                      pool_->resource());
 }
 
 ZARRPOINT_INLINE result<void> read_operation::plan_within() {
@@ -148,7 +149,7 @@ ZARRPOINT_INLINE result<void> read_operation::plan_within() {
   metadata.codecs = of_.layout.shard()->codecs;
   ZARRPOINT_TRY(layout, array_layout::resolve(metadata, how_.codecs, how_.limit));
   if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
-  within_ = std::make_unique<within>(within{std::move(metadata), std::move(layout)});
+  within_ = detail::make_owned<const within, within>(std::move(metadata), std::move(layout));
   alone_.emplace(of_one_worker(how_));
   alone_->scratch = pool_;
   return {};

@@ -12,6 +12,7 @@
 #include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -87,7 +88,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::read_
   ZARRPOINT_TRY(stored, scratch.scratch(stored_slot, shard.index_size));
   ZARRPOINT_CHECK(bytes.read(shard.index_offset(size), stored));
   ZARRPOINT_TRY(index, decode_index(shard, stored, size, scratch));
-  return std::make_shared<const shard_index>(std::move(index));
+  return detail::make_counted<const shard_index>(std::move(index));
 }
 
 }}}  // namespace zarrpoint::v0::detail

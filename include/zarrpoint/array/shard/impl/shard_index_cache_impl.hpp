@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -47,7 +48,7 @@ ZARRPOINT_INLINE result<shard_index_cache::shard> shard_index_cache::with_own_in
   ZARRPOINT_TRY(copy, detail::shard_index::make(of.index->size()));
   const bytes_view words = std::as_const(*of.index).words();
   std::copy(words.begin(), words.end(), copy.words().begin());
-  of.index = std::make_shared<const detail::shard_index>(std::move(copy));
+  of.index = detail::make_counted<const detail::shard_index>(std::move(copy));
   return of;
 }
 

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_numbers.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
@@ -79,23 +80,19 @@ ZARRPOINT_INLINE result<void> shard_index::check(std::uint64_t object_size,
 
 /// Inner chunks may lie in any order, so that they have to be sorted to be compared.
 ZARRPOINT_INLINE result<void> shard_index::check_disjoint(memory_resource& scratch) const {
-  struct place {
-    std::uint64_t offset, end;
-    std::size_t slot;
-  };
-  ZARRPOINT_TRY(memory, buffer::allocate(size() * sizeof(place), scratch));
-  auto* const first = reinterpret_cast<place*>(memory.data());
-  place* last = first;
+  ZARRPOINT_TRY(memory, buffer::allocate(size() * sizeof(numbered_place), scratch));
+  auto* const first = reinterpret_cast<numbered_place*>(memory.data());
+  numbered_place* last = first;
   for (std::size_t i = 0; i < size(); ++i) {
     const shard_entry entry = (*this)[i];
     if (entry.absent() || entry.size == 0) continue;
-    ::new (static_cast<void*>(last++)) place{entry.offset, entry.offset + entry.size, i};
+    ::new (static_cast<void*>(last++)) numbered_place{entry.offset, i};
   }
-  std::sort(first, last, [](const place& a, const place& b) { return a.offset < b.offset; });
-  for (const place* at = first; at != last && at + 1 != last; ++at) {
-    if (at[1].offset < at->end)
-      return bad(std::max(at->slot, at[1].slot),
-                 "overlaps entry " + std::to_string(std::min(at->slot, at[1].slot)));
+  sort_numbers({first, last});
+  for (const numbered_place* at = first; at != last && at + 1 != last; ++at) {
+    if (at[1].number < at->number + (*this)[at->place].size)
+      return bad(std::max(at->place, at[1].place),
+                 "overlaps entry " + std::to_string(std::min(at->place, at[1].place)));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -108,7 +109,7 @@ ZARRPOINT_INLINE result<sharding_codec> array_codecs::make_sharding(const node& 
   out.bound_ = detail::shard_bound(parts, out.inner_count_);
   out.fill_.assign(fill.begin(), fill.end());
   out.written_ = configuration;
-  out.parts_ = std::make_shared<const shard_parts>(std::move(parts));
+  out.parts_ = detail::make_counted<const shard_parts>(std::move(parts));
   return out;
 }
 

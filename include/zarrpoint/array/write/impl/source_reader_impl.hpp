@@ -7,6 +7,7 @@
 #include <zarrpoint/array/write/read_ahead.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -72,7 +73,7 @@ ZARRPOINT_INLINE result<item_elements> source_reader::elements(const read_ahead:
     return item_elements{{nullptr, from_.spec().type, part.shape, part.shape, {}, {}}};
   if (alone_) {
     ZARRPOINT_TRY(read, from_.read(part, resource));
-    const auto kept = std::make_shared<const buffer>(std::move(read.memory));
+    const auto kept = detail::make_counted<const buffer>(std::move(read.memory));
     return item_elements{read.view, kept, kept->bytes()};
   }
   ZARRPOINT_TRY(run, claimed.part());

@@ -11,6 +11,7 @@
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -153,7 +154,7 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
     ZARRPOINT_TRY(full_key, of_.key.child(key));
     ZARRPOINT_TRY(before, open_before(item, key));
     auto made =
-        std::make_shared<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+        detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
     ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
     return made;
   };

@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/document/commit_reader.hpp>
 #include <zarrpoint/checkpoint/document/stored_leaf.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/zarr/json/json_reader.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -109,7 +110,7 @@ ZARRPOINT_INLINE bool commit_reader::read_document(json_reader& from, detail::st
   if (!read_object(from, content)) return false;
   const std::string_view own = text.substr(0, text.size() - from.rest().size());
   const bool has_attributes = content.find("attributes") != nullptr;
-  leaf.document = std::make_shared<const detail::stored_document>(std::move(content));
+  leaf.document = detail::make_counted<const detail::stored_document>(std::move(content));
   if (documents_.size() == most_documents ||
       (has_attributes && with_attributes_ == most_with_attributes))
     return true;

@@ -13,6 +13,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file/path_watch.hpp>
@@ -129,8 +130,8 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, c
       return error{errc::not_found, where.name() + " does not exist"};
     if (!contents)
       return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
-    return checkpoint(std::make_shared<const detail::checkpoint_state>(where, std::move(store), how,
-                                                                       *std::move(contents)));
+    return checkpoint(detail::make_counted<const detail::checkpoint_state>(
+        where, std::move(store), how, *std::move(contents)));
   };
   return opened().at("open " + where.name());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 
 #include <memory>
 #include <utility>
@@ -11,11 +12,11 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE kept_elements::kept_elements(mapped_view mapped)
     : shape(mapped.elements.shape),
-      owner(std::make_shared<const mapping>(std::move(mapped.memory))),
+      owner(detail::make_counted<const mapping>(std::move(mapped.memory))),
       data(mapped.elements.data) {}
 
 ZARRPOINT_INLINE kept_elements::kept_elements(tensor owned) : shape(owned.shape()) {
-  auto kept = std::make_shared<const tensor>(std::move(owned));
+  auto kept = detail::make_counted<const tensor>(std::move(owned));
   data = kept->view().data;
   owner = std::move(kept);
 }

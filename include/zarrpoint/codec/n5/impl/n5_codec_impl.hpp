@@ -11,6 +11,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node& confi
   // That the codecs stand in an order that makes sense; each block then has a chain of its own.
   ZARRPOINT_CHECK(codec_chain::resolve(inner.specs, *place.decoded, place.known));
   out.written_ = configuration;
-  out.inner_ = std::make_shared<const inner_codecs>(std::move(inner));
+  out.inner_ = detail::make_counted<const inner_codecs>(std::move(inner));
   return out;
 }
 

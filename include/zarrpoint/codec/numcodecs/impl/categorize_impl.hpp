@@ -6,6 +6,7 @@
 #include <zarrpoint/codec/base/configuration.hpp>
 #include <zarrpoint/codec/kit/vlen.hpp>
 #include <zarrpoint/codec/numcodecs/categorize.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 ZARRPOINT_INLINE result<categorize_codec> categorize_codec::from_configuration(
     const node& configuration) {
   ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"labels", "dtype", "astype"}));
-  auto made = std::make_shared<state>();
+  auto made = detail::make_counted<state>();
   ZARRPOINT_TRY(type, reader.text("dtype"));
   if (type && *type != "|O" && *type != "O" && *type != "object")
     return error{errc::unsupported,

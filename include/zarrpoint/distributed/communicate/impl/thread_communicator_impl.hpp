@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/communicate/point_to_point.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/communicate/thread_transport.hpp>
@@ -50,7 +51,7 @@ ZARRPOINT_INLINE result<message> thread_communicator::broadcast(collective_step 
 
 ZARRPOINT_INLINE std::vector<std::optional<error>> thread_world::run_all(
     int size, const thread_world_options& options, const work& each) {
-  const auto group = std::make_shared<detail::thread_group>(size, options.deadline);
+  const auto group = detail::make_counted<detail::thread_group>(size, options.deadline);
   const auto run = [&](int rank) {
     thread_communicator self(group, rank);
     const result<void> outcome = each(self);

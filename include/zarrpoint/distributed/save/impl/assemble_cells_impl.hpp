@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
@@ -105,7 +106,7 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
         if (whole == nullptr) {
           ZARRPOINT_TRY(made, join_pieces({tensor.type, first->metadata().local_shape}, sources,
                                           pieces, taken, how));
-          whole = std::make_shared<const zarrpoint::tensor>(std::move(made));
+          whole = detail::make_counted<const zarrpoint::tensor>(std::move(made));
         }
         write.stage = part_of(whole, first->metadata(), write.part);
       } else {
@@ -113,7 +114,7 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
         ZARRPOINT_CHECK(check_part(*shard, write.part));
         if (copies) {
           ZARRPOINT_TRY(kept, copy_of_part(*shard, write.part, how));
-          auto shared = std::make_shared<const zarrpoint::tensor>(std::move(kept));
+          auto shared = detail::make_counted<const zarrpoint::tensor>(std::move(kept));
           write.stage = [shared](memory_resource&) -> result<staged> {
             return staged{shared->view(), {}};
           };

@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
@@ -185,7 +186,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan(const state& tree) {
   };
   ZARRPOINT_CHECK(agree(ranks, guarded(decode)));
   if (options_.plans != nullptr) {
-    options_.plans->kept_ = std::make_shared<const kept_plan>(
+    options_.plans->kept_ = detail::make_counted<const kept_plan>(
         kept_plan{std::move(kept), saver_.id(), ranks.size(), ranks.rank(), part_, arrays_, plan_});
   }
   return {};
@@ -270,7 +271,7 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
                                  {group_.ranks.size(), random_id(), staged, report_.warnings}));
   ZARRPOINT_CHECK(counted.count("the plan", parts, -1));
   planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
-  plan_ = std::make_shared<const group_plan>(std::move(planned));
+  plan_ = detail::make_counted<const group_plan>(std::move(planned));
   return std::move(parts);
 }
 

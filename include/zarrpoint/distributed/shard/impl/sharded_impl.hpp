@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
@@ -89,7 +90,7 @@ ZARRPOINT_INLINE result<void> sharded_tensor::init_data(memory_resource& resourc
   if (!metadata_.type.is_variable())
     std::fill_n(made.mutable_view().data, made.size() * memory_size(made.type()), std::byte{0});
   *this = sharded_tensor(detail::sharded_functions<tensor, handler_of<tensor>>::table, metadata_,
-                         std::make_shared<tensor>(std::move(made)));
+                         detail::make_counted<tensor>(std::move(made)));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/replica_id.hpp>
@@ -165,7 +166,7 @@ ZARRPOINT_INLINE result<sharded_object> sharded_object::request(object_id id, re
 
 ZARRPOINT_INLINE sharded_object sharded_object::with_bytes(std::vector<std::byte> bytes) const {
   sharded_object out = without_data();
-  out.bytes_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  out.bytes_ = detail::make_counted<const std::vector<std::byte>>(std::move(bytes));
   return out;
 }
 

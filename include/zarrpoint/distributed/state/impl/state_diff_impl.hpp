@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -35,8 +34,8 @@ namespace detail {
 
 /// Of common values, which are scalars: of one kind, and doubles by their bits.
 ZARRPOINT_INLINE bool same_scalar(const node& a, const node& b) {
-  const auto* left = std::get_if<double>(&a.value());
-  const auto* right = std::get_if<double>(&b.value());
+  const double* const left = a.if_double();
+  const double* const right = b.if_double();
   if (left == nullptr || right == nullptr) return a == b;
   return std::bit_cast<std::uint64_t>(*left) == std::bit_cast<std::uint64_t>(*right);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/local_only.hpp>
@@ -66,10 +67,10 @@ ZARRPOINT_INLINE state::state(std::string text) : held_(node(std::move(text))) {
 ZARRPOINT_INLINE state::state(std::string_view text) : held_(node(text)) {}
 
 ZARRPOINT_INLINE state::state(sharded_tensor tensor)
-    : held_(std::make_shared<const sharded_tensor>(std::move(tensor))) {}
+    : held_(detail::make_counted<const sharded_tensor>(std::move(tensor))) {}
 
 ZARRPOINT_INLINE state::state(sharded_object object)
-    : held_(std::make_shared<const sharded_object>(std::move(object))) {}
+    : held_(detail::make_counted<const sharded_object>(std::move(object))) {}
 
 ZARRPOINT_INLINE state::state(local_only value) : held_(std::move(value)) {}
 

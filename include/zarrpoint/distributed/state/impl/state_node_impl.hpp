@@ -32,7 +32,7 @@ ZARRPOINT_INLINE node escaped(std::string kind) {
 }
 
 ZARRPOINT_INLINE node value_to_node(const node& value) {
-  if (const auto* number = std::get_if<double>(&value.value());
+  if (const double* const number = value.if_double();
       number != nullptr && !std::isfinite(*number)) {
     constexpr std::string_view digits = "0123456789abcdef";
     constexpr int top = 60;

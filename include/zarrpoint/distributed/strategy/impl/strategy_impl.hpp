@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
@@ -19,7 +20,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE strategy_table::strategy_table(std::vector<any_strategy> entries)
-    : entries_(std::make_shared<const std::vector<any_strategy>>(std::move(entries))) {}
+    : entries_(detail::make_counted<const std::vector<any_strategy>>(std::move(entries))) {}
 
 ZARRPOINT_INLINE const detail::common_saver_interface* any_strategy::common_saver() const noexcept {
   return as<detail::common_saver_interface>(strategy_action::save_common);

@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/document/stored_leaf.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/zarr_loader.hpp>
@@ -34,7 +35,7 @@ template <class = void>
 class zarr_reader final : public sharded_reader {
  public:
   static result<std::shared_ptr<sharded_reader>> open(const load_job& job) {
-    auto out = std::make_shared<zarr_reader>();
+    auto out = detail::make_counted<zarr_reader>();
     out->options_ = job.options;
     out->how_ = job.how;
     out->indexes_ =

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
@@ -99,9 +100,9 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
       return error{errc::resource_limit, name + ": its " + std::to_string(item.length) +
                                              " compressed bytes are more than the " +
                                              std::to_string(max_bytes) + " that it may have"};
-    return std::unique_ptr<blob>(std::make_unique<v0::detail::range_blob>(
-        std::make_shared<const v0::detail::container_file>(std::move(file)), item.offset,
-        item.length, name));
+    return v0::detail::make_owned<blob, v0::detail::range_blob>(
+        v0::detail::make_counted<const v0::detail::container_file>(std::move(file)), item.offset,
+        item.length, name);
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(item.length));
   ZARRPOINT_CHECK(file->read(item.offset, bytes));
@@ -109,7 +110,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
     ZARRPOINT_TRY(plain, decompress(bytes, max_bytes).at(name));
     bytes = std::move(plain);
   }
-  return std::unique_ptr<blob>(std::make_unique<memory_blob>(std::move(bytes), name));
+  return v0::detail::make_owned<blob, memory_blob>(std::move(bytes), name);
 }
 
 /// The strides of a tensor as those of a box whose shape has extents of 1 in other places; false
@@ -291,7 +292,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<const box_source>> chunk_blob::source(
       if (at == box) return one;
   }
   ZARRPOINT_TRY(made, open_box(plan_.base, *plan_.tensor, *plan_.boxes[box]));
-  auto shared = std::make_shared<const box_source>(std::move(made));
+  auto shared = v0::detail::make_counted<const box_source>(std::move(made));
   const std::lock_guard lock(mutex_);
   if (opened_.size() < most_opened) {
     opened_.emplace_back(box, shared);
@@ -312,7 +313,8 @@ ZARRPOINT_INLINE result<mapping> chunk_blob::map() const {
   const auto bytes = static_cast<std::size_t>(size_);
   if (begin > whole.bytes().size() || bytes > whole.bytes().size() - begin)
     return error{errc::corrupt, name() + ": its storage became shorter"};
-  return mapping(whole.bytes().subspan(begin, bytes), std::make_shared<const mapping>(whole));
+  return mapping(whole.bytes().subspan(begin, bytes),
+                 v0::detail::make_counted<const mapping>(whole));
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

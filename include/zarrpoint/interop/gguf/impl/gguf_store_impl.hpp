@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
@@ -116,8 +117,8 @@ ZARRPOINT_INLINE result<void> build(v0::detail::made_hierarchy& tree, const head
   for (const tensor_info& tensor : of.tensors) {
     const auto chunk = [file, offset = tensor.offset,
                         bytes = tensor.bytes](std::string name) -> result<std::unique_ptr<blob>> {
-      return std::unique_ptr<blob>(
-          std::make_unique<v0::detail::range_blob>(file, offset, bytes, std::move(name)));
+      return v0::detail::make_owned<blob, v0::detail::range_blob>(file, offset, bytes,
+                                                                  std::move(name));
     };
     ZARRPOINT_CHECK(tree.add(tensor.name, stored_as(tensor), chunk));
   }
@@ -149,11 +150,12 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
                                                          const header_limits& limits) {
   const std::string name = file->name();
   return guarded([&]() -> result<tensor_store> {
-           const auto out = std::make_shared<state>();
+           const auto out = v0::detail::make_counted<state>();
            out->name = name;
            ZARRPOINT_TRY(read, read_header(*file, limits));
            out->header = std::move(read);
-           const auto shared = std::make_shared<const v0::detail::container_file>(std::move(file));
+           const auto shared =
+               v0::detail::make_counted<const v0::detail::container_file>(std::move(file));
            ZARRPOINT_CHECK(detail::build(out->tree, out->header, shared));
            return tensor_store(out);
          })

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
@@ -50,12 +51,11 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
 
 ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
                                                   std::vector<std::byte> chunk) {
-  return add(
-      name, as,
-      [bytes = std::make_shared<const std::vector<std::byte>>(std::move(chunk))](
-          std::string called) -> result<std::unique_ptr<blob>> {
-        return std::unique_ptr<blob>(std::make_unique<memory_blob>(bytes, std::move(called)));
-      });
+  return add(name, as,
+             [bytes = v0::detail::make_counted<const std::vector<std::byte>>(std::move(chunk))](
+                 std::string called) -> result<std::unique_ptr<blob>> {
+               return v0::detail::make_owned<blob, memory_blob>(bytes, std::move(called));
+             });
 }
 
 ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {

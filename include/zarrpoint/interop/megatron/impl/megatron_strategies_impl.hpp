@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
@@ -247,7 +248,8 @@ namespace megatron {
 
 ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> loader::open(const load_job& job) const {
   ZARRPOINT_TRY(opened, directory::open(location(job.store), job.how));
-  auto out = std::make_shared<detail::shards_of_directory<>>(std::move(opened), job.options);
+  auto out =
+      v0::detail::make_counted<detail::shards_of_directory<>>(std::move(opened), job.options);
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
@@ -80,7 +81,8 @@ ZARRPOINT_INLINE result<std::shared_ptr<ocdbt_data_file>> ocdbt_data_files::take
   ocdbt_file id{{}, "d/" + random_id()};
   ZARRPOINT_TRY(key, root_.child(id.name));
   ZARRPOINT_TRY(writer, base_.create(key));
-  return std::make_shared<ocdbt_data_file>(base_, std::move(key), std::move(id), std::move(writer));
+  return v0::detail::make_counted<ocdbt_data_file>(base_, std::move(key), std::move(id),
+                                                   std::move(writer));
 }
 
 ZARRPOINT_INLINE result<void> ocdbt_data_files::give_back(std::shared_ptr<ocdbt_data_file> file) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
@@ -74,8 +75,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_ocdbt_value(const ocdbt_file
                                             : bytes_view(item.leaf->body)
                                                   .subspan(static_cast<std::size_t>(at.offset),
                                                            static_cast<std::size_t>(at.length));
-    return std::unique_ptr<blob>(
-        std::make_unique<memory_blob>(mapping(value, item.leaf), std::move(name)));
+    return v0::detail::make_owned<blob, memory_blob>(mapping(value, item.leaf), std::move(name));
   }
   const ocdbt_file& file = item.leaf->files[at.file];
   const std::string path = item.base + file.base + file.name;
@@ -83,8 +83,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_ocdbt_value(const ocdbt_file
   const std::uint64_t size = data->file().size();
   if (at.offset > size || at.length > size - at.offset)
     return error{errc::corrupt, "its data file " + in_quotes(path) + " ends before its value does"};
-  return std::unique_ptr<blob>(
-      std::make_unique<range_blob>(std::move(data), at.offset, at.length, std::move(name)));
+  return v0::detail::make_owned<blob, range_blob>(std::move(data), at.offset, at.length,
+                                                  std::move(name));
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
@@ -55,7 +56,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<const container_file>> ocdbt_files::data
   ZARRPOINT_TRY(file, base_.open(*key));
   if (file == nullptr)
     return error{errc::corrupt, "its data file " + in_quotes(path) + " is missing"};
-  auto made = std::make_shared<const container_file>(std::move(file));
+  auto made = v0::detail::make_counted<const container_file>(std::move(file));
   const std::lock_guard lock(mutex_);
   open_.emplace_front(path, made);
   if (open_.size() > most_open) open_.pop_back();
@@ -96,7 +97,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<const ocdbt_node>> ocdbt_files::node(
   ZARRPOINT_TRY(read,
                 read_ocdbt_node(bytes, height, node_bytes_)
                     .at("the node at byte " + std::to_string(offset) + " of " + in_quotes(path)));
-  auto made = std::make_shared<const ocdbt_node>(std::move(read));
+  auto made = v0::detail::make_counted<const ocdbt_node>(std::move(read));
   keep(std::move(place), made);
   return made;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
@@ -39,8 +40,8 @@ struct ocdbt_place_of {
 ZARRPOINT_INLINE result<void> take_over_ocdbt(const ocdbt_place_of& from, ocdbt_changes& changes) {
   ZARRPOINT_TRY(key, from.root.child(from.folder));
   const ocdbt_options reading;
-  const auto files =
-      std::make_shared<const ocdbt_files>(from.base, key, reading.node_bytes, reading.cache_bytes);
+  const auto files = v0::detail::make_counted<const ocdbt_files>(from.base, key, reading.node_bytes,
+                                                                 reading.cache_bytes);
   ZARRPOINT_TRY(head, find_ocdbt_head(*files));
   if (!head) return error{errc::not_found, "there is no manifest.ocdbt"};
   ZARRPOINT_TRY(newest, choose_ocdbt_version(*files, head->manifest.versions, {}));
@@ -63,7 +64,7 @@ ZARRPOINT_INLINE result<void> take_over_ocdbt(const ocdbt_place_of& from, ocdbt_
         if (!place || path.empty())
           return error{errc::corrupt, "its data file " + in_quotes(path) + " has no valid path"};
         ocdbt_file id{from.folder + '/' + item.base + in.base, in.name};
-        file = std::make_shared<ocdbt_data_file>(from.base, *place, std::move(id));
+        file = v0::detail::make_counted<ocdbt_data_file>(from.base, *place, std::move(id));
       }
       made.file = file;
       made.offset = at.offset;

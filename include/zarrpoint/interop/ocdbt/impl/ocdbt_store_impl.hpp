@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
@@ -49,8 +50,8 @@ ZARRPOINT_INLINE result<ocdbt_store> ocdbt_store::read(any_store base, store_key
                                                        const ocdbt_options& how) {
   if (how.generation && how.commit_time)
     return error{errc::invalid_argument, "a generation and a time are asked for: give one of them"};
-  auto files = std::make_shared<const detail::ocdbt_files>(std::move(base), std::move(root),
-                                                           how.node_bytes, how.cache_bytes);
+  auto files = v0::detail::make_counted<const detail::ocdbt_files>(std::move(base), std::move(root),
+                                                                   how.node_bytes, how.cache_bytes);
   ZARRPOINT_TRY(head, detail::find_ocdbt_head(*files));
   if (!head) return error{errc::not_found, "there is no manifest.ocdbt"};
   detail::ocdbt_versions versions = std::move(head->manifest.versions);
@@ -58,7 +59,7 @@ ZARRPOINT_INLINE result<ocdbt_store> ocdbt_store::read(any_store base, store_key
                                     how.commit_time ? &*how.commit_time : nullptr};
   ZARRPOINT_TRY(chosen, detail::choose_ocdbt_version(*files, versions, wanted));
   ZARRPOINT_TRY(tree, detail::ocdbt_tree::open(files, chosen.root, chosen.file));
-  return ocdbt_store(std::make_shared<const state>(
+  return ocdbt_store(v0::detail::make_counted<const state>(
       state{std::move(files), std::move(versions), chosen.root, std::move(tree)}));
 }
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
@@ -109,8 +110,8 @@ ZARRPOINT_INLINE result<void> ocdbt_writer::state::open(const ocdbt_write_option
       (*how.zstd_level < zstd_codec::min_level || *how.zstd_level > zstd_codec::max_level))
     return error{errc::invalid_argument, "zstd_level is out of range"};
   const ocdbt_options reading;
-  files = std::make_shared<const detail::ocdbt_files>(base, root, reading.node_bytes,
-                                                      reading.cache_bytes);
+  files = v0::detail::make_counted<const detail::ocdbt_files>(base, root, reading.node_bytes,
+                                                              reading.cache_bytes);
   ZARRPOINT_TRY(found, detail::find_ocdbt_head(*files));
   if (found) {
     head = std::move(*found);
@@ -395,8 +396,8 @@ ZARRPOINT_INLINE result<ocdbt_writer> ocdbt_writer::open(any_store base, store_k
                                                          const ocdbt_write_options& how) {
   const std::string name = base.describe(root);
   return guarded([&]() -> result<ocdbt_writer> {
-           auto made =
-               std::make_shared<state>(std::move(base), std::move(root), how.data_file_bytes);
+           auto made = v0::detail::make_counted<state>(std::move(base), std::move(root),
+                                                       how.data_file_bytes);
            ZARRPOINT_CHECK(made->open(how));
            return ocdbt_writer(std::move(made));
          })
@@ -442,8 +443,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> ocdbt_writer::create(
   return guarded([&]() -> result<std::unique_ptr<blob_writer>> {
     std::string name = describe(key);
     const std::lock_guard lock(state_->mutex);
-    return std::unique_ptr<blob_writer>(
-        std::make_unique<value_writer>(state_, key, std::move(name)));
+    return v0::detail::make_owned<blob_writer, value_writer>(state_, key, std::move(name));
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_held.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
@@ -55,8 +56,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> held_leaves::open(std::string_vie
   const held& leaf = *std::prev(next);
   if (!key.starts_with(leaf.prefix)) return nullptr;
   const auto made = [&](std::vector<std::byte> bytes) {
-    return std::unique_ptr<blob>(
-        std::make_unique<v0::detail::memory_blob>(std::move(bytes), called));
+    return v0::detail::make_owned<blob, v0::detail::memory_blob>(std::move(bytes), called);
   };
   const auto copied = [&](std::string_view text) {
     const bytes_view bytes = as_bytes(text);

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
@@ -254,15 +255,15 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                  "there is no manifest.ocdbt: its save was not finished; what each process saved "
                  "may be in the databases ocdbt.process_0 and on"};
   }
-  auto out = std::make_shared<state>(state{std::move(arrays),
-                                           item,
-                                           std::move(tree),
-                                           {},
-                                           {},
-                                           {},
-                                           base.describe(at),
-                                           detail::held_leaves(file),
-                                           limits.max_bytes});
+  auto out = v0::detail::make_counted<state>(state{std::move(arrays),
+                                                   item,
+                                                   std::move(tree),
+                                                   {},
+                                                   {},
+                                                   {},
+                                                   base.describe(at),
+                                                   detail::held_leaves(file),
+                                                   limits.max_bytes});
   std::string last;
   const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));

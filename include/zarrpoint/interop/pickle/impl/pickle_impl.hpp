@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -422,7 +423,7 @@ class pickle_reader {
   bytes_view rest_;
   pickle_limits limits_;
   unsigned protocol_ = 2;
-  std::shared_ptr<pickle_arena> arena_ = std::make_shared<pickle_arena>();
+  std::shared_ptr<pickle_arena> arena_ = v0::detail::make_counted<pickle_arena>();
   std::vector<pickle_index> stack_;
   std::vector<std::size_t> marks_;
   std::vector<pickle_index> memo_;

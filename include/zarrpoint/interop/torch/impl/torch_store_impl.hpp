@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/torch/document_keys.hpp>
@@ -44,9 +45,9 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
     is_packed = is_packed && (of.spec.shape[d] == 1 || of.strides[d] == packed[d]);
   if (is_packed) {
     ZARRPOINT_TRY(storage, from.storage(of));
-    auto whole = std::make_shared<const v0::detail::container_file>(std::move(storage));
-    return std::unique_ptr<blob>(std::make_unique<v0::detail::range_blob>(
-        std::move(whole), of.offset, bytes, std::move(name)));
+    auto whole = v0::detail::make_counted<const v0::detail::container_file>(std::move(storage));
+    return v0::detail::make_owned<blob, v0::detail::range_blob>(std::move(whole), of.offset, bytes,
+                                                                std::move(name));
   }
   // An expanded tensor may be any number of times what its storage is.
   constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
@@ -56,10 +57,10 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
                                            std::to_string(of.storage_bytes)};
   ZARRPOINT_TRY(copy, tensor::make(of.spec));
   ZARRPOINT_CHECK(from.read(of, copy.mutable_view()));
-  const auto shared = std::make_shared<const tensor>(std::move(copy));
+  const auto shared = v0::detail::make_counted<const tensor>(std::move(copy));
   const bytes_view elements(shared->view().data, static_cast<std::size_t>(bytes));
-  return std::unique_ptr<blob>(
-      std::make_unique<v0::detail::memory_blob>(mapping(elements, shared), std::move(name)));
+  return v0::detail::make_owned<blob, v0::detail::memory_blob>(mapping(elements, shared),
+                                                               std::move(name));
 }
 
 /// Puts what a file holds into a hierarchy.
@@ -201,9 +202,9 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open(std::unique_ptr<blob>
   const std::string name = from->name();
   return guarded([&]() -> result<archive_store> {
     ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
-    const auto out = std::make_shared<state>();
+    const auto out = v0::detail::make_counted<state>();
     out->name = name;
-    detail::archive_walk walk(std::make_shared<const file>(std::move(opened)), out->tree);
+    detail::archive_walk walk(v0::detail::make_counted<const file>(std::move(opened)), out->tree);
     ZARRPOINT_CHECK(walk.run().at("open " + name));
     ZARRPOINT_CHECK(out->tree.finish({}).at("open " + name));
     return archive_store(out);

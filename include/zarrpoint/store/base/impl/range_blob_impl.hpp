@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 
@@ -35,7 +36,7 @@ ZARRPOINT_INLINE result<mapping> range_blob::map() const {
     return error{errc::corrupt, "map " + name_ + ": its file became shorter"};
   return mapping(
       whole.bytes().subspan(static_cast<std::size_t>(begin_), static_cast<std::size_t>(size_)),
-      std::make_shared<const mapping>(whole));
+      detail::make_counted<const mapping>(whole));
 }
 
 ZARRPOINT_INLINE result<void> range_blob::read_vectored(

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
@@ -35,8 +36,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& 
   if (S_ISDIR(info.st_mode)) return std::unique_ptr<blob>();
   if (!S_ISREG(info.st_mode))
     return error{errc::io, "open " + root.describe(key) + ": it is not a regular file"};
-  return std::unique_ptr<blob>(std::make_unique<file_blob>(
-      std::move(fd), static_cast<std::uint64_t>(info.st_size), root.describe(key)));
+  return detail::make_owned<blob, file_blob>(
+      std::move(fd), static_cast<std::uint64_t>(info.st_size), root.describe(key));
 }
 
 ZARRPOINT_INLINE result<void> file_blob::read(std::uint64_t offset, mutable_bytes into) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/directory.hpp>
@@ -45,8 +46,8 @@ ZARRPOINT_INLINE file_root::file_root(unique_fd directory, std::string path, fil
 ZARRPOINT_INLINE std::shared_ptr<file_root> file_root::staged(unique_fd directory, std::string path,
                                                               bool durable) {
   const int fd = directory.get();
-  auto out = std::make_shared<file_root>(std::move(directory), std::move(path),
-                                         file_store_options{.atomic = false});
+  auto out = detail::make_counted<file_root>(std::move(directory), std::move(path),
+                                             file_store_options{.atomic = false});
   out->durable_tree_ = durable;
   out->syncs_as_one_ = durable && syncfs_is_reliable(fd);
   return out;
@@ -112,8 +113,7 @@ ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
                     ? 0
                     : errno);  // directories included
   const std::lock_guard lock(mutex_);
-  // Children before parents.
-  std::sort(made_.rbegin(), made_.rend());
+  // In any order: the tree is published when all of them are on disk.
   for (const store_key& key : made_) {
     const unique_fd directory(open_beneath(fd(), key, O_RDONLY | O_DIRECTORY));
     const int code = directory ? sync_directory(directory.get()) : errno;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/rename.hpp>
@@ -94,7 +95,7 @@ ZARRPOINT_INLINE result<file_store> file_store::open(std::string_view path,
     return error{
         errc::unsupported,
         "open " + name + ": follow_links needs openat2 (Linux 5.6), which is refused here"};
-  return file_store(std::make_shared<detail::file_root>(std::move(fd), name, how));
+  return file_store(detail::make_counted<detail::file_root>(std::move(fd), name, how));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_store::open(const store_key& key) const {
@@ -205,7 +206,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<publication>> file_store::stage(
     const store_key& key, const publish_options& how) const {
   ZARRPOINT_CHECK(check_writable(key, "publish"));
   ZARRPOINT_TRY(begun, detail::directory_publication::begin(root_, key, how));
-  return std::unique_ptr<publication>(std::make_unique<staged>(std::move(begun)));
+  return detail::make_owned<publication, staged>(std::move(begun));
 }
 
 ZARRPOINT_INLINE result<void> file_store::check_writable(const store_key& key,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/keep_entries.hpp>
@@ -13,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ class entry_keeper {
     int code = walk(trees_.from, trees_.to, false);
     if (code == 0) code = sync_if_changed(trees_.to);
     if (code != 0) return system_error("keep", path_, code);
-    std::sort(kept_.begin(), kept_.end());
+    sort_by_text(kept_, [](const std::string& one) -> std::string_view { return one; });
     return std::move(kept_);
   }
 

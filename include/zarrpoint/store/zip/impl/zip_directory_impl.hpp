@@ -6,6 +6,7 @@
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_numbers.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
@@ -189,15 +190,14 @@ ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
 /// file is read as two members, so that a small file cannot be a large archive.
 ZARRPOINT_INLINE result<void> check_zip_overlaps(std::vector<zip_member>& members,
                                                  std::uint64_t directory_offset) {
-  std::vector<zip_member*> ordered;
+  std::vector<numbered_place> ordered;
   ordered.reserve(members.size());
-  for (zip_member& member : members) ordered.push_back(&member);
-  std::sort(ordered.begin(), ordered.end(), [](const zip_member* a, const zip_member* b) {
-    return a->header_offset < b->header_offset;
-  });
+  for (const zip_member& member : members)
+    ordered.push_back({member.header_offset, ordered.size()});
+  sort_numbers(ordered);
   std::uint64_t limit = directory_offset;
   for (auto at = ordered.rbegin(); at != ordered.rend(); ++at) {
-    zip_member& member = **at;
+    zip_member& member = members[at->place];
     const std::uint64_t header = zip_local_size + raw_zip_name(member).size();
     if (member.header_offset > limit || header > limit - member.header_offset ||
         member.stored_size > limit - member.header_offset - header)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_file.hpp>
@@ -45,8 +46,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<publication>> zip_file::stage(
   if (!key.is_root()) return refuse(key);
   ZARRPOINT_CHECK(check_free(how));
   ZARRPOINT_TRY(begun, zip_writer::begin(base_, key_));
-  return std::unique_ptr<publication>(
-      std::make_unique<staged>(std::make_shared<const zip_file>(*this), std::move(begun), how));
+  return detail::make_owned<publication, staged>(detail::make_counted<const zip_file>(*this),
+                                                 std::move(begun), how);
 }
 
 ZARRPOINT_INLINE error zip_file::refuse(const store_key& key) const {

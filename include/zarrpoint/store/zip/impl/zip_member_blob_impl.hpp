@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -241,7 +242,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
   };
   ZARRPOINT_TRY(begin, zip_data_offset(archive->file(), member).at(archive->file().name()));
   if (member.method == 0)
-    return std::unique_ptr<blob>(std::make_unique<detail::zip_stored_blob>(archive, member, begin));
+    return detail::make_owned<blob, detail::zip_stored_blob>(archive, member, begin);
   if (member.method != 8)
     return error{errc::unsupported,
                  called() + " is compressed by method " + std::to_string(member.method)};
@@ -250,8 +251,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
                  called() +
                      " is deflated (include <zarrpoint/zip_inflate.hpp> and open it "
                      "with {.inflate = zip_inflate})"};
-  return std::unique_ptr<blob>(
-      std::make_unique<detail::zip_deflated_blob>(std::move(archive), member, begin));
+  return detail::make_owned<blob, detail::zip_deflated_blob>(std::move(archive), member, begin);
 }
 
 }  // namespace detail

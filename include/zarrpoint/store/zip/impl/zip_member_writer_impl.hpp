@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -84,7 +85,7 @@ ZARRPOINT_INLINE error zip_member_writer::refuse() const {
 
 ZARRPOINT_INLINE std::shared_ptr<zip_builder::member> zip_member_writer::allocate(
     std::uint64_t capacity) {
-  return std::make_shared<zip_builder::member>(
+  return detail::make_counted<zip_builder::member>(
       archive_->space(),
       archive_->space().allocate(header_size(), capacity,
                                  capacity >= paged_bytes ? page : least_alignment));

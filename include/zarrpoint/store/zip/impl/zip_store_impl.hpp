@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -83,20 +85,20 @@ ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
     if (!key) return detail::zip_corrupt("member: " + key.failure().message);
     if (key->is_root()) return detail::zip_corrupt("a member has no name");
   }
-  // By name; of equal ones the last in the directory comes first, and stays.
-  std::vector<detail::zip_member*> order;
-  order.reserve(members.size());
-  for (detail::zip_member& member : members) order.push_back(&member);
-  std::sort(order.begin(), order.end(),
-            [](const detail::zip_member* a, const detail::zip_member* b) {
-              return a->name != b->name ? a->name < b->name : a > b;
-            });
+  detail::sort_by_text(members,
+                       [](const detail::zip_member& one) -> std::string_view { return one.name; });
+  // Of those of one name the last in the directory stays.
   std::vector<detail::zip_member> kept;
   kept.reserve(members.size());
-  for (detail::zip_member* member : order)
-    if (kept.empty() || kept.back().name != member->name) kept.push_back(std::move(*member));
-  auto archive = std::make_shared<const detail::zip_archive>(std::move(file), how.inflate);
-  return zip_store(std::make_shared<const state>(state{std::move(archive), std::move(kept)}));
+  for (detail::zip_member& member : members) {
+    if (!kept.empty() && kept.back().name == member.name) {
+      kept.back() = std::move(member);
+    } else {
+      kept.push_back(std::move(member));
+    }
+  }
+  auto archive = detail::make_counted<const detail::zip_archive>(std::move(file), how.inflate);
+  return zip_store(detail::make_counted<const state>(state{std::move(archive), std::move(kept)}));
 }
 
 }}  // namespace zarrpoint::v0

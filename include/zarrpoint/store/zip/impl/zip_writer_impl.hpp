@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -23,13 +24,13 @@ ZARRPOINT_INLINE result<zip_writer> zip_writer::begin(const any_store& base, con
 }
 
 ZARRPOINT_INLINE zip_writer zip_writer::begin(std::unique_ptr<blob_writer> file, std::string name) {
-  return zip_writer(std::make_shared<detail::zip_builder>(std::move(file), std::move(name)));
+  return zip_writer(detail::make_counted<detail::zip_builder>(std::move(file), std::move(name)));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> zip_writer::open(const store_key& key) const {
   auto found = archive_->find(key.str());
   if (found == nullptr) return std::unique_ptr<blob>();
-  return std::unique_ptr<blob>(std::make_unique<object>(archive_, std::move(found), describe(key)));
+  return detail::make_owned<blob, object>(archive_, std::move(found), describe(key));
 }
 
 ZARRPOINT_INLINE std::string zip_writer::describe(const store_key& key) const {
@@ -41,7 +42,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> zip_writer::create(
   if (key.is_root())
     return error{errc::invalid_argument,
                  "create " + describe(key) + ": the root of a store is not an object"};
-  return std::unique_ptr<blob_writer>(std::make_unique<detail::zip_member_writer>(archive_, key));
+  return detail::make_owned<blob_writer, detail::zip_member_writer>(archive_, key);
 }
 
 ZARRPOINT_INLINE result<void> zip_writer::put(const store_key& key, bytes_view bytes) const {

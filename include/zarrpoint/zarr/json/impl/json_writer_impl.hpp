@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -101,7 +100,7 @@ ZARRPOINT_INLINE void write_json_string(std::string& out, std::string_view text)
 }
 
 ZARRPOINT_INLINE void json_writer::write(const node& value) {
-  std::visit([this](const auto& held) { write_value(held); }, value.value());
+  value.visit([this](const auto& held) { write_value(held); });
 }
 
 ZARRPOINT_INLINE void json_writer::new_line() {
