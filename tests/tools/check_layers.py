@@ -61,7 +61,11 @@ CONFINED = [
 ]
 STANDARD = re.compile(r"[a-z0-9_]+")  # a header of the standard library has no extension
 HEAVY_IN_CORE = {"iostream", "regex", "filesystem", "functional", "complex", "memory"}
-HEAVY_EXCEPTIONS = {("core/types/complex.hpp", "complex"), ("core/types/float_types.hpp", "functional")}
+HEAVY_EXCEPTIONS = {
+    ("core/types/complex.hpp", "complex"),
+    ("core/types/float_types.hpp", "functional"),
+    ("core/make_owner.hpp", "memory"),  # of which it is
+}
 
 MACROS = {
     "ZARRPOINT_" + name
