@@ -18,6 +18,7 @@
 #include <zarrpoint/store/file/impl/file_store_impl.hpp>
 #include <zarrpoint/store/file/impl/file_writer_impl.hpp>
 #include <zarrpoint/store/file/impl/keep_entries_impl.hpp>
+#include <zarrpoint/store/file/impl/kept_directories_impl.hpp>
 #include <zarrpoint/store/file/impl/path_watch_impl.hpp>
 #include <zarrpoint/store/file/impl/posix_impl.hpp>
 #include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
@@ -29,6 +30,7 @@
 #include <zarrpoint/store/impl/read_only_store_impl.hpp>
 #include <zarrpoint/store/impl/schemes_impl.hpp>
 #include <zarrpoint/store/impl/table_impl.hpp>
+#include <zarrpoint/store/zip/impl/zip_batch_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_builder_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_checksum_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_directory_impl.hpp>

@@ -37,6 +37,7 @@ result<group_metadata> parse_group_v3(node document);
 /// The `zarr.json` of a group; attributes and consolidated metadata only where there are any.
 /// Errors: `invalid_argument`.
 result<node> to_v3(const group_metadata& group);
+result<node> to_v3(group_metadata&& group);
 
 }}  // namespace zarrpoint::v0
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
+#include <zarrpoint/store/file/kept_directories.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <sys/utsname.h>
@@ -54,6 +55,13 @@ class file_root {
   /// failure.
   unique_fd parent_of(const store_key& key, bool sync);
 
+  /// The same, shared with the other writers of a staged tree, which nobody else changes; null and
+  /// errno on failure.
+  kept_directories::directory shared_parent_of(const store_key& key);
+
+  /// Before directories of the tree move or go.
+  void drop_directories() noexcept { kept_.drop(); }
+
   /// Makes a written file durable, now or in `sync_tree`: beyond a few files one sync of the whole
   /// file system is faster than one of each (512 files: 123 against 431 ms). 0 or the errno.
   int sync_file(int file) noexcept;
@@ -87,6 +95,8 @@ class file_root {
   std::atomic<int> has_locks_{-1};  ///< -1: not asked yet
   std::mutex mutex_;
   std::vector<store_key> made_;
+  bool keeps_directories_ = false;
+  kept_directories kept_;
   staging_blocks blocks_;
 };
 

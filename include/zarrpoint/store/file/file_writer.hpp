@@ -6,6 +6,7 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/kept_directories.hpp>
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -58,7 +59,7 @@ class file_writer final : public blob_writer {
 
   std::shared_ptr<file_root> root_;
   store_key key_;
-  unique_fd parent_;
+  kept_directories::directory parent_;
   unique_fd fd_;
   unique_fd lock_;  ///< the same file, until it has its name
   std::string at_;  ///< the name it has in its directory until it is finished; empty: none

@@ -8,6 +8,7 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_batch.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
 
@@ -44,10 +45,23 @@ class zip_builder {
   const std::string& name() const noexcept { return name_; }
   zip_space& space() noexcept { return space_; }
 
+  /// Room for a member of up to `capacity` bytes, and for its header.
+  std::shared_ptr<member> allocate(const store_key& key, std::uint64_t capacity);
+
+  /// Asks for room in the file up to the end of `extent`, so that a full disk is reported before
+  /// it is written, and the file system need not look for room piece by piece.
+  result<void> reserve(const zip_extent& extent);
+
+  /// Adds a whole member. Small ones are gathered, and go to the file together.
+  result<void> add(const store_key& key, bytes_view bytes);
+
   /// Writes a piece of the archive. Bytes stay in the file even if another member gets their place
   /// later: the directory comes behind it.
   result<void> write(std::uint64_t offset, bytes_view bytes);
   result<void> read(std::uint64_t offset, mutable_bytes into) const;
+
+  /// Writes the header of a member whose bytes are in their place, and gives it its name.
+  result<void> describe(const store_key& key, std::shared_ptr<member> made);
 
   void writer_opened() noexcept { writers_.fetch_add(1, std::memory_order_relaxed); }
   void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_relaxed); }
@@ -64,14 +78,32 @@ class zip_builder {
   static zip_member describe_member(std::string_view key, const member& one);
 
  private:
+  /// Bytes that a page aligns from a size on at which a page more or less does not matter.
+  static constexpr std::uint64_t page = 4096;
+  static constexpr std::uint64_t paged_bytes = 16 * page;
+  static constexpr std::uint64_t least_alignment = 64;
+
+  /// Before it is done: a write that fails may have written a part.
+  void note_written(std::uint64_t end) noexcept;
+
+  result<void> add_small(const store_key& key, bytes_view bytes, std::uint32_t crc);
+
+  std::string header_of(std::string_view key, const member& one) const;
+
+  error refuse() const;
+
   const std::unique_ptr<blob_writer> to_;
   const std::string name_;
   zip_space space_;
+  std::mutex adding_;  ///< of the one that adds a small member: each lies behind the one before
+  mutable zip_batch batch_;
+  std::mutex reserving_;
+  std::uint64_t reserved_ = 0;
   mutable std::mutex mutex_;
   member_map members_;
   std::atomic<unsigned> writers_{0};
   std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
-  bool finished_ = false;
+  std::atomic<bool> finished_{false};
 };
 
 }}}  // namespace zarrpoint::v0::detail

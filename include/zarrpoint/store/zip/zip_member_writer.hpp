@@ -41,17 +41,9 @@ class zip_member_writer final : public blob_writer {
   static constexpr std::uint64_t kept_bytes = std::uint64_t{1} << 20;
   /// So that offsets never overflow: no file is as large.
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 62;
-  /// Bytes that a page aligns from a size on at which a page more or less does not matter.
-  static constexpr std::uint64_t page = 4096;
-  static constexpr std::uint64_t paged_bytes = 16 * page;
-  static constexpr std::uint64_t least_alignment = 64;
 
   std::string name() const { return archive_->name() + ":" + std::string(key_.str()); }
   error refuse() const;
-
-  std::uint64_t header_size() const { return zip_local_size + key_.str().size() + zip_least_extra; }
-
-  std::shared_ptr<zip_builder::member> allocate(std::uint64_t capacity);
 
   result<void> keep(std::size_t offset, bytes_view bytes);
 

@@ -272,21 +272,26 @@ ZARRPOINT_INLINE result<group_metadata> parse_group_v3(node document) {
 }
 
 ZARRPOINT_INLINE result<node> to_v3(const group_metadata& group) {
+  return to_v3(group_metadata(group));
+}
+
+ZARRPOINT_INLINE result<node> to_v3(group_metadata&& group) {
+  ZARRPOINT_CHECK(detail::check_writable_attributes(group.attributes));
   node out(node::object{{"zarr_format", 3}, {"node_type", "group"}});
   if (const auto* members = group.attributes.if_object(); members != nullptr && !members->empty())
-    out.set("attributes", group.attributes);
-  ZARRPOINT_CHECK(detail::check_writable_attributes(group.attributes));
+    out.set("attributes", std::move(group.attributes));
   if (group.consolidated) {
     node::object documents;
     documents.reserve(group.consolidated->size());
-    for (const auto& [path, document] : *group.consolidated) {
+    for (auto& [path, document] : *group.consolidated) {
       if (auto status = detail::check_safe_path(path); !status)
         return error{errc::invalid_argument, status.failure().message};
-      documents.push_back({path, document});
+      documents.push_back({std::move(path), std::move(document)});
     }
-    out.set("consolidated_metadata", node::object{{"kind", "inline"},
-                                                  {"must_understand", false},
-                                                  {"metadata", std::move(documents)}});
+    // Not as elements of a list in braces, which are copied.
+    node inline_documents(node::object{{"kind", "inline"}, {"must_understand", false}});
+    inline_documents.set("metadata", std::move(documents));
+    out.set("consolidated_metadata", std::move(inline_documents));
   }
   ZARRPOINT_CHECK(detail::check_writable(out));
   return out;

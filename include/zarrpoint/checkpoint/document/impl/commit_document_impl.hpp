@@ -172,8 +172,12 @@ ZARRPOINT_INLINE node detail::commit_node(const detail::commit_document& documen
       }
       objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
     }
-    node::object members{
-        {"name", leaf.name}, {"typestr", leaf.typestr}, {"metadata", leaf.metadata}};
+    // Elements of a list in braces would be copied once more, here and below.
+    node::object members;
+    members.reserve(5);
+    members.push_back({"name", leaf.name});
+    members.push_back({"typestr", leaf.typestr});
+    members.push_back({"metadata", leaf.metadata});
     if (!leaf.attributes.is_null()) members.push_back({"attributes", leaf.attributes});
     members.push_back({"objects", std::move(objects)});
     leaves.emplace_back(std::move(members));
@@ -181,10 +185,9 @@ ZARRPOINT_INLINE node detail::commit_node(const detail::commit_document& documen
   const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_PATCH);
-  node out = node::object{{"format", detail::commit_document::current_format},
-                          {"writer", writer},
-                          {"id", document.id},
-                          {"leaves", std::move(leaves)}};
+  node out = node::object{
+      {"format", detail::commit_document::current_format}, {"writer", writer}, {"id", document.id}};
+  out.set("leaves", std::move(leaves));
   if (!document.groups.empty()) {
     node::array groups;
     for (const std::string& group : document.groups) groups.emplace_back(group);

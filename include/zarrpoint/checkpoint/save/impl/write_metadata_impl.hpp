@@ -182,13 +182,14 @@ ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const ro
       ZARRPOINT_TRY(documents, consolidate(of.commit, of.groups));
       metadata.consolidated = std::move(documents);
     }
-    ZARRPOINT_TRY(document, to_v3(metadata));
+    ZARRPOINT_TRY(document, to_v3(std::move(metadata)));
     text = dump_json(document, json_style::compact);
     limit = reading_limit(document, text, of.max_bytes);
     if (consolidated && !limit.empty()) {
       consolidated = false;
-      metadata.consolidated.reset();
-      ZARRPOINT_TRY(shorter, to_v3(metadata));
+      group_metadata without;
+      without.attributes = root_attributes(of.commit, of.options);
+      ZARRPOINT_TRY(shorter, to_v3(std::move(without)));
       text = dump_json(shorter, json_style::compact);
       limit = reading_limit(shorter, text, of.max_bytes);
     }

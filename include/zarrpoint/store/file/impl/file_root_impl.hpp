@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
+#include <zarrpoint/store/file/kept_directories.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <sys/utsname.h>
@@ -49,6 +50,7 @@ ZARRPOINT_INLINE std::shared_ptr<file_root> file_root::staged(unique_fd director
   auto out = detail::make_counted<file_root>(std::move(directory), std::move(path),
                                              file_store_options{.atomic = false});
   out->durable_tree_ = durable;
+  out->keeps_directories_ = true;
   out->syncs_as_one_ = durable && syncfs_is_reliable(fd);
   return out;
 }
@@ -95,6 +97,18 @@ ZARRPOINT_INLINE unique_fd file_root::parent_of(const store_key& key, bool sync)
     if (durable_tree_) made_.push_back(made);
     return 0;
   }));
+}
+
+ZARRPOINT_INLINE kept_directories::directory file_root::shared_parent_of(const store_key& key) {
+  if (!keeps_directories_) {
+    unique_fd own = parent_of(key, options_.sync);
+    return own ? std::make_shared<const unique_fd>(std::move(own)) : nullptr;
+  }
+  return kept_.make(fd(), key.parent(), [&](int, const store_key& made) {
+    const std::lock_guard guard(mutex_);
+    if (durable_tree_) made_.push_back(made);
+    return 0;
+  });
 }
 
 ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {

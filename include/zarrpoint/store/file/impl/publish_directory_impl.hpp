@@ -286,6 +286,7 @@ ZARRPOINT_INLINE result<void> directory_publication::commit() {
     return error{errc::invalid_argument,
                  "publish " + name() + ": " +
                      (at_.empty() ? "it is published already" : "a file is still being written")};
+  tree_->drop_directories();
   if (how_.sync) {
     if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
   }

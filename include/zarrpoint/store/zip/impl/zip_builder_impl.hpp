@@ -3,11 +3,13 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/zip/zip_batch.hpp>
 #include <zarrpoint/store/zip/zip_builder.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
@@ -26,18 +28,82 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE zip_builder::zip_builder(std::unique_ptr<blob_writer> to, std::string name)
-    : to_(std::move(to)), name_(std::move(name)) {}
+    : to_(std::move(to)), name_(std::move(name)), batch_(*to_) {}
 
-ZARRPOINT_INLINE result<void> zip_builder::write(std::uint64_t offset, bytes_view bytes) {
-  // Before it is done: one that fails may have written a part.
-  const std::uint64_t end = offset + bytes.size();
+ZARRPOINT_INLINE std::shared_ptr<zip_builder::member> zip_builder::allocate(
+    const store_key& key, std::uint64_t capacity) {
+  const std::uint64_t header = zip_local_size + key.str().size() + zip_least_extra;
+  return std::make_shared<member>(
+      space_, space_.allocate(header, capacity, capacity >= paged_bytes ? page : least_alignment));
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::reserve(const zip_extent& extent) {
+  const std::lock_guard lock(reserving_);
+  if (extent.end <= reserved_) return {};
+  ZARRPOINT_CHECK(to_->reserve(extent.end));
+  reserved_ = extent.end;
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::add(const store_key& key, bytes_view bytes) {
+  const std::uint32_t crc = crc32(0, bytes);
+  if (bytes.size() < paged_bytes) return add_small(key, bytes, crc);
+  if (finished_.load(std::memory_order_relaxed)) return refuse();
+  auto made = allocate(key, bytes.size());
+  ZARRPOINT_CHECK(reserve(made->extent));
+  ZARRPOINT_CHECK(write(made->extent.data, bytes));
+  made->crc32 = crc;
+  made->size = bytes.size();
+  return describe(key, std::move(made));
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes_view bytes,
+                                                     std::uint32_t crc) {
+  std::shared_ptr<member> made;
+  bool is_full = false;
+  {
+    const std::lock_guard lock(adding_);
+    if (finished_.load(std::memory_order_relaxed)) return refuse();
+    made = allocate(key, bytes.size());
+    made->crc32 = crc;
+    made->size = bytes.size();
+    note_written(made->extent.end);
+    const std::string header = header_of(key.str(), *made);
+    ZARRPOINT_TRY(full, batch_.add(made->extent.header, as_bytes(header), bytes));
+    is_full = full;
+  }
+  insert(key, std::move(made));
+  // Others may add meanwhile: as many small members as there are threads, and then they wait.
+  return is_full ? batch_.flush() : result<void>();
+}
+
+ZARRPOINT_INLINE std::string zip_builder::header_of(std::string_view key, const member& one) const {
+  return zip_local_header(describe_member(key, one),
+                          static_cast<std::size_t>(one.extent.data - one.extent.header));
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::describe(const store_key& key,
+                                                    std::shared_ptr<member> made) {
+  ZARRPOINT_CHECK(write(made->extent.header, as_bytes(header_of(key.str(), *made))));
+  insert(key, std::move(made));
+  return {};
+}
+
+ZARRPOINT_INLINE void zip_builder::note_written(std::uint64_t end) noexcept {
   std::uint64_t seen = written_.load(std::memory_order_relaxed);
   while (seen < end && !written_.compare_exchange_weak(seen, end, std::memory_order_relaxed)) {
   }
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::write(std::uint64_t offset, bytes_view bytes) {
+  note_written(offset + bytes.size());
+  // Of a member that was there before: it must not come after these.
+  ZARRPOINT_CHECK(batch_.settle(offset, bytes.size()));
   return to_->write(offset, bytes);
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::read(std::uint64_t offset, mutable_bytes into) const {
+  ZARRPOINT_CHECK(batch_.settle(offset, into.size()));
   return to_->read(offset, into);
 }
 
@@ -71,12 +137,14 @@ ZARRPOINT_INLINE std::vector<list_entry> zip_builder::list(const store_key& pref
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::finish() {
+  const std::lock_guard adding(adding_);
   const std::lock_guard lock(mutex_);
   if (finished_ || writers_.load(std::memory_order_relaxed) != 0)
     return error{errc::invalid_argument,
                  "publish " + name_ + ": " +
                      (finished_ ? "it is published already" : "a member is still being written")};
   finished_ = true;
+  ZARRPOINT_CHECK(batch_.flush());
   std::string directory;
   for (const auto& [key, one] : members_) append_zip_entry(directory, describe_member(key, *one));
   const zip_directory_place place{members_.size(), directory.size(),
@@ -84,6 +152,10 @@ ZARRPOINT_INLINE result<void> zip_builder::finish() {
   append_zip_end(directory, place);
   ZARRPOINT_CHECK(to_->write(place.offset, as_bytes(directory)));
   return to_->finish();
+}
+
+ZARRPOINT_INLINE error zip_builder::refuse() const {
+  return {errc::invalid_argument, "write " + name_ + ": it is published already"};
 }
 
 ZARRPOINT_INLINE zip_member zip_builder::describe_member(std::string_view key, const member& one) {

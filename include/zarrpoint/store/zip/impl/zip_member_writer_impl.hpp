@@ -83,14 +83,6 @@ ZARRPOINT_INLINE error zip_member_writer::refuse() const {
   return {errc::invalid_argument, "finish " + name() + ": it is finished already"};
 }
 
-ZARRPOINT_INLINE std::shared_ptr<zip_builder::member> zip_member_writer::allocate(
-    std::uint64_t capacity) {
-  return detail::make_counted<zip_builder::member>(
-      archive_->space(),
-      archive_->space().allocate(header_size(), capacity,
-                                 capacity >= paged_bytes ? page : least_alignment));
-}
-
 ZARRPOINT_INLINE result<void> zip_member_writer::keep(std::size_t offset, bytes_view bytes) {
   const std::size_t end = offset + bytes.size();
   if (end > kept_.size()) {
@@ -115,12 +107,14 @@ ZARRPOINT_INLINE result<void> zip_member_writer::put(std::uint64_t offset, bytes
 ZARRPOINT_INLINE result<void> zip_member_writer::make_room(std::uint64_t end) {
   return guarded([&]() -> result<void> {
     if (place_ == nullptr) {
-      place_ = allocate(std::max(reserved_, reserved_ >= end ? end : 2 * end));
+      const bool is_reserved = reserved_ >= end;
+      place_ = archive_->allocate(key_, is_reserved ? reserved_ : 2 * end);
+      if (is_reserved) ZARRPOINT_CHECK(archive_->reserve(place_->extent));
       const std::vector<std::byte> before = std::exchange(kept_, {});
       return before.empty() ? result<void>() : put(0, before);
     }
     if (archive_->space().resize(place_->extent, place_->extent.data + 2 * end)) return {};
-    auto larger = allocate(2 * end);
+    auto larger = archive_->allocate(key_, 2 * end);
     std::vector<std::byte> piece(kept_bytes);
     // Not up to `size_`: another thread may be about to write there, and finds the new place.
     const std::uint64_t written = checksum_.end();
@@ -136,28 +130,17 @@ ZARRPOINT_INLINE result<void> zip_member_writer::make_room(std::uint64_t end) {
 }
 
 ZARRPOINT_INLINE result<void> zip_member_writer::place_and_describe() {
-  if (place_ == nullptr) {
-    place_ = allocate(kept_.size());
-    if (!kept_.empty()) ZARRPOINT_CHECK(archive_->write(place_->extent.data, kept_));
-    place_->crc32 = crc32(0, kept_);
-  } else {
-    ZARRPOINT_CHECK(fill_holes());
-    ZARRPOINT_TRY(crc, whole_checksum());
-    place_->crc32 = crc;
-    archive_->space().resize(place_->extent, place_->extent.data + size_);
-  }
+  if (place_ == nullptr) return archive_->add(key_, kept_);
+  ZARRPOINT_CHECK(fill_holes());
+  ZARRPOINT_TRY(crc, whole_checksum());
+  place_->crc32 = crc;
+  archive_->space().resize(place_->extent, place_->extent.data + size_);
   place_->size = size_;
-  const std::uint64_t header = place_->extent.data - place_->extent.header;
-  ZARRPOINT_CHECK(
-      archive_->write(place_->extent.header,
-                      as_bytes(zip_local_header(zip_builder::describe_member(key_.str(), *place_),
-                                                static_cast<std::size_t>(header)))));
-  archive_->insert(key_, std::exchange(place_, nullptr));
-  return {};
+  return archive_->describe(key_, std::exchange(place_, nullptr));
 }
 
 ZARRPOINT_INLINE result<void> zip_member_writer::fill_holes() {
-  const std::vector<std::byte> zeros(static_cast<std::size_t>(page));
+  const std::vector<std::byte> zeros(4096);
   for (;;) {
     const auto [begin, end] = checksum_.hole(size_);
     if (begin == end) return {};

@@ -46,10 +46,12 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> zip_writer::create(
 }
 
 ZARRPOINT_INLINE result<void> zip_writer::put(const store_key& key, bytes_view bytes) const {
-  ZARRPOINT_TRY(writer, create(key));
-  ZARRPOINT_CHECK(writer->reserve(bytes.size()));
-  ZARRPOINT_CHECK(writer->write(0, bytes));
-  return writer->finish();
+  if (key.is_root())
+    return error{errc::invalid_argument,
+                 "write " + describe(key) + ": the root of a store is not an object"};
+  auto done = guarded([&] { return archive_->add(key, bytes); });
+  if (!done) return std::move(done).at("write " + describe(key));
+  return {};
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> zip_writer::list(const store_key& prefix) const {
