@@ -101,7 +101,7 @@ TEST_CASE("zip_batch: what could not be written stays, and goes before what came
   CHECK(as_text(file.held) == "new");
 }
 
-TEST_CASE("zip_writer: small members share writes, whoever puts them, and all are right") {
+TEST_CASE("zip_writer: small members of several threads share writes, and all are right") {
   auto owned = std::make_unique<counting_file>();
   counting_file& file = *owned;
   const auto writer = zip_writer::begin(std::move(owned), "x.zip");
