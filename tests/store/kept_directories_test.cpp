@@ -31,7 +31,7 @@ struct tree {
   kept_directories kept{};
   std::vector<std::string> told{};
 
-  kept_directories::directory make(const std::string& path) {
+  shared_directory make(const std::string& path) {
     return kept.make(root.get(), test::key(path), [&](int, const store_key& one) {
       told.emplace_back(one.str());
       return 0;
@@ -44,23 +44,23 @@ struct tree {
 TEST_CASE("kept_directories: what is missing is made and told once; then the same is given") {
   tree t;
   const auto first = t.make("a/b/c");
-  REQUIRE(first != nullptr);
+  REQUIRE(first);
   CHECK(t.told == std::vector<std::string>{"a", "a/b", "a/b/c"});
-  CHECK(t.make("a/b/c") == first);
-  CHECK(t.make("a/b/d") != nullptr);
+  CHECK(t.make("a/b/c").get() == first.get());
+  CHECK(t.make("a/b/d"));
   CHECK(t.told.size() == 4);
-  CHECK(same_file(id_of(first->get()), id_of((t.at.path() / "a/b/c").c_str())));
+  CHECK(same_file(id_of(first.get()), id_of((t.at.path() / "a/b/c").c_str())));
 }
 
 TEST_CASE("kept_directories: no more than its number stay open, and all are right") {
   tree t;
   const std::size_t many = 3 * kept_directories::most;
-  for (std::size_t i = 0; i < many; ++i) REQUIRE(t.make("d/" + std::to_string(i)) != nullptr);
+  for (std::size_t i = 0; i < many; ++i) REQUIRE(t.make("d/" + std::to_string(i)));
   for (std::size_t i = 0; i < many; ++i) {
     const auto again = t.make("d/" + std::to_string(i));
-    REQUIRE(again != nullptr);
+    REQUIRE(again);
     const fs::path path = t.at.path() / "d" / std::to_string(i);
-    CHECK(same_file(id_of(again->get()), id_of(path.c_str())));
+    CHECK(same_file(id_of(again.get()), id_of(path.c_str())));
   }
   std::size_t open = 0;
   for (const auto& one : fs::directory_iterator("/proc/self/fd")) {
@@ -76,27 +76,27 @@ TEST_CASE("kept_directories: links and files on the way are refused as ever") {
   const test::temp_directory outside;
   fs::create_directory_symlink(outside.path(), t.at.path() / "link");
   std::ofstream(t.at.path() / "file") << "x";
-  CHECK(t.make("link") == nullptr);
+  CHECK(!t.make("link"));
   CHECK(errno == ELOOP);
-  CHECK(t.make("link/x") == nullptr);
+  CHECK(!t.make("link/x"));
   CHECK(errno == ELOOP);
-  CHECK(t.make("file/x") == nullptr);
+  CHECK(!t.make("file/x"));
   CHECK(errno == ENOTDIR);
   CHECK(fs::is_empty(outside.path()));
 }
 
 TEST_CASE("kept_directories: one that was removed is made again") {
   tree t;
-  REQUIRE(t.make("a/b") != nullptr);
+  REQUIRE(t.make("a/b"));
   fs::remove_all(t.at.path() / "a");
-  CHECK(t.make("a/c") != nullptr);
+  CHECK(t.make("a/c"));
   CHECK(fs::is_directory(t.at.path() / "a/c"));
 }
 
 TEST_CASE("kept_directories: what could not be noted is not left for others to find") {
   tree t;
   const auto fail = [](int, const store_key&) { return EIO; };
-  CHECK(t.kept.make(t.root.get(), test::key("a/b"), fail) == nullptr);
+  CHECK(!t.kept.make(t.root.get(), test::key("a/b"), fail));
   CHECK(errno == EIO);
   CHECK(fs::is_empty(t.at.path()));
 }

@@ -55,9 +55,9 @@ class file_root {
   /// failure.
   unique_fd parent_of(const store_key& key, bool sync);
 
-  /// The same, shared with the other writers of a staged tree, which nobody else changes; null and
+  /// The same, shared with the other writers of a staged tree, which nobody else changes; empty and
   /// errno on failure.
-  kept_directories::directory shared_parent_of(const store_key& key);
+  shared_directory shared_parent_of(const store_key& key);
 
   /// Before directories of the tree move or go.
   void drop_directories() noexcept { kept_.drop(); }

@@ -59,7 +59,7 @@ class file_writer final : public blob_writer {
 
   std::shared_ptr<file_root> root_;
   store_key key_;
-  kept_directories::directory parent_;
+  shared_directory parent_;
   unique_fd fd_;
   unique_fd lock_;  ///< the same file, until it has its name
   std::string at_;  ///< the name it has in its directory until it is finished; empty: none

@@ -7,40 +7,61 @@
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// An open directory that several share: a `shared_ptr` of its own, since that of the standard
+/// library costs a program that includes this a hundred symbols.
+class shared_directory {
+ public:
+  shared_directory() = default;
+  /// Empty, with errno as it was, for one that is not open.
+  explicit shared_directory(unique_fd fd);
+  shared_directory(const shared_directory& other) noexcept;
+  shared_directory& operator=(shared_directory other) noexcept;
+  ~shared_directory();
+
+  explicit operator bool() const noexcept { return held_ != nullptr; }
+  int get() const noexcept { return held_->fd.get(); }
+
+ private:
+  struct held {
+    unique_fd fd;
+    std::atomic<unsigned> users{1};
+  };
+  held* held_ = nullptr;
+};
 
 /// The directories of a tree that only its owner changes, those used last: they stay open, so that
 /// a file in one need not look up the way to it again. They were opened beneath the root as any
 /// other is, each from the one above it, and no link was followed.
 class kept_directories {
  public:
-  using directory = std::shared_ptr<const unique_fd>;
-
   /// As many as threads are likely to be at work in; they count against the limit of open files.
   static constexpr std::size_t most = 32;
 
-  /// As `make_directories`; null and errno on failure.
+  /// As `make_directories`; empty and errno on failure.
   template <class F>
-  directory make(int root, const store_key& key, F&& created) {
-    if (directory known = find(key.str())) return known;
-    directory made = make_below(root, key, created);
-    if (made == nullptr) {
+  shared_directory make(int root, const store_key& key, F&& created) {
+    if (shared_directory known = find(key.str())) return known;
+    shared_directory made = make_below(root, key, created);
+    if (!made) {
       // Someone removed what is open here; or there is a reason, which the long way finds.
       drop();
-      unique_fd fd(make_directories(root, key, created));
-      if (!fd) return nullptr;
-      made = std::make_shared<const unique_fd>(std::move(fd));
+      made = shared_directory(unique_fd(make_directories(root, key, created)));
+      if (!made) return {};
     }
     keep(key.str(), made);
     return made;
@@ -52,36 +73,33 @@ class kept_directories {
  private:
   struct entry {
     std::string path;
-    directory fd;
+    shared_directory open;
+    std::uint64_t used = 0;  ///< when, in calls
   };
 
   /// The directory itself is tried first: in a new tree it is hardly ever there.
   template <class F>
-  directory make_below(int root, const store_key& key, F&& created) {
+  shared_directory make_below(int root, const store_key& key, F&& created) {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-    if (key.is_root()) return opened(open_beneath(root, key, flags));
-    const directory parent = make(root, key.parent(), created);
-    if (parent == nullptr) return nullptr;
+    if (key.is_root()) return shared_directory(unique_fd(open_beneath(root, key, flags)));
+    const shared_directory parent = make(root, key.parent(), created);
+    if (!parent) return {};
     const std::string name(key.name());
-    if (::mkdirat(parent->get(), name.c_str(), 0777) != 0) {
-      if (errno != EEXIST) return nullptr;
-    } else if (created(parent->get(), key) != 0) {
-      ::unlinkat(parent->get(), name.c_str(), AT_REMOVEDIR);
-      return nullptr;
+    if (::mkdirat(parent.get(), name.c_str(), 0777) != 0) {
+      if (errno != EEXIST) return {};
+    } else if (created(parent.get(), key) != 0) {
+      ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+      return {};
     }
-    return opened(open_at(parent->get(), name.c_str(), flags));
+    return shared_directory(unique_fd(open_at(parent.get(), name.c_str(), flags)));
   }
 
-  static directory opened(int fd) {
-    unique_fd owned(fd);
-    return owned ? std::make_shared<const unique_fd>(std::move(owned)) : nullptr;
-  }
-
-  directory find(std::string_view path);
-  void keep(std::string_view path, directory fd);
+  shared_directory find(std::string_view path);
+  void keep(std::string_view path, shared_directory open);
 
   std::mutex mutex_;
-  std::vector<entry> entries_;  ///< the one used last is the last
+  std::uint64_t calls_ = 0;
+  entry entries_[most];
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -103,7 +103,7 @@ class zip_builder {
   member_map members_;
   std::atomic<unsigned> writers_{0};
   std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
-  std::atomic<bool> finished_{false};
+  std::atomic<unsigned> finished_{0};      ///< 1: no more members
 };
 
 }}}  // namespace zarrpoint::v0::detail

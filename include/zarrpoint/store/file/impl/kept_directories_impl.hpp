@@ -4,41 +4,59 @@
 
 #include <zarrpoint/store/file/kept_directories.hpp>
 
-#include <algorithm>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+ZARRPOINT_INLINE shared_directory::shared_directory(unique_fd fd) {
+  if (fd) held_ = new held{std::move(fd)};
+}
+
+ZARRPOINT_INLINE shared_directory::shared_directory(const shared_directory& other) noexcept
+    : held_(other.held_) {
+  if (held_ != nullptr) held_->users.fetch_add(1, std::memory_order_relaxed);
+}
+
+ZARRPOINT_INLINE shared_directory& shared_directory::operator=(shared_directory other) noexcept {
+  held* const mine = held_;
+  held_ = other.held_;
+  other.held_ = mine;
+  return *this;
+}
+
+ZARRPOINT_INLINE shared_directory::~shared_directory() {
+  if (held_ != nullptr && held_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete held_;
+}
+
 ZARRPOINT_INLINE void kept_directories::drop() noexcept {
-  std::vector<entry> dropped;
   const std::lock_guard lock(mutex_);
-  dropped.swap(entries_);
+  for (entry& each : entries_) each.open = shared_directory();
 }
 
-ZARRPOINT_INLINE kept_directories::directory kept_directories::find(std::string_view path) {
+ZARRPOINT_INLINE shared_directory kept_directories::find(std::string_view path) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = entries_.size(); i-- > 0;) {
-    if (entries_[i].path != path) continue;
-    std::rotate(entries_.begin() + static_cast<std::ptrdiff_t>(i),
-                entries_.begin() + static_cast<std::ptrdiff_t>(i + 1), entries_.end());
-    return entries_.back().fd;
+  for (entry& each : entries_) {
+    if (!each.open || each.path != path) continue;
+    each.used = ++calls_;
+    return each.open;
   }
-  return nullptr;
+  return {};
 }
 
-ZARRPOINT_INLINE void kept_directories::keep(std::string_view path, directory fd) {
-  entry made{std::string(path), std::move(fd)};
-  entry oldest;  // closed when the lock is free again
+ZARRPOINT_INLINE void kept_directories::keep(std::string_view path, shared_directory open) {
+  std::string owned(path);
   const std::lock_guard lock(mutex_);
-  if (entries_.size() == most) {
-    oldest = std::move(entries_.front());
-    entries_.erase(entries_.begin());
+  entry* place = entries_;
+  for (entry& each : entries_) {
+    if (!each.open) each.used = 0;
+    if (each.used < place->used) place = &each;
   }
-  entries_.push_back(std::move(made));
+  place->path.swap(owned);
+  place->open = open;
+  place->used = ++calls_;
 }
 
 }}}  // namespace zarrpoint::v0::detail

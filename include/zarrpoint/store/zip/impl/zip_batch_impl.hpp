@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -26,13 +26,13 @@ ZARRPOINT_INLINE result<bool> zip_batch::add(std::uint64_t offset, bytes_view he
     lock.lock();
   }
   return guarded([&]() -> result<bool> {
-    std::vector<std::byte>& bytes = waiting_.bytes;
+    std::string& bytes = waiting_.bytes;
     const std::size_t size = bytes.size() + head.size() + body.size();
     // At once, so that nothing is added by halves when there is no memory.
     if (size > bytes.capacity()) bytes.reserve(std::max(size, 2 * bytes.capacity()));
     if (bytes.empty()) waiting_.begin = offset;
-    bytes.insert(bytes.end(), head.begin(), head.end());
-    bytes.insert(bytes.end(), body.begin(), body.end());
+    bytes.append(as_text(head));
+    bytes.append(as_text(body));
     return bytes.size() >= full_bytes;
   });
 }
@@ -44,9 +44,11 @@ ZARRPOINT_INLINE result<void> zip_batch::flush() {
   do {
     if (!is_old) {
       const std::lock_guard lock(mutex_);
-      std::swap(waiting_, leaving_);
+      waiting_.bytes.swap(leaving_.bytes);
+      leaving_.begin = waiting_.begin;
     }
-    if (!leaving_.bytes.empty()) ZARRPOINT_CHECK(to_.write(leaving_.begin, leaving_.bytes));
+    if (!leaving_.bytes.empty())
+      ZARRPOINT_CHECK(to_.write(leaving_.begin, as_bytes(leaving_.bytes)));
     const std::lock_guard lock(mutex_);
     leaving_.bytes.clear();
   } while (std::exchange(is_old, false));

@@ -144,7 +144,7 @@ ZARRPOINT_INLINE result<void> zip_builder::finish() {
     return error{errc::invalid_argument,
                  "publish " + name_ + ": " +
                      (finished_ ? "it is published already" : "a member is still being written")};
-  finished_ = true;
+  finished_.store(1, std::memory_order_relaxed);
   ZARRPOINT_CHECK(batch_.flush());
   std::string directory;
   for (const auto& [key, one] : members_) append_zip_entry(directory, describe_member(key, *one));
