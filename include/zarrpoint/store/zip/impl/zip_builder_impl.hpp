@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
@@ -33,7 +34,7 @@ ZARRPOINT_INLINE zip_builder::zip_builder(std::unique_ptr<blob_writer> to, std::
 ZARRPOINT_INLINE std::shared_ptr<zip_builder::member> zip_builder::allocate(
     const store_key& key, std::uint64_t capacity) {
   const std::uint64_t header = zip_local_size + key.str().size() + zip_least_extra;
-  return std::make_shared<member>(
+  return make_counted<member>(
       space_, space_.allocate(header, capacity, capacity >= paged_bytes ? page : least_alignment));
 }
 
