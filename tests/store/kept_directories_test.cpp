@@ -46,10 +46,10 @@ TEST_CASE("kept_directories: what is missing is made and told once; then the sam
   const auto first = t.make("a/b/c");
   REQUIRE(first);
   CHECK(t.told == std::vector<std::string>{"a", "a/b", "a/b/c"});
-  CHECK(t.make("a/b/c").get() == first.get());
+  CHECK(t.make("a/b/c")->get() == first->get());
   CHECK(t.make("a/b/d"));
   CHECK(t.told.size() == 4);
-  CHECK(same_file(id_of(first.get()), id_of((t.at.path() / "a/b/c").c_str())));
+  CHECK(same_file(id_of(first->get()), id_of((t.at.path() / "a/b/c").c_str())));
 }
 
 TEST_CASE("kept_directories: no more than its number stay open, and all are right") {
@@ -60,7 +60,7 @@ TEST_CASE("kept_directories: no more than its number stay open, and all are righ
     const auto again = t.make("d/" + std::to_string(i));
     REQUIRE(again);
     const fs::path path = t.at.path() / "d" / std::to_string(i);
-    CHECK(same_file(id_of(again.get()), id_of(path.c_str())));
+    CHECK(same_file(id_of(again->get()), id_of(path.c_str())));
   }
   std::size_t open = 0;
   for (const auto& one : fs::directory_iterator("/proc/self/fd")) {

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -22,27 +22,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// An open directory that several share: a `shared_ptr` of its own, since that of the standard
-/// library costs a program that includes this a hundred symbols.
-class shared_directory {
- public:
-  shared_directory() = default;
-  /// Empty, with errno as it was, for one that is not open.
-  explicit shared_directory(unique_fd fd);
-  shared_directory(const shared_directory& other) noexcept;
-  shared_directory& operator=(shared_directory other) noexcept;
-  ~shared_directory();
+/// An open directory that several share.
+using shared_directory = std::shared_ptr<const unique_fd>;
 
-  explicit operator bool() const noexcept { return held_ != nullptr; }
-  int get() const noexcept { return held_->fd.get(); }
-
- private:
-  struct held {
-    unique_fd fd;
-    std::atomic<unsigned> users{1};
-  };
-  held* held_ = nullptr;
-};
+/// Null, with errno as it was, for one that is not open.
+shared_directory share_directory(unique_fd open);
 
 /// The directories of a tree that only its owner changes, those used last: they stay open, so that
 /// a file in one need not look up the way to it again. They were opened beneath the root as any
@@ -60,7 +44,7 @@ class kept_directories {
     if (!made) {
       // Someone removed what is open here; or there is a reason, which the long way finds.
       drop();
-      made = shared_directory(unique_fd(make_directories(root, key, created)));
+      made = share_directory(unique_fd(make_directories(root, key, created)));
       if (!made) return {};
     }
     keep(key.str(), made);
@@ -81,17 +65,17 @@ class kept_directories {
   template <class F>
   shared_directory make_below(int root, const store_key& key, F&& created) {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-    if (key.is_root()) return shared_directory(unique_fd(open_beneath(root, key, flags)));
+    if (key.is_root()) return share_directory(unique_fd(open_beneath(root, key, flags)));
     const shared_directory parent = make(root, key.parent(), created);
     if (!parent) return {};
     const std::string name(key.name());
-    if (::mkdirat(parent.get(), name.c_str(), 0777) != 0) {
+    if (::mkdirat(parent->get(), name.c_str(), 0777) != 0) {
       if (errno != EEXIST) return {};
-    } else if (created(parent.get(), key) != 0) {
-      ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+    } else if (created(parent->get(), key) != 0) {
+      ::unlinkat(parent->get(), name.c_str(), AT_REMOVEDIR);
       return {};
     }
-    return shared_directory(unique_fd(open_at(parent.get(), name.c_str(), flags)));
+    return share_directory(unique_fd(open_at(parent->get(), name.c_str(), flags)));
   }
 
   shared_directory find(std::string_view path);

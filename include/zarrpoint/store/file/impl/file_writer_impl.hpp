@@ -38,7 +38,7 @@ ZARRPOINT_INLINE file_writer::file_writer(std::shared_ptr<file_root> root, store
 }
 
 ZARRPOINT_INLINE file_writer::~file_writer() {
-  if (!at_.empty() && is_ours()) ::unlinkat(parent_.get(), at_.c_str(), 0);
+  if (!at_.empty() && is_ours()) ::unlinkat(parent_->get(), at_.c_str(), 0);
   root_->writer_closed();
 }
 
@@ -102,7 +102,7 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
   if (const int code = fd_.close(); code != 0) return system_error("close", name(), code);
   if (renames_) {
     const std::string target(key_.name());
-    const int parent = parent_.get();
+    const int parent = parent_->get();
     int code = ::renameat(parent, at_.c_str(), parent, target.c_str()) == 0 ? 0 : errno;
     code = rename_outcome(code, ours, parent, target.c_str());
     if (code != 0) return system_error("rename", name(), code);
@@ -110,7 +110,7 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
   }
   at_.clear();
   if (root_->options().sync) {
-    if (const int code = sync_directory(parent_.get()); code != 0) {
+    if (const int code = sync_directory(parent_->get()); code != 0) {
       error failure = system_error("sync the directory of", name(), code);
       failure.code = errc::outcome_unknown;
       return failure;
@@ -127,7 +127,7 @@ ZARRPOINT_INLINE bool file_writer::create_beside() {
     if (kind == temporary_kind::unlocked || (code == 0 && is_ours())) return true;
     // Without locks after all; or somebody took it for abandoned before it had its lock.
     if (code != 0 && code != EWOULDBLOCK) kind = temporary_kind::unlocked;
-    ::unlinkat(parent_.get(), at_.c_str(), 0);
+    ::unlinkat(parent_->get(), at_.c_str(), 0);
   }
   return errno = EBUSY, false;
 }
@@ -135,7 +135,7 @@ ZARRPOINT_INLINE bool file_writer::create_beside() {
 ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {
   constexpr int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   fd_ = unique_fd(
-      retry_interrupted([&] { return ::openat(parent_.get(), as.c_str(), flags, 0666); }));
+      retry_interrupted([&] { return ::openat(parent_->get(), as.c_str(), flags, 0666); }));
   if (fd_) at_ = std::move(as);
   return static_cast<bool>(fd_);
 }
@@ -155,12 +155,12 @@ ZARRPOINT_INLINE int file_writer::put(std::uint64_t offset, bytes_view bytes) {
 ZARRPOINT_INLINE void file_writer::open_direct() {
   // One that is written in its place may have been replaced: by a FIFO even, which would block.
   constexpr int flags = O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  unique_fd fd(retry_interrupted([&] { return ::openat(parent_.get(), at_.c_str(), flags); }));
+  unique_fd fd(retry_interrupted([&] { return ::openat(parent_->get(), at_.c_str(), flags); }));
   direct_.emplace(same_file(id_of(fd.get()), id_of(fd_.get())) ? std::move(fd) : unique_fd());
 }
 
 ZARRPOINT_INLINE bool file_writer::is_ours() const noexcept {
-  return !fd_ || same_file(id_of(fd_.get()), id_of(parent_.get(), at_.c_str()));
+  return !fd_ || same_file(id_of(fd_.get()), id_of(parent_->get(), at_.c_str()));
 }
 
 }}}  // namespace zarrpoint::v0::detail

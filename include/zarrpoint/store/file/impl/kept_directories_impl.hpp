@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
 
 #include <mutex>
@@ -11,29 +12,13 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE shared_directory::shared_directory(unique_fd fd) {
-  if (fd) held_ = new held{std::move(fd)};
-}
-
-ZARRPOINT_INLINE shared_directory::shared_directory(const shared_directory& other) noexcept
-    : held_(other.held_) {
-  if (held_ != nullptr) held_->users.fetch_add(1, std::memory_order_relaxed);
-}
-
-ZARRPOINT_INLINE shared_directory& shared_directory::operator=(shared_directory other) noexcept {
-  held* const mine = held_;
-  held_ = other.held_;
-  other.held_ = mine;
-  return *this;
-}
-
-ZARRPOINT_INLINE shared_directory::~shared_directory() {
-  if (held_ != nullptr && held_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete held_;
+ZARRPOINT_INLINE shared_directory share_directory(unique_fd open) {
+  return open ? make_counted<const unique_fd>(std::move(open)) : nullptr;
 }
 
 ZARRPOINT_INLINE void kept_directories::drop() noexcept {
   const std::lock_guard lock(mutex_);
-  for (entry& each : entries_) each.open = shared_directory();
+  for (entry& each : entries_) each.open.reset();
 }
 
 ZARRPOINT_INLINE shared_directory kept_directories::find(std::string_view path) {
@@ -55,7 +40,7 @@ ZARRPOINT_INLINE void kept_directories::keep(std::string_view path, shared_direc
     if (each.used < place->used) place = &each;
   }
   place->path.swap(owned);
-  place->open = open;
+  place->open = std::move(open);
   place->used = ++calls_;
 }
 
