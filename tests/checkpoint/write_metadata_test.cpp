@@ -58,9 +58,9 @@ TEST_CASE("the root's document holds the caller's attributes, ours, and the cons
   const group_metadata group = parse_group_v3(root).value();
   REQUIRE(group.consolidated.has_value());
   REQUIRE(group.consolidated->size() == 2);
-  CHECK(group.consolidated->at(0).first == "a");
-  CHECK(group.consolidated->at(1).first == "a/w");
-  CHECK(group.consolidated->at(1).second == one_leaf().leaves[0].metadata);
+  CHECK(group.consolidated->at(0).key == "a");
+  CHECK(group.consolidated->at(1).key == "a/w");
+  CHECK(group.consolidated->at(1).value == one_leaf().leaves[0].metadata);
 }
 
 TEST_CASE("nothing is consolidated when that is not wanted") {
@@ -106,9 +106,9 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
     const node root = parsed("zarr.json");
     const group_metadata group = parse_group_v3(root).value();
     REQUIRE(group.consolidated.value().size() == 3);
-    CHECK(*group.consolidated->at(0).second.find("attributes") == of_group);
-    CHECK(group.consolidated->at(1).second.find("attributes") == nullptr);
-    CHECK(*group.consolidated->at(2).second.find("attributes") == of_leaf);
+    CHECK(*group.consolidated->at(0).value.find("attributes") == of_group);
+    CHECK(group.consolidated->at(1).value.find("attributes") == nullptr);
+    CHECK(*group.consolidated->at(2).value.find("attributes") == of_leaf);
     CHECK(unsealed(*root.find("attributes")->find("zarrpoint")) == commit);
   }
   SUBCASE("v2") {

@@ -402,7 +402,7 @@ TEST_CASE("inline consolidated metadata") {
   CHECK(parse_group_v3(node_of(text)).value() == group);
   group.consolidated->push_back({"a/../b", node::object{}});
   CHECK(to_v3(group).failure().code == errc::invalid_argument);
-  group.consolidated->back().first = "a";
+  group.consolidated->back().key = "a";
   CHECK(to_v3(group).failure().code == errc::invalid_argument);
 }
 

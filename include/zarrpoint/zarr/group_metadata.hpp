@@ -6,9 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -16,7 +13,7 @@ namespace zarrpoint { inline namespace v0 {
 enum class node_kind : std::uint8_t { group, array };
 
 /// The documents of the nodes below a group, by path relative to it (`layers/0/w`).
-using consolidated_documents = std::vector<std::pair<std::string, node>>;
+using consolidated_documents = node::object;
 
 /// What the document of a group says.
 struct group_metadata {

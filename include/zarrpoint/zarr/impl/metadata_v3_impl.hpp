@@ -138,15 +138,12 @@ ZARRPOINT_INLINE result<consolidated_documents> take_consolidated(node& value) {
   ZARRPOINT_CHECK(required(value, "metadata"));
   node::object* members = value.find("metadata")->if_object();
   if (members == nullptr) return corrupt("metadata must be an object");
-  consolidated_documents out;
-  out.reserve(members->size());
-  for (node::member& member : *members) {
+  for (const node::member& member : *members) {
     ZARRPOINT_CHECK(check_safe_path(member.key));
     if (member.value.if_object() == nullptr)
       return corrupt(in_quotes(member.key) + " must be an object");
-    out.emplace_back(std::move(member.key), std::move(member.value));
   }
-  return out;
+  return std::move(*members);
 }
 
 }  // namespace detail
@@ -281,16 +278,13 @@ ZARRPOINT_INLINE result<node> to_v3(group_metadata&& group) {
   if (const auto* members = group.attributes.if_object(); members != nullptr && !members->empty())
     out.set("attributes", std::move(group.attributes));
   if (group.consolidated) {
-    node::object documents;
-    documents.reserve(group.consolidated->size());
-    for (auto& [path, document] : *group.consolidated) {
+    for (const auto& [path, document] : *group.consolidated) {
       if (auto status = detail::check_safe_path(path); !status)
         return error{errc::invalid_argument, status.failure().message};
-      documents.push_back({std::move(path), std::move(document)});
     }
     // Not as elements of a list in braces, which are copied.
     node inline_documents(node::object{{"kind", "inline"}, {"must_understand", false}});
-    inline_documents.set("metadata", std::move(documents));
+    inline_documents.set("metadata", *std::move(group.consolidated));
     out.set("consolidated_metadata", std::move(inline_documents));
   }
   ZARRPOINT_CHECK(detail::check_writable(out));

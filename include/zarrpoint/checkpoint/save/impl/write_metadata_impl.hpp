@@ -84,21 +84,21 @@ ZARRPOINT_INLINE result<consolidated_documents> consolidate(const commit_documen
   for (const std::string& path : groups) {
     const node* own = find_sorted(document.group_attributes, path);
     if (own == nullptr) {
-      out.emplace_back(path, bare);
+      out.push_back({path, bare});
       continue;
     }
     marked.attributes = *own;
     ZARRPOINT_TRY(group, to_v3(marked));
-    out.emplace_back(path, std::move(group));
+    out.push_back({path, std::move(group)});
   }
-  for (const leaf_record& leaf : document.leaves) out.emplace_back(leaf.name, leaf.metadata);
+  for (const leaf_record& leaf : document.leaves) out.push_back({leaf.name, leaf.metadata});
   const auto depth = [](const std::string& path) {
     return std::count(path.begin(), path.end(), '/');
   };
   std::sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
-    const auto depth_a = depth(a.first);
-    const auto depth_b = depth(b.first);
-    return depth_a != depth_b ? depth_a < depth_b : a.first < b.first;
+    const auto depth_a = depth(a.key);
+    const auto depth_b = depth(b.key);
+    return depth_a != depth_b ? depth_a < depth_b : a.key < b.key;
   });
   return out;
 }
