@@ -5,7 +5,6 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 
-#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -49,6 +48,27 @@ template <class T>
 inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
+
+// What the constraints of a result ask for, without the concepts and traits of the standard
+// library: those make some twenty classes for each type and argument, a tenth of what including
+// the library took.
+template <class T>
+inline constexpr bool is_outcome = false;  // a result or an error, with any qualifiers
+template <class T>
+inline constexpr bool is_outcome<T&> = is_outcome<T>;
+template <class T>
+inline constexpr bool is_outcome<const T> = is_outcome<T>;
+template <class T>
+inline constexpr bool is_outcome<result<T>> = true;
+template <>
+inline constexpr bool is_outcome<error> = true;
+
+template <class T>
+void take_value(T) noexcept;
+template <class From, class To>
+concept turns_into = requires(From&& from) {
+  take_value<To>(static_cast<From&&>(from));
+};
 }  // namespace detail
 
 /// A value or an `error`. Its own type, never an alias of `std::expected`: functions keep one
@@ -62,36 +82,35 @@ class
  public:
   using value_type = T;
 
-  result() requires std::default_initializable<T> : value_(), ok_(true) {}
+  result() requires(__is_constructible(T)) : value_(), ok_(true) {}
 
   template <class U = T>
-    requires(!detail::is_result<std::remove_cvref_t<U>> &&
-             !std::same_as<std::remove_cvref_t<U>, error> && std::constructible_from<T, U>)
-  explicit(!std::convertible_to<U, T>)
+    requires(!detail::is_outcome<U> && __is_constructible(T, U))
+  explicit(!detail::turns_into<U, T>)
       result(U&& value)  // NOLINT(bugprone-forwarding-reference-overload)
       : value_(std::forward<U>(value)), ok_(true) {}
 
   result(error failure) : failure_(std::move(failure)), ok_(false) {}
 
-  result(const result& other) requires std::copy_constructible<T> : ok_(other.ok_) {
+  result(const result& other) requires(__is_constructible(T, const T&)) : ok_(other.ok_) {
     if (ok_) {
       ::new (static_cast<void*>(&value_)) T(other.value_);
     } else {
       ::new (static_cast<void*>(&failure_)) error(other.failure_);
     }
   }
-  result(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+  result(result&& other) noexcept(__is_nothrow_constructible(T, T&&)) : ok_(other.ok_) {
     if (ok_) {
       ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
     } else {
       ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
     }
   }
-  result& operator=(const result& other) requires std::copy_constructible<T> {
+  result& operator=(const result& other) requires(__is_constructible(T, const T&)) {
     if (this != &other) *this = result(other);
     return *this;
   }
-  result& operator=(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+  result& operator=(result&& other) noexcept(__is_nothrow_constructible(T, T&&)) {
     if (this != &other) {
       destroy();
       // If the move of the value throws, an error is left, so that there is something to destroy.
