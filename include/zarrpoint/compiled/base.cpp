@@ -12,6 +12,7 @@
 #include <zarrpoint/core/impl/box_impl.hpp>
 #include <zarrpoint/core/impl/dims_impl.hpp>
 #include <zarrpoint/core/impl/error_impl.hpp>
+#include <zarrpoint/core/impl/failure_box_impl.hpp>
 #include <zarrpoint/core/impl/node_impl.hpp>
 #include <zarrpoint/core/impl/printable_impl.hpp>
 #include <zarrpoint/core/impl/sort_numbers_impl.hpp>

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
+#include <zarrpoint/core/failure_box.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -53,7 +54,7 @@ inline constexpr bool is_result<result<T>> = true;
 // library: those make some twenty classes for each type and argument, a tenth of what including
 // the library took.
 template <class T>
-inline constexpr bool is_outcome = false;  // a result or an error, with any qualifiers
+inline constexpr bool is_outcome = false;  // a result or its failure, with any qualifiers
 template <class T>
 inline constexpr bool is_outcome<T&> = is_outcome<T>;
 template <class T>
@@ -62,6 +63,8 @@ template <class T>
 inline constexpr bool is_outcome<result<T>> = true;
 template <>
 inline constexpr bool is_outcome<error> = true;
+template <>
+inline constexpr bool is_outcome<failure_box> = true;
 
 template <class T>
 void take_value(T) noexcept;
@@ -82,53 +85,48 @@ class
  public:
   using value_type = T;
 
-  result() requires(__is_constructible(T)) : value_(), ok_(true) {}
+  result() requires(__is_constructible(T)) : value_() {}
 
   template <class U = T>
     requires(!detail::is_outcome<U> && __is_constructible(T, U))
   explicit(!detail::turns_into<U, T>)
       result(U&& value)  // NOLINT(bugprone-forwarding-reference-overload)
-      : value_(std::forward<U>(value)), ok_(true) {}
+      : value_(std::forward<U>(value)) {}
 
-  result(error failure) : failure_(std::move(failure)), ok_(false) {}
-
-  result(const result& other) requires(__is_constructible(T, const T&)) : ok_(other.ok_) {
-    if (ok_) {
-      ::new (static_cast<void*>(&value_)) T(other.value_);
-    } else {
-      ::new (static_cast<void*>(&failure_)) error(other.failure_);
-    }
+  result(error failure) noexcept : failure_(std::move(failure)) {}
+  result(detail::failure_box failure) noexcept : failure_(std::move(failure)) {
+    ZARRPOINT_ASSERT(failure_);
   }
-  result(result&& other) noexcept(__is_nothrow_constructible(T, T&&)) : ok_(other.ok_) {
-    if (ok_) {
-      ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
-    } else {
-      ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
-    }
+
+  result(const result& other) requires(__is_constructible(T, const T&)) : failure_(other.failure_) {
+    if (!failure_) ::new (static_cast<void*>(&value_)) T(other.value_);
+  }
+  result(result&& other) noexcept(__is_nothrow_constructible(T, T&&))
+      : failure_(std::move(other.failure_)) {
+    if (!failure_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
   }
   result& operator=(const result& other) requires(__is_constructible(T, const T&)) {
     if (this != &other) *this = result(other);
     return *this;
   }
   result& operator=(result&& other) noexcept(__is_nothrow_constructible(T, T&&)) {
-    if (this != &other) {
-      destroy();
+    if (this == &other) return *this;
+    if (!failure_) value_.~T();
+    failure_ = std::move(other.failure_);
+    if (!failure_) {
       // If the move of the value throws, an error is left, so that there is something to destroy.
       unless_made guard{this};
-      if (other.ok_) {
-        ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
-      } else {
-        ::new (static_cast<void*>(&failure_)) error(std::move(other.failure_));
-      }
+      ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
       guard.of = nullptr;
-      ok_ = other.ok_;
     }
     return *this;
   }
-  ~result() { destroy(); }
+  ~result() {
+    if (!failure_) value_.~T();
+  }
 
-  bool has_value() const noexcept { return ok_; }
-  explicit operator bool() const noexcept { return ok_; }
+  bool has_value() const noexcept { return !failure_; }
+  explicit operator bool() const noexcept { return !failure_; }
 
   /// The value; on failure throws `exception`, or aborts under `-fno-exceptions`. On an rvalue
   /// it returns by value, so that a loop over `f().value()` is safe.
@@ -137,41 +135,41 @@ class
   T value() && { return check(), std::move(value_); }
 
   /// The value, which must be there.
-  T& operator*() & noexcept { return ZARRPOINT_ASSERT(ok_), value_; }
-  const T& operator*() const& noexcept { return ZARRPOINT_ASSERT(ok_), value_; }
-  T&& operator*() && noexcept { return ZARRPOINT_ASSERT(ok_), std::move(value_); }
-  T* operator->() noexcept { return ZARRPOINT_ASSERT(ok_), &value_; }
-  const T* operator->() const noexcept { return ZARRPOINT_ASSERT(ok_), &value_; }
+  T& operator*() & noexcept { return ZARRPOINT_ASSERT(!failure_), value_; }
+  const T& operator*() const& noexcept { return ZARRPOINT_ASSERT(!failure_), value_; }
+  T&& operator*() && noexcept { return ZARRPOINT_ASSERT(!failure_), std::move(value_); }
+  T* operator->() noexcept { return ZARRPOINT_ASSERT(!failure_), &value_; }
+  const T* operator->() const noexcept { return ZARRPOINT_ASSERT(!failure_), &value_; }
 
   /// The error, which must be there.
-  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(!ok_), failure_; }
-  error failure() && noexcept { return ZARRPOINT_ASSERT(!ok_), std::move(failure_); }
+  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(failure_), failure_.get(); }
+  error failure() && noexcept { return ZARRPOINT_ASSERT(failure_), failure_.take(); }
 
   template <class U>
   T value_or(U&& fallback) const& {
-    return ok_ ? value_ : static_cast<T>(std::forward<U>(fallback));
+    return failure_ ? static_cast<T>(std::forward<U>(fallback)) : value_;
   }
   template <class U>
   T value_or(U&& fallback) && {
-    return ok_ ? std::move(value_) : static_cast<T>(std::forward<U>(fallback));
+    return failure_ ? static_cast<T>(std::forward<U>(fallback)) : std::move(value_);
   }
 
   /// Adds context to a failure; a success passes through.
   result at(std::string_view context) && {
-    if (!ok_) failure_.at(context);
+    if (failure_) failure_.at(context);
     return std::move(*this);
   }
 
   /// `f(value)`, which returns a `result`, or the failure.
   template <class F>
   auto and_then(F&& f) && -> std::invoke_result_t<F, T> {
-    if (!ok_) return std::move(failure_);
+    if (failure_) return std::move(failure_);
     return std::forward<F>(f)(std::move(value_));
   }
   /// `result(f(value))` or the failure.
   template <class F>
   auto transform(F&& f) && -> result<std::invoke_result_t<F, T>> {
-    if (!ok_) return std::move(failure_);
+    if (failure_) return std::move(failure_);
     if constexpr (std::is_void_v<std::invoke_result_t<F, T>>) {
       std::forward<F>(f)(std::move(value_));
       return {};
@@ -182,36 +180,29 @@ class
   /// The value, or `f(failure)`, which returns a `result<T>`.
   template <class F>
   result or_else(F&& f) && {
-    if (ok_) return std::move(*this);
-    return std::forward<F>(f)(std::move(failure_));
+    if (!failure_) return std::move(*this);
+    return std::forward<F>(f)(failure_.take());
   }
+
+  /// The failure, which must be there, as `ZARRPOINT_TRY` hands it on.
+  detail::failure_box take_failure() && noexcept { return std::move(failure_); }
 
  private:
   void check() const {
-    if (!ok_) [[unlikely]]
-      detail::raise(failure_);
+    if (failure_) [[unlikely]]
+      detail::raise(failure_.get());
   }
   struct unless_made {
     result* of;
     ~unless_made() {
-      if (of == nullptr) return;
-      ::new (static_cast<void*>(&of->failure_)) error();
-      of->ok_ = false;
+      if (of != nullptr) of->failure_ = error();
     }
   };
-  void destroy() noexcept {
-    if (ok_) {
-      value_.~T();
-    } else {
-      failure_.~error();
-    }
-  }
 
   union {
     T value_;
-    error failure_;
   };
-  bool ok_;
+  detail::failure_box failure_;  ///< none: the value is there
 };
 
 /// Success, or an `error`.
@@ -225,45 +216,49 @@ class
   using value_type = void;
 
   result() = default;
-  result(error failure) : failure_(std::move(failure)), ok_(false) {}
-
-  bool has_value() const noexcept { return ok_; }
-  explicit operator bool() const noexcept { return ok_; }
-  void value() const {
-    if (!ok_) [[unlikely]]
-      detail::raise(failure_);
+  result(error failure) noexcept : failure_(std::move(failure)) {}
+  result(detail::failure_box failure) noexcept : failure_(std::move(failure)) {
+    ZARRPOINT_ASSERT(failure_);
   }
-  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(!ok_), failure_; }
-  error failure() && noexcept { return ZARRPOINT_ASSERT(!ok_), std::move(failure_); }
+
+  bool has_value() const noexcept { return !failure_; }
+  explicit operator bool() const noexcept { return !failure_; }
+  void value() const {
+    if (failure_) [[unlikely]]
+      detail::raise(failure_.get());
+  }
+  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(failure_), failure_.get(); }
+  error failure() && noexcept { return ZARRPOINT_ASSERT(failure_), failure_.take(); }
 
   result at(std::string_view context) && {
-    if (!ok_) failure_.at(context);
+    if (failure_) failure_.at(context);
     return std::move(*this);
   }
   template <class F>
   auto and_then(F&& f) && -> std::invoke_result_t<F> {
-    if (!ok_) return std::move(failure_);
+    if (failure_) return std::move(failure_);
     return std::forward<F>(f)();
   }
 
+  detail::failure_box take_failure() && noexcept { return std::move(failure_); }
+
  private:
-  error failure_;
-  bool ok_ = true;
+  detail::failure_box failure_;
 };
 
 /// `ZARRPOINT_TRY(name, expression)`: declares `name` as a reference to the value of a result, or
 /// returns its error from the function. Move the value out with `std::move(name)`.
-#define ZARRPOINT_TRY(name, ...)               \
-  auto name##_result = (__VA_ARGS__);          \
-  if (!name##_result) [[unlikely]]             \
-    return std::move(name##_result).failure(); \
+#define ZARRPOINT_TRY(name, ...)                    \
+  auto name##_result = (__VA_ARGS__);               \
+  if (!name##_result) [[unlikely]]                  \
+    return std::move(name##_result).take_failure(); \
   auto& name = *name##_result
 
 /// `ZARRPOINT_CHECK(expression)`: returns the error of a `result` from the function, if it has one.
 #define ZARRPOINT_CHECK(...)                                                   \
   do {                                                                         \
     if (auto zarrpoint_status = (__VA_ARGS__); !zarrpoint_status) [[unlikely]] \
-      return std::move(zarrpoint_status).failure();                            \
+      return std::move(zarrpoint_status).take_failure();                       \
   } while (false)
 
 }}  // namespace zarrpoint::v0

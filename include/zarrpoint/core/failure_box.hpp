@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/error.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The failure of a `result`: a pointer to an `error`, and null for a success. Every call that can
+/// fail has code for both, so a success is one word, and a failure that is passed on is a pointer
+/// that moves. Nothing here throws: an error for which there is no memory is another, `no memory`.
+class failure_box {
+ public:
+  failure_box() noexcept = default;
+  failure_box(error&& failure) noexcept : at_(keep(failure)) {}
+  failure_box(const failure_box& other) noexcept : at_(other.at_) {
+    if (owns()) at_ = copy(*at_);
+  }
+  failure_box(failure_box&& other) noexcept : at_(other.at_) {
+    if (at_ != nullptr) other.at_ = mark(spent);
+  }
+  failure_box& operator=(failure_box other) noexcept {
+    error* const mine = at_;
+    at_ = other.at_;
+    other.at_ = mine;
+    return *this;
+  }
+  ~failure_box() {
+    if (owns()) drop(at_);
+  }
+
+  explicit operator bool() const noexcept { return at_ != nullptr; }
+
+  /// The error, which must be there; an empty one when it was moved.
+  const error& get() const noexcept { return owns() ? *at_ : told(at_ == mark(spent)); }
+  operator error() && noexcept { return take(); }
+  error take() noexcept;
+
+  /// As `error::at`.
+  void at(std::string_view context) noexcept;
+
+ private:
+  // Pointers that are no addresses.
+  static constexpr std::uintptr_t spent = 1;      ///< the error was moved away
+  static constexpr std::uintptr_t no_memory = 2;  ///< for the error itself
+  static error* mark(std::uintptr_t which) noexcept { return reinterpret_cast<error*>(which); }
+  bool owns() const noexcept { return reinterpret_cast<std::uintptr_t>(at_) > no_memory; }
+
+  // Cold, so that what leads to them is small, and not in the way of what succeeds.
+  [[gnu::cold]] static error* keep(error& failure) noexcept;
+  [[gnu::cold]] static error* copy(const error& failure) noexcept;
+  [[gnu::cold]] static void drop(error* failure) noexcept;
+  [[gnu::cold]] static const error& told(bool is_spent) noexcept;
+
+  error* at_ = nullptr;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/impl/failure_box_impl.hpp>
+#endif
