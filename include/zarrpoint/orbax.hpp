@@ -5,8 +5,8 @@
 // Checkpoints of Orbax, to read and to write, and OCDBT databases, to read. Link zstd.
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
-#include <zarrpoint/interop/orbax/orbax_save.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save.hpp>

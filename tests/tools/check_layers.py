@@ -144,7 +144,7 @@ def room_errors(root, graph):
               for room, found in stems.items() if len(found) > ROOM_SIZE]  # fmt: skip
     errors += [f"rooms include each other: {' -> '.join(cycle)}" for cycle in cycles(rooms)]
     design = root / "docs" / "design.md"
-    told = set(re.findall(r"^\| `([a-z/0-9]+)/` \|", design.read_text(encoding="utf-8"), re.MULTILINE))
+    told = set(re.findall(r"^\| `([a-z_/0-9]+)/` \|", design.read_text(encoding="utf-8"), re.MULTILINE))
     errors += [f"docs/design.md: no row for the room {room}/" for room in sorted(set(stems) - told)]
     return errors + [f"docs/design.md: there is no room {room}/" for room in sorted(told - set(stems))]
 

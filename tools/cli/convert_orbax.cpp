@@ -3,7 +3,7 @@
 
 // To Orbax.
 
-#include <zarrpoint/interop/orbax/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/orbax.hpp>
 
 #include "about_orbax.hpp"

@@ -1,18 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One unit of the compiled form: the bodies of checkpoints of Orbax.
+// One unit of the compiled form: the bodies of reading checkpoints of Orbax.
 
 #define ZARRPOINT_LIBRARY_UNIT
 
 #include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_held_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_item_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_records_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_save_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_scheme_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>

@@ -7,15 +7,15 @@
 #include <zarrpoint/checkpoint/save/chunk_shape.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/interop/orbax/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -25,10 +25,6 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
-
-ZARRPOINT_INLINE error bad_tree(std::string what) {
-  return {errc::invalid_argument, std::move(what)};
-}
 
 ZARRPOINT_INLINE bool is_own_name(std::string_view name) {
   for (const std::string_view own :
@@ -170,33 +166,6 @@ ZARRPOINT_INLINE result<dims> chunk_of_v2(std::string_view name, const tensor_sp
   return local != nullptr ? *local : v0::detail::whole_chunk_shape(spec);
 }
 
-ZARRPOINT_INLINE result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec,
-                                                   const dims* local,
-                                                   const save_tree_options& options,
-                                                   std::vector<std::string>& warnings) {
-  v0::save_options as{.zarr_format = options.zarr_format};
-  as.rules.push_back({.codecs = zstd_codecs()});
-  if (local != nullptr && options.zarr_format == 3) as.rules.push_back({.shard_shape = *local});
-  as.rules.insert(as.rules.end(), options.rules.begin(), options.rules.end());
-  if (options.zarr_format == 2) {
-    for (leaf_rule& rule : as.rules) {
-      rule.chunk_shape.reset();
-      rule.chunk_byte_size.reset();
-    }
-  }
-  ZARRPOINT_TRY(layout, v0::detail::plan_layout(name, spec, as));
-  if (options.zarr_format == 2) {
-    ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options.rules));
-    ZARRPOINT_CHECK(byte_count(chunk, spec.type.size()).transform([](std::size_t) {}));
-    layout.metadata.chunk_shape = chunk;
-    // TensorStore knows no other for some types.
-    layout.metadata.fill = fill_value::undefined(spec.type);
-  }
-  for (std::string& warning : layout.warnings)
-    warnings.push_back(v0::detail::in_quotes(name) + ": " + std::move(warning));
-  return std::move(layout.metadata);
-}
-
 ZARRPOINT_INLINE bool is_python_number(const dtype& type) {
   const bool is_real = type.kind() == dtype_kind::float16 || type.kind() == dtype_kind::float32 ||
                        type.kind() == dtype_kind::float64;
@@ -204,12 +173,12 @@ ZARRPOINT_INLINE bool is_python_number(const dtype& type) {
 }
 
 /// The value type of an array.
-ZARRPOINT_INLINE result<std::string> array_type(const std::string& wanted, const leaf& value,
-                                                const tensor_spec& spec, bool has_sharding,
-                                                array_kind kind) {
+ZARRPOINT_INLINE result<std::string> array_type(const described_leaf& of, const tensor_spec& spec,
+                                                bool has_sharding, array_kind kind) {
+  const std::string& wanted = of.value_type;
   if (wanted.empty()) {
     if (has_sharding) return std::string("jax.Array");
-    if (value.typestr() == "scalar" && is_python_number(spec.type)) return std::string("scalar");
+    if (of.is_number && is_python_number(spec.type)) return std::string("scalar");
     return std::string(kind == array_kind::jax ? "jax.Array" : "np.ndarray");
   }
   if (wanted != "jax.Array" && wanted != "np.ndarray" && wanted != "scalar")
@@ -224,13 +193,47 @@ ZARRPOINT_INLINE result<std::string> array_type(const std::string& wanted, const
   return wanted;
 }
 
+/// What a chunk is at most: what a device had, if that is known, and of that what no process shares
+/// with another.
+ZARRPOINT_INLINE std::optional<dims> largest_chunk(const std::optional<dims>& of_device,
+                                                   const dims& unit, const dims& shape) {
+  if (unit.empty()) return of_device;
+  dims out = shape;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    const index_t device = of_device && (*of_device)[d] != shape[d] ? (*of_device)[d] : 0;
+    if (const index_t both = std::gcd(device, unit[d]); both != 0) out[d] = both;
+  }
+  return out;
+}
+
+/// An equal part of `spec`, of at most 64 MiB where there is such, which is one object of Zarr v2.
+ZARRPOINT_INLINE dims part_of_v2(const tensor_spec& spec) {
+  dims out = v0::detail::contiguous_chunk_shape(spec, std::uint64_t{64} << 20);
+  for (std::size_t d = 0; d < out.rank(); ++d)
+    out[d] = v0::detail::largest_divisor(std::max<index_t>(spec.shape[d], 1), out[d]);
+  return out;
+}
+
+/// Whether no chunk has elements of two processes.
+ZARRPOINT_INLINE result<void> check_units(const dims& chunk, const dims& unit) {
+  for (std::size_t d = 0; d < unit.rank(); ++d) {
+    if (unit[d] == 0 || unit[d] % chunk[d] == 0) continue;
+    return bad_tree("two processes would write to one chunk of its shape " + to_string(chunk) +
+                    ": along axis " + std::to_string(d) +
+                    " what they have begins at multiples of " + std::to_string(unit[d]) +
+                    ", which a rule's shape must divide");
+  }
+  return {};
+}
+
 class tree_planner {
  public:
   explicit tree_planner(const save_tree_options& options) : options_(options) {}
 
-  result<tree_plan> run(std::span<const tree_item> items) {
+  result<tree_plan> run(const leaves_to_plan& of) {
     ZARRPOINT_CHECK(check_options());
-    for (const tree_item& item : items) ZARRPOINT_CHECK(add(item));
+    for (std::size_t i = 0; i < of.leaves.size(); ++i)
+      ZARRPOINT_CHECK(add(of.leaves[i], i, of.units.empty() ? dims() : of.units[i]));
     if (plan_.items.empty()) return bad_tree("a tree without leaves");
     std::sort(plan_.items.begin(), plan_.items.end(),
               [](const planned_item& a, const planned_item& b) { return comes_before(a, b); });
@@ -265,67 +268,31 @@ class tree_planner {
     return {};
   }
 
-  result<void> add(const tree_item& item) {
-    if (!item.value) {
-      static constexpr const char* types[] = {"None", "Dict", "List", "Tuple"};
-      if (!item.value_type.empty())
-        return bad_tree("the leaf " + v0::detail::in_quotes(item.path.joined('/')) +
-                        " is empty and has a value type");
-      return add_leaf(item.path.keys(), types[static_cast<std::size_t>(item.empty)], true)
-          .transform([](planned_item*) {});
+  result<void> add(const described_leaf& of, std::size_t source, const dims& unit) {
+    const tree_path where(of.path);
+    planned_item item;
+    item.told.path = of.path;
+    item.told.name = where.joined('/');
+    item.told.storage = where.joined('.');
+    item.told.is_skipped = of.is_empty;
+    item.source = source;
+    ZARRPOINT_CHECK(check_path(item.told));
+    if (of.is_empty) {
+      item.told.value_type = of.value_type;
+    } else if (of.text) {
+      item.told.value_type = "string";
+      item.text = *of.text;
+    } else {
+      ZARRPOINT_CHECK(
+          add_array(item, of, unit).at("the leaf " + v0::detail::in_quotes(item.told.name)));
     }
-    if (!item.value->is_group()) return add_value(item.path.keys(), *item.value, item);
-    // Members are dicts.
-    v0::detail::single_leaves members = leaf::single({*item.value});
-    const auto path_of = [&](const std::string& name) {
-      std::string_view rest = name;
-      rest.remove_prefix(std::min(item.value->name().size(), rest.size()));
-      if (rest.starts_with('/')) rest.remove_prefix(1);
-      std::vector<tree_key> out = item.path.keys();
-      const tree_path beneath(rest);
-      out.insert(out.end(), beneath.keys().begin(), beneath.keys().end());
-      return out;
-    };
-    for (const leaf& member : members.leaves)
-      ZARRPOINT_CHECK(add_value(path_of(member.name()), member, item));
-    for (const std::string& group : members.empty_groups)
-      ZARRPOINT_CHECK(add_leaf(path_of(group), "Dict", true));
+    plan_.items.push_back(std::move(item));
     return {};
   }
 
-  result<planned_item*> add_leaf(const std::vector<tree_key>& path, const char* type,
-                                 bool is_skipped) {
-    const tree_path where(path);
-    planned_item item;
-    item.told.path = path;
-    item.told.name = where.joined('/');
-    item.told.storage = where.joined('.');
-    item.told.value_type = type;
-    item.told.is_skipped = is_skipped;
-    ZARRPOINT_CHECK(check_path(item.told));
-    plan_.items.push_back(std::move(item));
-    return &plan_.items.back();
-  }
-
-  result<void> add_value(const std::vector<tree_key>& path, const leaf& value,
-                         const tree_item& as) {
-    ZARRPOINT_TRY(item, add_leaf(path, "", false));
-    item->random_key = as.random_key;
-    const bool is_key = !as.random_key.empty() && as.value_type.empty();
-    return describe(*item, value, is_key ? "jax.Array" : as.value_type)
-        .at("the leaf " + v0::detail::in_quotes(item->told.name));
-  }
-
-  result<void> describe(planned_item& item, const leaf& value, const std::string& type) {
-    ZARRPOINT_TRY(spec, value.spec());
-    if (spec.type.kind() == dtype_kind::string && spec.shape.rank() == 0) {
-      if ((!type.empty() && type != "string") || !item.random_key.empty())
-        return bad_tree("it is a text and has the value type " + v0::detail::in_quotes(type));
-      ZARRPOINT_TRY(view, value.view());
-      item.text = *reinterpret_cast<const std::string*>(view.data);
-      item.told.value_type = "string";
-      return {};
-    }
+  result<void> add_array(planned_item& item, const described_leaf& of, const dims& unit) {
+    tensor_spec spec = of.spec;
+    item.random_key = of.random_key;
     if (const dtype* cast =
             v0::detail::last_set(options_.rules, item.told.name, &leaf_rule::cast)) {
       ZARRPOINT_CHECK(v0::detail::check_cast(spec.type, *cast));
@@ -334,22 +301,49 @@ class tree_planner {
     if (!is_known_to_tensorstore(spec.type))
       return error{errc::unsupported, "TensorStore, which Orbax reads with, has no arrays of " +
                                           std::string(to_string(spec.type))};
-    ZARRPOINT_TRY(local, find_sharding(item, spec.shape));
-    ZARRPOINT_TRY(name, array_type(type, value, spec, item.sharding != nullptr, options_.arrays));
-    item.told.value_type = std::move(name);
+    ZARRPOINT_TRY(of_device, find_sharding(item, spec.shape));
+    ZARRPOINT_TRY(type, array_type(of, spec, item.sharding != nullptr, options_.arrays));
+    item.told.value_type = std::move(type);
     if (!item.random_key.empty() &&
         (spec.type != dtype_kind::uint32 || item.told.value_type != "jax.Array"))
       return bad_tree("the data of a key of jax.random are a jax.Array of uint32");
-    ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr, options_,
-                                       plan_.warnings));
+    std::optional<dims> local = largest_chunk(of_device, unit, spec.shape);
+    if (options_.zarr_format == 2 && !unit.empty() && !of_device)
+      local = part_of_v2({spec.type, *local});
+    ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr));
+    ZARRPOINT_CHECK(check_units(metadata.chunk_shape, unit));
     ZARRPOINT_TRY(bytes, byte_count(spec));
     ZARRPOINT_TRY(key, store_key::parse(item.told.storage));
     item.array = plan_.arrays.size();
-    plan_.values.push_back(value);
-    plan_.arrays.push_back(
-        {&plan_.values.back(), nullptr, std::move(metadata), bytes, std::move(key)});
+    plan_.arrays.push_back({nullptr, nullptr, std::move(metadata), bytes, std::move(key)});
     plan_.bytes += bytes;
     return {};
+  }
+
+  /// How Zarr keeps an array of `spec`. `local`, if not null, is what one device had of it.
+  result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec,
+                                    const dims* local) {
+    v0::save_options as{.zarr_format = options_.zarr_format};
+    as.rules.push_back({.codecs = zstd_codecs()});
+    if (local != nullptr && options_.zarr_format == 3) as.rules.push_back({.shard_shape = *local});
+    as.rules.insert(as.rules.end(), options_.rules.begin(), options_.rules.end());
+    if (options_.zarr_format == 2) {
+      for (leaf_rule& rule : as.rules) {
+        rule.chunk_shape.reset();
+        rule.chunk_byte_size.reset();
+      }
+    }
+    ZARRPOINT_TRY(layout, v0::detail::plan_layout(name, spec, as));
+    if (options_.zarr_format == 2) {
+      ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options_.rules));
+      ZARRPOINT_CHECK(byte_count(chunk, spec.type.size()).transform([](std::size_t) {}));
+      layout.metadata.chunk_shape = chunk;
+      // TensorStore knows no other for some types.
+      layout.metadata.fill = fill_value::undefined(spec.type);
+    }
+    for (std::string& warning : layout.warnings)
+      plan_.warnings.push_back(v0::detail::in_quotes(name) + ": " + std::move(warning));
+    return std::move(layout.metadata);
   }
 
   /// Finds the sharding that was given, and what one device has by it.
@@ -383,9 +377,9 @@ class tree_planner {
   std::set<std::string_view> used_;
 };
 
-ZARRPOINT_INLINE result<tree_plan> plan_tree(std::span<const tree_item> items,
+ZARRPOINT_INLINE result<tree_plan> plan_tree(const leaves_to_plan& of,
                                              const save_tree_options& options) {
-  return tree_planner(options).run(items);
+  return tree_planner(options).run(of);
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

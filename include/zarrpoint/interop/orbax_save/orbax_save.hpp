@@ -7,8 +7,8 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/orbax/orbax_item.hpp>
-#include <zarrpoint/interop/orbax/orbax_save_options.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <initializer_list>
 #include <span>
@@ -41,5 +41,5 @@ result<save_report> save(const location& where, std::initializer_list<tree_item>
 }}}  // namespace zarrpoint::v0::orbax
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_save_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_save_impl.hpp>
 #endif

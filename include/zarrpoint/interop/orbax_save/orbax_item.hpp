@@ -94,5 +94,5 @@ struct tree_item {
 }}}  // namespace zarrpoint::v0::orbax
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_item_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_item_impl.hpp>
 #endif

@@ -4,15 +4,15 @@
 
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/orbax/orbax_item.hpp>
-#include <zarrpoint/interop/orbax/orbax_save_options.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +26,7 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 /// One leaf of the tree.
 struct planned_item {
   tree_leaf told;
+  std::size_t source = 0;                     ///< which of the described leaves it is
   std::string text{};                         ///< of a "string"
   std::optional<std::size_t> array{};         ///< which of `tree_plan::arrays` it is
   const orbax::sharding* sharding = nullptr;  ///< of a "jax.Array", if it is known
@@ -34,20 +35,22 @@ struct planned_item {
 
 /// All of it.
 struct tree_plan {
-  std::vector<planned_item> items;  ///< in the order in which JAX flattens a tree
-  std::deque<leaf> values;          ///< what `arrays` point to
-  std::vector<v0::detail::planned_leaf> arrays;
+  std::vector<planned_item> items;               ///< in the order in which JAX flattens a tree
+  std::vector<v0::detail::planned_leaf> arrays;  ///< their values are still to be told
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
 };
 
-/// Describes and plans. Pure: no element is read. Errors: those of `save`.
-result<tree_plan> plan_tree(std::span<const tree_item> items, const save_tree_options& options);
+/// Leaves to plan for.
+struct leaves_to_plan {
+  std::span<const described_leaf> leaves;
+  /// Of arrays that several processes write, for each of the leaves, what chunks must divide along
+  /// each axis, 0 where nothing cuts it; empty for the others, or for all.
+  std::span<const dims> units{};
+};
 
-/// How Zarr keeps an array of `spec`. `local`, if not null, is what one device had of it.
-result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec, const dims* local,
-                                  const save_tree_options& options,
-                                  std::vector<std::string>& warnings);
+/// Plans. Pure: no element is read. Errors: those of `save`.
+result<tree_plan> plan_tree(const leaves_to_plan& of, const save_tree_options& options);
 
 /// Whether Orbax restores a "scalar" of this type: as `bool`, `int` or `float`.
 bool is_python_number(const dtype& type);
@@ -58,5 +61,5 @@ bool is_own_name(std::string_view name);
 }}}}  // namespace zarrpoint::v0::orbax::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_plan_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_plan_impl.hpp>
 #endif

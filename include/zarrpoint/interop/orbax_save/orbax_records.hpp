@@ -5,11 +5,11 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/orbax/orbax_plan.hpp>
-#include <zarrpoint/interop/orbax/orbax_save_options.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <cstdint>
 #include <span>
@@ -49,5 +49,5 @@ inline constexpr std::string_view tree_handler =
 }}}}  // namespace zarrpoint::v0::orbax::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_records_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_records_impl.hpp>
 #endif

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/interop/orbax/orbax_records.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>

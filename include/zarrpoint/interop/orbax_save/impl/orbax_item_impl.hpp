@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/interop/orbax/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <string>
 
