@@ -6,8 +6,11 @@
 #define ZARRPOINT_LIBRARY_UNIT
 
 #include <zarrpoint/interop/orbax_save/impl/orbax_described_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_group_save_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_item_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_plan_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_records_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_save_operation_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_target_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_shared_tree_impl.hpp>

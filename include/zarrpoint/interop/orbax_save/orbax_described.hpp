@@ -32,6 +32,7 @@ struct described_leaf {
   std::string random_key;           ///< see `tree_item`
 
   bool is_array() const noexcept { return !is_empty && !text; }
+  std::string name() const { return tree_path(path).joined('/'); }
   friend bool operator==(const described_leaf&, const described_leaf&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,9 @@ struct save_tree_options {
   /// Of arrays by their names, as `tree_store::shardings` gives them: they are `jax.Array`, and in
   /// chunks of what each device had, unless rules say otherwise.
   std::vector<std::pair<std::string, sharding>> shardings{};
+  /// For the save by many processes: where in the tree a shard is, by its key. Of others the parts
+  /// of the key between '/' are keys of dicts.
+  std::vector<std::pair<std::string, tree_path>> paths{};
   /// The user's: objects, or null. Of the tree, in `_METADATA`; of the checkpoint or step, in
   /// `_CHECKPOINT_METADATA`, which an item that joins a step leaves as it was if it is null.
   node custom_metadata{}, step_metadata{};

@@ -54,8 +54,7 @@ ZARRPOINT_INLINE result<described_tree> describe_items(std::span<const tree_item
     described_leaf& made = out.leaves.emplace_back();
     made.path = std::move(path);
     out.values.emplace_back(value);
-    const std::string name = tree_path(made.path).joined('/');
-    return describe_value(value, as, made).at("the leaf " + v0::detail::in_quotes(name));
+    return describe_value(value, as, made).at("the leaf " + v0::detail::in_quotes(made.name()));
   };
   for (const tree_item& item : items) {
     const std::vector<tree_key>& path = item.path.keys();

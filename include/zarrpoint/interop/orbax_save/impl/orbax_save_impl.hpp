@@ -46,6 +46,8 @@ ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
                                                std::span<const tree_item> items,
                                                const save_tree_options& given, const context& how) {
   const save_tree_options options = with_item(given);
+  if (!options.paths.empty())
+    return bad_tree("save_tree_options::paths are of shards, of which there are none");
   ZARRPOINT_TRY(mine, describe_items(items));
   ZARRPOINT_TRY(plan, plan_tree({mine.leaves}, options));
   for (const planned_item& item : plan.items)

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE void told_commit::give_receipt() noexcept {
+  if (ranks_.rank() != 0) outcome_ = outcome::open;
+}
+
+ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
+  const bool is_root = ranks_.rank() == 0;
+  message told;
+  if (is_root) {
+    if (committed) outcome_ = outcome::done;
+    wire_writer to;
+    to.flag(committed.has_value());
+    to.bytes(committed ? bytes_view(*committed) : bytes_view(pack_status(committed.failure())));
+    told = std::move(to).take();
+  }
+  const auto heard = broadcast(ranks_, std::move(told));
+  if (is_root && !committed)
+    return ranks_.size() == 1 ? error(committed.failure())
+                              : error(committed.failure()).at(rank_list({0}));
+  ZARRPOINT_CHECK(heard);
+  wire_reader from(*heard);
+  const bool is_committed = from.flag();
+  const bytes_view about = from.bytes();
+  ZARRPOINT_CHECK(from.finish().at("what rank 0 told of the commit"));
+  outcome_ = is_committed ? outcome::done : outcome::none;
+  if (is_committed) return message(about.begin(), about.end());
+  const result<void> status = unpack_status(about);
+  if (!status) return error(status.failure()).at(rank_list({0}));
+  return error{errc::corrupt, "rank 0 failed to commit without an error"};
+}
+
+ZARRPOINT_INLINE error told_commit::explain(error failure) const {
+  if (outcome_ == outcome::none) return failure;
+  failure.code = errc::outcome_unknown;
+  // Memory may be what there is none of: the code is what counts.
+  static_cast<void>(guarded([&]() -> result<void> {
+    failure.message += outcome_ == outcome::done
+                           ? "; the checkpoint is committed, but other ranks may not know it"
+                           : "; this process gave its receipt, so rank 0 may have committed the "
+                             "checkpoint: open it to see which one is there";
+    return {};
+  }));
+  return failure;
+}
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,394 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/assemble_cells.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/strategy/write_shards.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_records.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
+    const sharded_tensor& shard) const {
+  ZARRPOINT_CHECK(shard.validate());
+  const shard_metadata& of = shard.metadata();
+  if (!shard.has_data()) return bad_tree("its shard has no value");
+  if (of.range)
+    return error{errc::unsupported, "its shard is a flat piece, which is not a box of the array"};
+  described_leaf out;
+  const auto& paths = options_.paths;
+  const auto known = std::find_if(paths.begin(), paths.end(),
+                                  [&](const auto& one) { return one.first == of.key; });
+  out.path = known != paths.end() ? known->second.keys() : tree_path(of.key).keys();
+  out.spec = {of.type, of.global_shape};
+  out.at = of.global_box();
+  return out;
+}
+
+/// What all processes must have the same of.
+ZARRPOINT_INLINE void save_operation::add_options(v0::detail::wire_writer& to) const {
+  to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.zarr_format)));
+  to.flag(options_.ocdbt);
+  to.flag(options_.step.has_value());
+  to.number(options_.step.value_or(0));
+  to.text(options_.item);
+}
+
+ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharded_tensor> shards,
+                                                          std::span<const tree_item> items) {
+  ZARRPOINT_TRY(described, describe_items(items));
+  mine_ = std::move(described.leaves);
+  std::set<std::string> names;
+  const auto name_of_leaf = [](const described_leaf& leaf) {
+    return v0::detail::in_quotes(leaf.name());
+  };
+  for (std::size_t i = 0; i < mine_.size(); ++i) {
+    if (!names.insert(mine_[i].name()).second)
+      return bad_tree("two leaves have the path " + name_of_leaf(mine_[i]));
+    cell_write& source = sources_.emplace_back();
+    if (!mine_[i].is_array()) continue;
+    const leaf& value = *described.values[i];
+    source.part = mine_[i].at;
+    source.stage = [value](memory_resource& into) { return value.stage(into); };
+    if (value.host_accessible()) continue;
+    source.source = [value](const context& with) {
+      return value.source(v0::detail::source_options_of(with));
+    };
+  }
+  for (const sharded_tensor& shard : shards) {
+    ZARRPOINT_TRY(leaf, describe_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
+    if (names.contains(leaf.name()))
+      return bad_tree("two leaves have the path " + name_of_leaf(leaf));
+    cell_write& source = sources_.emplace_back();
+    source.part = leaf.at;
+    source.stage = [shard, at = leaf.at](memory_resource& into) {
+      return v0::detail::stage_part(shard, at, into);
+    };
+    if (!shard.host_accessible())
+      source.source = [shard, at = leaf.at](const context& with) {
+        return shard.source(with, &at);
+      };
+    mine_.push_back(std::move(leaf));
+  }
+  v0::detail::wire_writer to;
+  add_options(to);
+  to.bytes(encode_leaves(mine_));
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
+    std::span<const message> described) {
+  v0::detail::wire_writer own;
+  add_options(own);
+  const message head = std::move(own).take();
+  std::vector<std::vector<described_leaf>> all;
+  for (std::size_t rank = 0; rank < described.size(); ++rank) {
+    const bytes_view from = described[rank];
+    if (from.size() < head.size() || !std::equal(head.begin(), head.end(), from.begin()))
+      return bad_tree("rank " + std::to_string(rank) +
+                      " has other options than rank 0: zarr_format, ocdbt, step and item must be "
+                      "the same");
+    v0::detail::wire_reader rest(from.subspan(head.size()));
+    const bytes_view leaves = rest.bytes();
+    ZARRPOINT_CHECK(rest.finish());
+    ZARRPOINT_TRY(decoded, decode_leaves(leaves));
+    all.push_back(std::move(decoded));
+  }
+  ZARRPOINT_TRY(shared, share_tree(all));
+  shared_ = std::move(shared);
+  ZARRPOINT_CHECK(check_paths());
+  ZARRPOINT_TRY(planned, plan_tree({shared_.leaves, shared_.units}, options_));
+  plan_ = std::move(planned);
+  ZARRPOINT_CHECK(count_chunks());
+  report_.warnings = plan_.warnings;
+  report_.warnings.insert(report_.warnings.end(), shared_.warnings.begin(), shared_.warnings.end());
+  ZARRPOINT_TRY(target, tree_target::open(where_, options_, how_));
+  target_.emplace(std::move(target));
+  if (ranks_.size() > 1 && target_->staged_name().empty())
+    return error{errc::unsupported, "several processes can save to a directory only"};
+  return parts();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
+  for (const auto& [name, path] : options_.paths) {
+    const auto& keys = path.keys();
+    if (std::none_of(shared_.leaves.begin(), shared_.leaves.end(),
+                     [&](const described_leaf& leaf) { return leaf.path == keys; }))
+      return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
+                      ", and no process has a shard of that key");
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_operation::count_chunks() {
+  for (const planned_item& item : plan_.items) {
+    if (!item.array) continue;
+    const array_metadata& metadata = plan_.arrays[*item.array].metadata;
+    dims counts = metadata.shape;
+    for (std::size_t d = 0; d < counts.rank(); ++d)
+      counts[d] = ceil_div(counts[d], metadata.chunk_shape[d]);
+    const auto count = element_count(counts);
+    if (!count || static_cast<std::uint64_t>(*count) > how_.limit.max_chunks)
+      return error{errc::resource_limit, "the leaf " + v0::detail::in_quotes(item.told.name) +
+                                             " would be more objects than " +
+                                             std::to_string(how_.limit.max_chunks) +
+                                             ", each of shape " + to_string(metadata.chunk_shape)};
+    chunks_.push_back(static_cast<std::uint64_t>(*count));
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> save_operation::parts() const {
+  std::vector<std::size_t> array_of(shared_.leaves.size());
+  for (const planned_item& item : plan_.items)
+    if (item.array) array_of[item.source] = *item.array;
+  std::vector<std::string> documents;
+  for (const v0::detail::planned_leaf& array : plan_.arrays) {
+    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata));
+    documents.push_back(dump_json(document, json_style::compact));
+  }
+  const std::string record = array_record(plan_);
+  std::vector<message> out;
+  for (const std::vector<shared_part>& parts : shared_.parts) {
+    v0::detail::wire_writer to;
+    to.text(target_->staged_name());
+    to.text(record);
+    to.number(parts.size());
+    for (const shared_part& part : parts) {
+      to.number(part.place);
+      to.number(array_of[part.leaf]);
+      to.text(documents[array_of[part.leaf]]);
+    }
+    out.push_back(std::move(to).take());
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
+  v0::detail::wire_reader from(part);
+  const std::string staged = from.text();
+  record_ = from.text();
+  std::map<std::uint64_t, std::size_t> known;  // the arrays of `writes_`
+  for (std::size_t n = from.count(3); n > 0 && !from.failed(); --n) {
+    const auto place = static_cast<std::size_t>(from.number());
+    const std::uint64_t number = from.number();
+    const std::string text = from.text();
+    if (from.failed() || place >= mine_.size() || !mine_[place].is_array())
+      return error{errc::corrupt, "what rank 0 planned is cut off"};
+    const auto [at, is_new] = known.try_emplace(number, writes_.arrays.size());
+    if (is_new) {
+      ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
+      auto parsed =
+          options_.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
+      if (!parsed) return std::move(parsed).failure().at(mine_[place].name());
+      planned_array& made = arrays_.emplace_back();
+      made.tensor.key = tree_path(mine_[place].path).joined('.');
+      made.tensor.type = parsed->type;
+      made.metadata = *std::move(parsed);
+      writes_.arrays.push_back({&made, false, {}});
+    }
+    writes_.arrays[at->second].cells.push_back(sources_[place]);
+  }
+  ZARRPOINT_CHECK(from.finish());
+  if (!is_root()) return join_store(staged);
+  store_ = target_->item();
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_operation::join_store(const std::string& staged) {
+  ZARRPOINT_TRY(target, place_of(where_, options_, how_));
+  const std::string path = target.store.describe(target.key);
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
+  ZARRPOINT_TRY(tree, file_store::open(parent + staged, {.sync = options_.sync}));
+  ZARRPOINT_TRY(item, item_of(tree, options_));
+  store_ = std::move(item);
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_operation::write() {
+  ZARRPOINT_CHECK(
+      put_text(*store_, "array_metadatas/process_" + std::to_string(ranks_.rank()), record_));
+  if (!options_.ocdbt) {
+    ZARRPOINT_CHECK(write_documents(*store_));
+    return write_parts(*store_);
+  }
+  if (!is_root() && writes_.arrays.empty()) return write_parts(*store_);
+  ZARRPOINT_TRY(own, database_of(ranks_.rank()));
+  ZARRPOINT_TRY(database, ocdbt_writer::open(*store_, own, options_.database));
+  ZARRPOINT_CHECK(write_documents(database));
+  ZARRPOINT_TRY(receipt, write_parts(database));
+  ZARRPOINT_CHECK(database.commit());
+  return std::move(receipt);
+}
+
+/// As Orbax: those of all arrays by rank 0.
+ZARRPOINT_INLINE result<void> save_operation::write_documents(const any_store& to) const {
+  for (const v0::detail::planned_leaf& array : plan_.arrays) {
+    leaf_record record;
+    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata));
+    record.metadata = std::move(document);
+    ZARRPOINT_CHECK(v0::detail::put_array_document(to, *array.key, record, options_.zarr_format));
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_operation::write_parts(const any_store& to) {
+  ZARRPOINT_TRY(
+      digests,
+      v0::detail::write_cells(how_, writes_, [&](const v0::detail::cell_job& job) -> result<void> {
+        ZARRPOINT_TRY(key, store_key::parse(job.array.tensor.key));
+        ZARRPOINT_TRY(array, array::from_metadata(to, key, job.array.metadata, job.how));
+        return job.write_to(array, {.elide_fill = false, .cast = true, .how = &job.how});
+      }));
+  v0::detail::wire_writer receipt;
+  receipt.number(digests.size());
+  for (const auto& [key, written] : digests) {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, object] : written.objects()) bytes += object.size;
+    receipt.text(key);
+    receipt.number(written.objects().size());
+    receipt.number(bytes);
+  }
+  return std::move(receipt).take();
+}
+
+ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
+  struct of_array {
+    std::uint64_t objects = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::map<std::string, of_array, std::less<>> written;
+  for (const message& receipt : receipts) {
+    v0::detail::wire_reader from(receipt);
+    for (std::size_t n = from.count(3); n > 0 && !from.failed(); --n) {
+      of_array& one = written[from.text()];
+      one.objects += from.number();
+      one.bytes += from.number();
+    }
+    ZARRPOINT_CHECK(from.finish().at("a receipt"));
+  }
+  std::size_t number = 0;
+  for (const planned_item& item : plan_.items) {
+    if (!item.array) continue;
+    const v0::detail::planned_leaf& array = plan_.arrays[*item.array];
+    const of_array& one = written[item.told.storage];
+    // What was not written must not become a checkpoint, whatever the writers said.
+    if (const std::uint64_t wanted = chunks_[number++]; one.objects != wanted)
+      return error{errc::corrupt, "of the leaf " + v0::detail::in_quotes(item.told.name) + " " +
+                                      std::to_string(one.objects) + " objects of " +
+                                      std::to_string(wanted) + " were written"};
+    report_.leaves.push_back({.name = item.told.name,
+                              .stored = array.metadata.spec(),
+                              .bytes = array.bytes,
+                              .stored_bytes = one.bytes});
+    report_.bytes += array.bytes;
+    report_.stored_bytes += one.bytes;
+  }
+  if (options_.ocdbt) {
+    std::vector<store_key> databases;
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      if (rank != 0 && shared_.parts[static_cast<std::size_t>(rank)].empty()) continue;
+      ZARRPOINT_TRY(key, database_of(rank));
+      databases.push_back(std::move(key));
+    }
+    ZARRPOINT_CHECK(target_->merge(databases));
+  }
+  ZARRPOINT_CHECK(target_->publish(plan_, ranks_.size(), report_));
+  v0::detail::wire_writer to;
+  to.number(report_.leaves.size());
+  for (const leaf_report& leaf : report_.leaves) {
+    to.text(leaf.name);
+    to.type(leaf.stored.type);
+    to.shape(leaf.stored.shape);
+    to.number(leaf.bytes);
+    to.number(leaf.stored_bytes);
+  }
+  for (const auto* list : {&report_.kept, &report_.warnings}) {
+    to.number(list->size());
+    for (const std::string& one : *list) to.text(one);
+  }
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::hear(const message& told) {
+  report_ = {};
+  v0::detail::wire_reader from(told);
+  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
+    leaf_report& leaf = report_.leaves.emplace_back();
+    leaf.name = from.text();
+    leaf.stored.type = from.type();
+    leaf.stored.shape = from.shape();
+    leaf.bytes = from.number();
+    leaf.stored_bytes = from.number();
+    report_.bytes += leaf.bytes;
+    report_.stored_bytes += leaf.stored_bytes;
+  }
+  for (auto* list : {&report_.kept, &report_.warnings}) {
+    list->resize(from.count());
+    for (std::string& one : *list) one = from.text();
+  }
+  return from.finish();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
+                                                        std::span<const tree_item> items) {
+  ZARRPOINT_TRY(described, agree(ranks_, guarded([&] { return describe(shards, items); })));
+  ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
+  result<std::vector<message>> planned = std::vector<message>{};
+  // What one has fails on all: none waits for a process that has given up.
+  if (is_root()) planned = guarded([&] { return plan(all); });
+  ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(planned)));
+  ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
+  ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
+  commit_.give_receipt();
+  ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
+  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded([&] { return commit(receipts); })
+                                             : result<message>(message{})));
+  return hear(told);
+}
+
+ZARRPOINT_INLINE result<save_report> save_operation::run(std::span<const sharded_tensor> shards,
+                                                         std::span<const tree_item> items) {
+  const auto start = std::chrono::steady_clock::now();
+  auto done = guarded([&] { return run_steps(shards, items); });
+  if (!done)
+    return guarded([&]() -> result<save_report> {
+      return commit_.explain(std::move(done).failure())
+          .at("save the Orbax checkpoint " + where_.name());
+    });
+  report_.seconds = report_.blocked_seconds = v0::detail::seconds_since(start);
+  return std::move(report_);
+}
+
+}}}}  // namespace zarrpoint::v0::orbax::detail

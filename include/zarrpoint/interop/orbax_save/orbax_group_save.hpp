@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
+
+#include <span>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// `save` by many processes, as Orbax's many processes save; all call it. Each gives the shards
+/// that it has, and values that are whole. Of a box that several have, the one stores it that has
+/// the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to
+/// `ocdbt.process_<rank>` and rank 0 makes one database of them without copying a value; without,
+/// each writes its own chunks, and rank 0 the documents. Chunks divide all boxes, so that no two
+/// processes write to one. All give the same options; what rank 0 gives counts where it decides.
+/// The directory must be one for all. The report is the same for all, but for the seconds.
+///
+/// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
+/// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all
+/// processes, for options that differ, and for rules by which two processes would write to one
+/// chunk; `unsupported` for flat pieces of shards, and for several processes and a target that is
+/// no directory; `outcome_unknown` where a process cannot know whether rank 0 has committed.
+result<save_report> save(const location& where, const any_communicator& ranks,
+                         std::span<const sharded_tensor> shards,
+                         std::span<const tree_item> leaves = {},
+                         const save_tree_options& options = {},
+                         const context& how = default_context());
+
+}}}  // namespace zarrpoint::v0::orbax
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/impl/orbax_group_save_impl.hpp>
+#endif

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+/// A save by many processes, as one of them sees it.
+class save_operation {
+ public:
+  save_operation(const location& where, const any_communicator& ranks,
+                 const save_tree_options& options, const context& how)
+      : where_(where),
+        ranks_(ranks),
+        options_(with_item(options)),
+        how_(with_scratch(how)),
+        commit_(ranks) {}
+
+  result<save_report> run(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
+
+ private:
+  bool is_root() const { return ranks_.rank() == 0; }
+
+  result<void> run_steps(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
+
+  // Describe.
+  result<message> describe(std::span<const sharded_tensor> shards,
+                           std::span<const tree_item> items);
+  result<described_leaf> describe_shard(const sharded_tensor& shard) const;
+  void add_options(v0::detail::wire_writer& to) const;
+
+  // On rank 0.
+  result<std::vector<message>> plan(std::span<const message> described);
+  result<void> check_paths() const;
+  result<void> count_chunks();
+  result<std::vector<message>> parts() const;
+  result<message> commit(std::span<const message> receipts);
+
+  // On all ranks.
+  result<void> join(const message& part);
+  result<void> join_store(const std::string& staged);
+  result<message> write();
+  result<void> write_documents(const any_store& to) const;
+  result<message> write_parts(const any_store& to);
+  result<void> hear(const message& told);
+
+  const location& where_;
+  const any_communicator& ranks_;
+  const save_tree_options options_;
+  const context how_;
+  v0::detail::told_commit commit_;
+  save_report report_;
+
+  std::vector<described_leaf> mine_;
+  std::vector<cell_write> sources_;  ///< of each of them; of an array it has a `stage`
+
+  // Of rank 0.
+  shared_tree shared_;
+  tree_plan plan_;
+  std::vector<std::uint64_t> chunks_;  ///< of each array
+  std::optional<tree_target> target_;
+
+  std::optional<any_store> store_;    ///< the directory of the tree
+  std::string record_;                ///< what this process tells of the arrays
+  std::deque<planned_array> arrays_;  ///< those of `writes_`
+  shard_writes writes_;
+};
+
+}}}}  // namespace zarrpoint::v0::orbax::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/impl/orbax_save_operation_impl.hpp>
+#endif

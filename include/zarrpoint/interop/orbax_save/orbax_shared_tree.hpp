@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+// One tree of what many processes have: arithmetic and texts, without an element.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+/// The leaves of one process as a message.
+std::vector<std::byte> encode_leaves(std::span<const described_leaf> leaves);
+
+/// Errors: `corrupt`.
+result<std::vector<described_leaf>> decode_leaves(bytes_view message);
+
+/// A leaf that a process writes.
+struct shared_part {
+  std::size_t place = 0;  ///< among the leaves of the process
+  std::size_t leaf = 0;   ///< in `shared_tree::leaves`
+
+  friend bool operator==(const shared_part&, const shared_part&) = default;
+};
+
+/// The tree of all processes.
+struct shared_tree {
+  std::vector<described_leaf> leaves;  ///< each leaf once, whole
+  std::vector<dims> units;             ///< for each, see `leaves_to_plan`
+  /// Of each process the arrays of which it writes what it has, in its own order.
+  std::vector<std::vector<shared_part>> parts;
+  std::vector<std::string> warnings;
+};
+
+/// Joins what the processes have, by rank. Of a box that several have, the one writes it that has
+/// the fewest bytes to write, and a number the lowest rank. Errors: `invalid_argument`, naming
+/// leaves and ranks, for holes and overlaps, and where processes do not agree on a leaf.
+result<shared_tree> share_tree(std::span<const std::vector<described_leaf>> all);
+
+}}}}  // namespace zarrpoint::v0::orbax::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/impl/orbax_shared_tree_impl.hpp>
+#endif

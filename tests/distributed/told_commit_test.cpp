@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace told_commit_test {
+
+using namespace zarrpoint;
+using detail::told_commit;
+
+message text(std::string_view of) {
+  const bytes_view bytes = as_bytes(of);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_CASE("told_commit: all ranks have what the commit of rank 0 gave") {
+  for (const int ranks : {1, 2, 5}) {
+    const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
+      const any_communicator group(self);
+      told_commit commit(group);
+      commit.give_receipt();
+      return commit.tell(self.rank() == 0 ? text("the report") : text("not looked at"));
+    });
+    for (const auto& one : done) CHECK(one.value() == text("the report"));
+  }
+}
+
+TEST_CASE("told_commit: all ranks have the error of rank 0, which is known to be one") {
+  for (const int ranks : {1, 3}) {
+    const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
+      const any_communicator group(self);
+      told_commit commit(group);
+      commit.give_receipt();
+      result<message> mine = message{};
+      if (self.rank() == 0) mine = error{errc::io, "no space left"};
+      auto heard = commit.tell(std::move(mine));
+      if (heard) return heard;
+      return commit.explain(std::move(heard).failure());
+    });
+    for (const auto& one : done) {
+      REQUIRE_FALSE(one);
+      CHECK(one.failure().code == errc::io);
+      CHECK(one.failure().message == (ranks == 1 ? "no space left" : "rank 0: no space left"));
+    }
+  }
+}
+
+TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
+  const auto done = thread_world::run(3, [&](thread_communicator& self) -> result<message> {
+    const any_communicator group(self);
+    told_commit commit(group);
+    // Before the receipt an error is what it is.
+    CHECK(commit.explain({errc::io, "x"}).code == errc::io);
+    commit.give_receipt();
+    // Rank 0 is gone before it tells: itself it did not commit.
+    if (self.rank() == 0) return commit.explain({errc::io, "x"});
+    auto heard = commit.tell(message{});
+    if (heard) return heard;
+    return commit.explain(std::move(heard).failure());
+  });
+  CHECK(done[0].failure().code == errc::io);
+  for (const int rank : {1, 2}) {
+    const auto& one = done[static_cast<std::size_t>(rank)];
+    REQUIRE_FALSE(one);
+    CHECK(one.failure().code == errc::outcome_unknown);
+    CHECK(one.failure().message.find("rank 0 may have committed") != std::string::npos);
+  }
+}
+
+/// Rank 0 tells what no `told_commit` does.
+TEST_CASE("told_commit: what is cut off is no report") {
+  for (const message& told :
+       {message{}, text("\x01\x09"), text("\x02"), text("\x00"), text("xyz")}) {
+    const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<message> {
+      const any_communicator group(self);
+      if (self.rank() == 0) return broadcast(group, told);
+      told_commit commit(group);
+      commit.give_receipt();
+      auto heard = commit.tell(message{});
+      if (heard) return heard;
+      return commit.explain(std::move(heard).failure());
+    });
+    REQUIRE_FALSE(done[1]);
+    CHECK(done[1].failure().code == errc::outcome_unknown);
+  }
+}
+
+}  // namespace told_commit_test

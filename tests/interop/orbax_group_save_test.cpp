@@ -1,0 +1,879 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/handlers.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+
+#include "support/fake_device.hpp"
+#include "support/fork_world.hpp"
+#include "support/hooked_publisher.hpp"
+#include "support/random_sharding.hpp"
+#include "support/recording_store.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Checkpoints of Orbax that several processes save: threads here, and processes where one dies.
+
+namespace orbax_group_save_test {
+
+using namespace zarrpoint;
+using orbax::empty_value;
+using orbax::save_tree_options;
+using orbax::tree_item;
+namespace fs = std::filesystem;
+
+store_key key(std::string_view text) { return store_key::parse(text).value(); }
+
+result<checkpoint> opened(const std::string& path) {
+  return open(path, {.stores = orbax_stores::table()});
+}
+
+orbax::tree_store tree_at(const std::string& path) {
+  return orbax::tree_store::open(file_store::open(path, {.read_only = true}).value(),
+                                 store_key::root())
+      .value();
+}
+
+/// The elements 0, 1, 2 and so on.
+tensor counted(const dims& shape, float first = 0) {
+  tensor out = tensor::make({dtype_kind::float32, shape}).value();
+  const index_t count = element_count(shape).value();
+  for (index_t n = 0; n < count; ++n) {
+    const float value = first + static_cast<float>(n);
+    std::memcpy(out.mutable_view().data + n * 4, &value, 4);
+  }
+  return out;
+}
+
+bool same(const tensor& a, const tensor& b) {
+  return a.type() == b.type() && a.shape() == b.shape() &&
+         std::memcmp(a.view().data, b.view().data, byte_count(a.spec()).value()) == 0;
+}
+
+/// A box of `whole`, or elements that are one, as a shard.
+sharded_tensor shard_of(const std::string& name, const tensor& whole, const box& at) {
+  shard_metadata of{.key = name,
+                    .type = whole.type(),
+                    .local_shape = at.shape,
+                    .global_shape = whole.shape(),
+                    .global_offset = at.offset};
+  return sharded<host_view>::make(of, subview(whole.view(), selection(at))).value();
+}
+
+/// The four forms in which arrays are kept.
+std::vector<save_tree_options> layouts() {
+  std::vector<save_tree_options> out;
+  for (const int zarr : {2, 3})
+    for (const bool ocdbt : {false, true}) out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = false});
+  return out;
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder))
+    out.insert(entry.path().filename().string());
+  return out;
+}
+
+std::map<std::string, std::string> texts_in(const fs::path& folder) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      out[fs::relative(entry.path(), folder).string()] = test::read_file(entry.path());
+  return out;
+}
+
+bool refuses(const result<save_report>& of, errc code, std::string_view text) {
+  REQUIRE_FALSE(of);
+  INFO(to_string(of.failure()), " / ", text);
+  CHECK(of.failure().code == code);
+  CHECK(of.failure().message.find(text) != std::string::npos);
+  return of.failure().code == code && of.failure().message.find(text) != std::string::npos;
+}
+
+/// Cuts of an array of 12 x 10 for so many processes.
+struct cuts {
+  const char* name;
+  std::function<std::vector<std::vector<box>>(int ranks)> of;
+};
+
+std::vector<box> along(std::size_t axis, const std::vector<index_t>& edges) {
+  std::vector<box> out;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    box part = box::whole({12, 10});
+    part.offset[axis] = edges[i];
+    part.shape[axis] = edges[i + 1] - edges[i];
+    out.push_back(part);
+  }
+  return out;
+}
+
+std::vector<std::vector<box>> one_each(std::vector<box> parts) {
+  std::vector<std::vector<box>> out;
+  for (box& part : parts) out.push_back({std::move(part)});
+  return out;
+}
+
+const std::vector<cuts>& all_cuts() {
+  static const std::vector<cuts> out{
+      {"rows",
+       [](int ranks) {
+         std::vector<index_t> edges;
+         for (index_t i = 0; i <= ranks; ++i) edges.push_back(12 * i / ranks);
+         return one_each(along(0, edges));
+       }},
+      {"columns, uneven",
+       [](int ranks) {
+         std::vector<index_t> edges;
+         for (index_t i = 0; i <= ranks; ++i) edges.push_back(10 * i / ranks);
+         return one_each(along(1, edges));
+       }},
+      {"a mesh",
+       [](int ranks) {
+         std::vector<std::vector<box>> out(static_cast<std::size_t>(ranks));
+         for (index_t i = 0; i < 3; ++i)
+           for (index_t j = 0; j < 2; ++j)
+             out[static_cast<std::size_t>(i * 2 + j) % out.size()].push_back(
+                 {{4 * i, 5 * j}, {4, 5}});
+         return out;
+       }},
+      {"replicated",
+       [](int ranks) {
+         return std::vector<std::vector<box>>(static_cast<std::size_t>(ranks),
+                                              {box::whole({12, 10})});
+       }},
+      {"halves, replicated",
+       [](int ranks) {
+         std::vector<std::vector<box>> out(static_cast<std::size_t>(ranks));
+         for (std::size_t r = 0; r < out.size(); ++r) out[r].push_back(along(0, {0, 6, 12})[r % 2]);
+         if (ranks == 1) out[0].push_back(along(0, {0, 6, 12})[1]);
+         return out;
+       }},
+      {"of no grid",
+       [](int ranks) {
+         std::vector<std::vector<box>> out(static_cast<std::size_t>(ranks));
+         const std::vector<box> parts{
+             {{0, 0}, {8, 4}}, {{0, 4}, {4, 6}}, {{4, 4}, {8, 6}}, {{8, 0}, {4, 4}}};
+         for (std::size_t i = 0; i < parts.size(); ++i) out[i % out.size()].push_back(parts[i]);
+         return out;
+       }},
+      {"all of one process, and empty boxes",
+       [](int ranks) {
+         std::vector<std::vector<box>> out(static_cast<std::size_t>(ranks), {{{12, 0}, {0, 10}}});
+         out.back() = {box::whole({12, 10})};
+         return out;
+       }},
+  };
+  return out;
+}
+
+TEST_CASE("orbax group save: any cut, any number of processes, every layout") {
+  const tensor w = counted({12, 10});
+  const tensor whole = counted({7}, 100);
+  const tensor layer = counted({3, 5}, 200);
+  const std::vector<std::int64_t> ids{1, -2, 3};
+  for (const save_tree_options& how : layouts()) {
+    for (const cuts& cut : all_cuts()) {
+      for (int ranks = 1; ranks <= 4; ++ranks) {
+        INFO(cut.name, ", ", ranks, " ranks, zarr ", how.zarr_format, ", ocdbt ", how.ocdbt);
+        const test::temp_directory folder;
+        const std::string path = folder / "ckpt";
+        const auto boxes = cut.of(ranks);
+        save_tree_options options = how;
+        options.custom_metadata = node::object{{"by", "us"}};
+        options.paths = {{"block", {"params", "blocks", 0, "w"}}};
+        options.rules = {{.glob = "params/cast", .cast = dtype_kind::bfloat16}};
+        const auto done = thread_world::run(ranks, [&](thread_communicator& self) {
+          const auto rank = static_cast<std::size_t>(self.rank());
+          std::vector<sharded_tensor> shards;
+          for (const box& part : boxes[rank]) {
+            shards.push_back(shard_of("params/w", w, part));
+            shards.push_back(shard_of("params/cast", w, part));
+            shards.push_back(shard_of("block", w, part));
+          }
+          // One axis that the elements do not have: a layer of each process.
+          shard_metadata of{.key = "layers",
+                            .type = dtype_kind::float32,
+                            .local_shape = {3, 5},
+                            .global_shape = {ranks, 3, 5},
+                            .global_offset = {self.rank(), 0, 0},
+                            .prepended_axes = 1};
+          shards.push_back(sharded<host_view>::make(of, layer.view()).value());
+          std::vector<tree_item> items{
+              {"params/whole", whole},           {{"params", "blocks", 1}, empty_value::none},
+              {"empty/list", empty_value::list}, {"lr", 0.5},
+              {"step", 1200 + self.rank()},  // the lowest rank's counts
+              {"note", "a text \u00fc"},         {"a/b", "in a dict"}};
+          if (rank + 1 == boxes.size()) items.push_back({"last/ids", ids});
+          return orbax::save(path, self, shards, items, options);
+        });
+        for (const auto& one : done) {
+          INFO((one ? std::string() : to_string(one.failure())));
+          REQUIRE(one);
+          CHECK(one->leaves.size() == 8);
+          CHECK(one->bytes == done[0]->bytes);
+          CHECK(one->stored_bytes == done[0]->stored_bytes);
+          CHECK(one->bytes ==
+                2 * 480 + 240 + static_cast<std::uint64_t>(ranks) * 60 + 28 + 24 + 8 + sizeof(int));
+          CHECK(one->warnings.empty());
+        }
+        const checkpoint from = opened(path).value();
+        CHECK(same(from.load<tensor>("params/w").value(), w));
+        CHECK(same(from.load<tensor>("params/blocks/0/w").value(), w));
+        const tensor cast = from.load<tensor>("params/cast").value();
+        CHECK(cast.type() == dtype_kind::bfloat16);
+        CHECK(load_le<std::uint16_t>(cast.view().data + 2 * 119) == 0x42ee);  // 119
+        CHECK(same(from.load<tensor>("params/whole").value(), whole));
+        for (index_t r = 0; r < ranks; ++r) {
+          const auto one = from.load<tensor>("layers", box{{r, 0, 0}, {1, 3, 5}}).value();
+          CHECK(std::memcmp(one.view().data, layer.view().data, 60) == 0);
+        }
+        CHECK(from.load<int>("step").value() == 1200);
+        CHECK(from.load<double>("lr").value() == 0.5);
+        CHECK(from.load<std::string>("note").value() == "a text \u00fc");
+        CHECK(from.load<std::string>("a/b").value() == "in a dict");
+        CHECK(from.load<std::vector<std::int64_t>>("last/ids").value() == ids);
+        const orbax::tree_store tree = tree_at(path);
+        CHECK(tree.tree().has_all_chunks);
+        CHECK(tree.tree().is_ocdbt == how.ocdbt);
+        const auto& leaves = tree.tree().leaves;
+        const auto at = std::find_if(leaves.begin(), leaves.end(), [](const auto& one) {
+          return one.name == "params/blocks/0/w";
+        });
+        REQUIRE(at != leaves.end());
+        CHECK(at->path[2] == orbax::tree_key{"0", true});
+        CHECK(at->value_type == "np.ndarray");
+        CHECK(names_in(folder.path()) == std::set<std::string>{"ckpt"});
+        for (int rank = 0; rank < 4; ++rank) {
+          const std::string own = "ocdbt.process_" + std::to_string(rank);
+          // Every process has its layer to write.
+          CHECK(fs::exists(fs::path(path) / own / "manifest.ocdbt") == (how.ocdbt && rank < ranks));
+        }
+      }
+    }
+  }
+}
+
+/// The keys that a database has itself.
+std::set<std::string> keys_of(const std::string& path) {
+  const auto from =
+      ocdbt_store::open(file_store::open(path, {.read_only = true}).value(), store_key::root())
+          .value();
+  std::set<std::string> out;
+  const std::function<void(const store_key&)> walk = [&](const store_key& at) {
+    for (const list_entry& child : from.list(at).value()) {
+      const store_key beneath = at.child(child.name).value();
+      if (child.is_prefix) {
+        walk(beneath);
+      } else {
+        out.insert(std::string(beneath.str()));
+      }
+    }
+  };
+  walk(store_key::root());
+  return out;
+}
+
+TEST_CASE("orbax group save: each process writes its own, and rank 0 copies no value") {
+  const tensor w = counted({40, 100});
+  const tensor same_everywhere = counted({400}, 7);
+  for (const int zarr : {2, 3}) {
+    const test::temp_directory folder;
+    const std::string path = folder / "ckpt";
+    const auto done = thread_world::run(4, [&](thread_communicator& self) {
+      const std::vector<sharded_tensor> shards{
+          shard_of("w", w, {{self.rank() * 10, 0}, {10, 100}})};
+      const std::vector<tree_item> items{{"a", same_everywhere},
+                                         {"b", same_everywhere},
+                                         {"c", same_everywhere},
+                                         {"d", same_everywhere}};
+      // Without a codec, so that values are larger than what nodes hold.
+      return orbax::save(path, self, shards, items,
+                         {.zarr_format = zarr,
+                          .rules = {{.codecs = raw_codecs()}},
+                          .arrays = orbax::array_kind::jax});
+    });
+    for (const auto& one : done) REQUIRE(one);
+    const std::string document = zarr == 2 ? ".zarray" : "zarr.json";
+    const std::string chunk = zarr == 2 ? "" : "c/";
+    const std::string dot = zarr == 2 ? "." : "/";
+    std::set<std::string> all;
+    std::set<std::string> replicas;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto keys = keys_of(path + "/ocdbt.process_" + std::to_string(rank));
+      CHECK(keys.contains("w/" + chunk + std::to_string(rank) + dot + "0"));
+      CHECK(keys.contains("w/" + document) == (rank == 0));
+      // Each has one of the four that all have: those with the fewest bytes write.
+      CHECK(keys.size() == (rank == 0 ? 7 : 2));
+      for (const std::string& one : keys) {
+        CHECK(all.insert(one).second);
+        if (one.find(chunk + "0") == 2 && one[0] != 'w') replicas.insert(one.substr(0, 1));
+      }
+    }
+    CHECK(replicas == std::set<std::string>{"a", "b", "c", "d"});
+    CHECK(keys_of(path) == all);
+    // The values lie in the files of the processes; the one above them has nodes only.
+    std::uint64_t below = 0;
+    std::uint64_t above = 0;
+    for (const auto& [name, text] : texts_in(path)) {
+      if (name.starts_with("ocdbt.process_") && name.find("/d/") != name.npos) below += text.size();
+      if (name.starts_with("d/")) above += text.size();
+    }
+    CHECK(below > 16000 + 4 * 1600);
+    CHECK(above < 3000);
+    // What each process tells of the arrays is the same.
+    const auto texts = texts_in(fs::path(path) / "array_metadatas");
+    REQUIRE(texts.size() == 4);
+    for (const auto& [name, text] : texts) CHECK(text == texts.begin()->second);
+    CHECK(texts.contains("process_3"));
+    const auto facts = tree_at(path).array_facts().value();
+    REQUIRE(facts.size() == 5);
+    CHECK(facts[4].name == "w");
+    CHECK(facts[4].write_shape == dims{10, 100});
+    CHECK(same(opened(path).value().load<tensor>("w").value(), w));
+  }
+}
+
+TEST_CASE("orbax group save: chunks, by what processes, devices and rules say") {
+  const tensor w = counted({24, 16});
+  const orbax::device_mesh mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  const auto chunk_of = [&](const std::vector<box>& parts, save_tree_options how) {
+    const test::temp_directory folder;
+    const auto done = thread_world::run(static_cast<int>(parts.size()), [&](auto& self) {
+      const std::vector<sharded_tensor> shards{
+          shard_of("w", w, parts[static_cast<std::size_t>(self.rank())])};
+      return orbax::save(folder / "c", self, shards, {}, how);
+    });
+    for (const auto& one : done) {
+      INFO((one ? std::string() : to_string(one.failure())));
+      REQUIRE(one);
+    }
+    const checkpoint from = opened(folder / "c").value();
+    CHECK(same(from.load<tensor>("w").value(), w));
+    const auto told = tree_at(folder / "c").shardings().value();
+    CHECK(told == how.shardings);
+    return from.metadata("w").value().shard_shape;
+  };
+  const std::vector<box> halves{{{0, 0}, {12, 16}}, {{12, 0}, {12, 16}}};
+  const std::vector<box> uneven{{{0, 0}, {18, 16}}, {{18, 0}, {6, 16}}};
+  const orbax::sharding cut{"NamedSharding", mesh, {{"x"}, {"y"}}, {}};
+  const orbax::sharding cut_columns{"NamedSharding", mesh, {{}, {"x", "y"}}, {}};
+  for (const save_tree_options& how : layouts()) {
+    save_tree_options with = how;
+    CHECK(chunk_of(halves, with) == dims{12, 16});
+    CHECK(chunk_of(uneven, with) == dims{18, 16});  // the last is cut off by the array's end
+    // What a device has, and no more than what a process has.
+    with.shardings = {{"w", cut}};
+    CHECK(chunk_of(halves, with) == dims{6, 8});
+    CHECK(chunk_of(uneven, with) == dims{6, 8});
+    with.shardings = {{"w", cut_columns}};
+    CHECK(chunk_of(halves, with) == dims{12, 2});
+    with.shardings = {{"w", {"SingleDeviceSharding", {}, {}, "cpu:0"}}};
+    CHECK(chunk_of(halves, with) == dims{12, 16});
+    // Rules may cut what a process has, and nothing else.
+    with = how;
+    with.rules = {{.chunk_byte_size = 256}};
+    const dims greedy = chunk_of(halves, with);
+    CHECK(12 % greedy[0] == 0);
+    CHECK(16 % greedy[1] == 0);
+    with.rules = {{.chunk_shape = dims{4, 4}}};
+    CHECK(chunk_of(halves, with) == (how.zarr_format == 2 ? dims{4, 4} : dims{12, 16}));
+  }
+  const auto refused = [&](save_tree_options how, std::string_view text) {
+    const test::temp_directory folder;
+    const auto done = thread_world::run(2, [&](auto& self) {
+      const std::vector<sharded_tensor> shards{
+          shard_of("p/w", w, halves[static_cast<std::size_t>(self.rank())])};
+      return orbax::save(folder / "c", self, shards, {}, how);
+    });
+    for (const auto& one : done) CHECK(refuses(one, errc::invalid_argument, text));
+    CHECK(fs::is_empty(folder.path()));
+  };
+  refused({.rules = {{.shard_shape = dims{8, 16}}}}, "\"p/w\"");
+  refused({.rules = {{.shard_shape = dims{24, 16}}}}, "two processes would write to one chunk");
+  refused({.zarr_format = 2, .rules = {{.chunk_shape = dims{24, 1}}}}, "multiples of 12");
+  refused({.zarr_format = 2, .ocdbt = false, .rules = {{.chunk_shape = dims{5, 4}}}}, "\"p/w\"");
+}
+
+TEST_CASE("orbax group save: boxes with little in common are told of, and too many refused") {
+  const tensor w = counted({97, 64});
+  const auto run = [&](const std::string& path, const context& how) {
+    return thread_world::run(2, [&](auto& self) {
+      const std::vector<sharded_tensor> shards{self.rank() == 0
+                                                   ? shard_of("w", w, {{0, 0}, {51, 64}})
+                                                   : shard_of("w", w, {{51, 0}, {46, 64}})};
+      // A third process's box would begin at 97 otherwise: 51 is the unit.
+      std::vector<sharded_tensor> more = shards;
+      if (self.rank() == 0) more.push_back(shard_of("v", w, {{0, 0}, {50, 64}}));
+      if (self.rank() == 1) {
+        more.push_back(shard_of("v", w, {{50, 0}, {1, 64}}));
+        more.push_back(shard_of("v", w, {{51, 0}, {46, 64}}));
+      }
+      return orbax::save(path, self, more, {}, {}, how);
+    });
+  };
+  const test::temp_directory folder;
+  for (const auto& one : run(folder / "c", context{})) {
+    REQUIRE(one);
+    REQUIRE(one->warnings.size() == 1);
+    CHECK(one->warnings[0].find("\"v\"") != std::string::npos);
+    CHECK(one->warnings[0].find("[1, 64]") != std::string::npos);
+  }
+  CHECK(same(opened(folder / "c").value().load<tensor>("v").value(), w));
+  context few;
+  few.limit.max_chunks = 96;
+  for (const auto& one : run(folder / "d", few))
+    CHECK(refuses(one, errc::resource_limit, "\"v\" would be more objects than 96"));
+  CHECK(!fs::exists(folder / "d"));
+}
+
+TEST_CASE("orbax group save: random boxes that tile an array, with replicas") {
+  test_support::random_source random(15);
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    const dims shape{test_support::pick(random, 1, 12), test_support::pick(random, 1, 12)};
+    const tensor w = counted(shape);
+    std::vector<box> parts;
+    test_support::cut(random, box::whole(shape), 3, parts);
+    const int ranks = static_cast<int>(test_support::pick(random, 1, 4));
+    std::vector<std::vector<box>> boxes(static_cast<std::size_t>(ranks));
+    for (const box& part : parts) {
+      const index_t holders = test_support::pick(random, 1, ranks);
+      for (index_t n = 0; n < holders; ++n)
+        boxes[static_cast<std::size_t>(test_support::pick(random, 0, ranks - 1))].push_back(part);
+    }
+    const save_tree_options how = layouts()[static_cast<std::size_t>(round) % 4];
+    const test::temp_directory folder;
+    const auto done = thread_world::run(ranks, [&](thread_communicator& self) {
+      std::vector<sharded_tensor> shards;
+      for (const box& part : boxes[static_cast<std::size_t>(self.rank())])
+        shards.push_back(shard_of("w", w, part));
+      return orbax::save(folder / "c", self, shards, {}, how);
+    });
+    for (const auto& one : done) {
+      INFO((one ? std::string() : to_string(one.failure())));
+      REQUIRE(one);
+    }
+    CHECK(same(opened(folder / "c").value().load<tensor>("w").value(), w));
+  }
+}
+
+TEST_CASE("orbax group save: what one process has wrong, all are told, and nothing is left") {
+  const test::temp_directory folder;
+  const tensor w = counted({8, 6});
+  tensor wide = tensor::make({dtype_kind::float64, {8, 6}}).value();
+  std::memset(wide.mutable_view().data, 0, 8 * 6 * 8);
+  using shards = std::vector<sharded_tensor>;
+  using items = std::vector<tree_item>;
+  struct brought {
+    shards parts;
+    items values{};
+    save_tree_options how{};
+  };
+  const box top{{0, 0}, {4, 6}};
+  const box bottom{{4, 0}, {4, 6}};
+  const auto halves = [&](int rank, const std::string& name = "w") {
+    return shards{shard_of(name, w, rank == 0 ? top : bottom)};
+  };
+  const auto run = [&](errc code, std::string_view text,
+                       const std::function<brought(int rank)>& of) {
+    const auto done = thread_world::run(2, [&](thread_communicator& self) {
+      const brought mine = of(self.rank());
+      return orbax::save(folder / "c", self, mine.parts, mine.values, mine.how);
+    });
+    for (const auto& one : done) CHECK(refuses(one, code, text));
+    CHECK(names_in(folder.path()).empty());
+  };
+  const errc bad = errc::invalid_argument;
+  run(bad, "w", [&](int) { return brought{{shard_of("w", w, top)}}; });  // a hole
+  run(bad, "w", [&](int rank) {
+    return brought{{shard_of("w", w, rank == 0 ? top : box{{3, 0}, {5, 6}})}};  // an overlap
+  });
+  run(bad, "w", [&](int rank) {
+    return brought{{shard_of("w", w, rank == 0 ? box{{0, 0}, {8, 6}} : top)}};  // of one offset
+  });
+  run(bad, "no process has an element", [&](int) {
+    return brought{{shard_of("w", w, {{0, 0}, {0, 6}})}};
+  });
+  run(bad, "\"w\" is float32", [&](int rank) {
+    return brought{{shard_of("w", rank == 0 ? w : wide, rank == 0 ? top : bottom)}};
+  });
+  run(bad, "to rank 1", [&](int rank) { return brought{{}, {{"note", rank == 0 ? "a" : "b"}}}; });
+  run(bad, "the text \"1\" to rank 1", [&](int rank) {
+    return rank == 0 ? brought{{}, {{"v", 1}}} : brought{{}, {{"v", "1"}}};
+  });
+  run(bad, "an empty None to rank 0", [&](int rank) {
+    return rank == 0 ? brought{{}, {{"v", empty_value::none}}} : brought{{}, {{"v", 1}}};
+  });
+  run(bad, "two leaves have the path \"w\"", [&](int rank) {
+    return brought{halves(rank), rank == 0 ? items{} : items{{"w", w}}};
+  });
+  run(bad, "two leaves have the path \"v\"", [&](int rank) {
+    return brought{halves(rank), rank == 0 ? items{} : items{{"v", 1}, {"v", 1}}};
+  });
+  // One process has a leaf beneath that of another.
+  run(bad, "other leaves lie beneath", [&](int rank) {
+    return brought{{}, rank == 0 ? items{{"w", 1}} : items{{"w/x", 1}}};
+  });
+  run(bad, "its list has no element 0", [&](int rank) {
+    return brought{{}, rank == 0 ? items{{"w", 1}} : items{{{"l", 1}, 1}}};
+  });
+  run(bad, "where Orbax stores leaves", [&](int rank) {
+    return brought{{}, rank == 0 ? items{{"a.b", 1}} : items{{"a/b", 1}}};
+  });
+  run(bad, "no value", [&](int rank) {
+    brought out{halves(rank)};
+    if (rank == 1) out.parts[0] = out.parts[0].without_data();
+    return out;
+  });
+  run(errc::unsupported, "flat", [&](int rank) {
+    shard_metadata flat{.key = "w",
+                        .type = dtype_kind::float32,
+                        .local_shape = {8, 6},
+                        .global_shape = {8, 6},
+                        .global_offset = {0, 0},
+                        .fragmentation = dims{1, 1}};
+    flat.range = flat_range{24 * rank, 24 * rank + 24};
+    const host_view line = dense_view(w.view().data + 96 * rank, {dtype_kind::float32, {24}});
+    return brought{{sharded<host_view>::make(flat, line).value()}};
+  });
+  run(errc::unsupported, "TensorStore", [&](int rank) {
+    return brought{halves(rank), {}, {.rules = {{.cast = dtype_kind::uint4}}}};
+  });
+  run(bad, "has other options", [&](int rank) {
+    return brought{halves(rank), {}, {.ocdbt = rank == 0}};
+  });
+  run(bad, "has other options", [&](int rank) {
+    return brought{halves(rank), {}, {.step = static_cast<std::uint64_t>(rank)}};
+  });
+  run(bad, "no process has a shard of that key", [&](int rank) {
+    return brought{halves(rank), {}, {.paths = {{"v", {"x", 0}}}}};
+  });
+  run(bad, "a sharding is given for \"v\"", [&](int rank) {
+    return brought{
+        halves(rank), {}, {.shardings = {{"v", {"SingleDeviceSharding", {}, {}, "cpu:0"}}}}};
+  });
+  run(bad, "a tree without leaves", [&](int) { return brought{}; });
+  CHECK(refuses(orbax::save(folder / "c", {{"w", w}}, {.paths = {{"v", {"x", 0}}}}), bad,
+                "paths are of shards"));
+
+  // Several processes need a directory; one does not.
+  const memory_store memory;
+  const auto in_memory = [&](int ranks) {
+    return thread_world::run(ranks, [&](thread_communicator& self) {
+      return orbax::save(location(memory, key("c")), self, {},
+                         items{{"v", 1}, {"w", self.rank() >= 0 ? w : wide}});
+    });
+  };
+  for (const auto& one : in_memory(2)) CHECK(refuses(one, errc::unsupported, "directory"));
+  REQUIRE(in_memory(1)[0]);
+  const auto tree = orbax::tree_store::open(memory, key("c")).value();
+  CHECK(open(tree).value().load<int>("v").value() == 1);
+  const zarrpoint_test::recording_store plain;
+  CHECK(refuses(orbax::save(plain, any_communicator(), {}, items{{"v", 1}}), errc::unsupported,
+                "publish"));
+}
+
+TEST_CASE("orbax group save: the old checkpoint is replaced in one step, and others' files stay") {
+  const tensor w = counted({8, 6});
+  const tensor v = counted({8, 6}, 1000);
+  const auto save_by = [&](const std::string& path, int ranks, const tensor& from,
+                           const save_tree_options& how) {
+    return thread_world::run(ranks, [&](thread_communicator& self) {
+      const index_t rows = 8 / ranks;
+      const std::vector<sharded_tensor> shards{
+          shard_of("w", from, {{rows * self.rank(), 0}, {rows, 6}})};
+      return orbax::save(path, self, shards, std::vector<tree_item>{{"n", 3}}, how);
+    });
+  };
+  for (save_tree_options layout : layouts()) {
+    layout.arrays = orbax::array_kind::jax;
+    const test::temp_directory folder;
+    const std::string path = folder / "ckpt";
+    for (const auto& one : save_by(path, 4, w, layout)) REQUIRE(one);
+    for (const auto& one : save_by(path, 2, v, layout))
+      CHECK(refuses(one, errc::already_exists, "overwrite is false"));
+    test::write_file(path + "/notes.txt", "others'");
+    test::write_file(path + "/ocdbt.process_9", "what a broken save left");
+    save_tree_options how = layout;
+    how.overwrite = true;
+    for (const auto& one : save_by(path, 2, v, how)) {
+      REQUIRE(one);
+      CHECK(one->kept == std::vector<std::string>{"notes.txt"});
+    }
+    CHECK(same(opened(path).value().load<tensor>("w").value(), v));
+    const auto names = names_in(path);
+    CHECK(names.contains("ocdbt.process_1") == layout.ocdbt);
+    CHECK_FALSE(names.contains("ocdbt.process_2"));
+    CHECK_FALSE(names.contains("ocdbt.process_9"));
+    CHECK(names_in(path + "/array_metadatas") == std::set<std::string>{"process_0", "process_1"});
+    CHECK(test::read_file(path + "/notes.txt") == "others'");
+    // Another layout in its place; then one process again.
+    how.ocdbt = !how.ocdbt;
+    for (const auto& one : save_by(path, 4, w, how)) REQUIRE(one);
+    CHECK(same(opened(path).value().load<tensor>("w").value(), w));
+    CHECK(names_in(path).contains("manifest.ocdbt") == how.ocdbt);
+    orbax::save(path, {{"w", v}}, how).value();
+    CHECK(same(opened(path).value().load<tensor>("w").value(), v));
+    CHECK_FALSE(names_in(path).contains("ocdbt.process_3"));
+  }
+}
+
+TEST_CASE("orbax group save: steps of a manager, and their items") {
+  const test::temp_directory folder;
+  const std::string root = folder / "run";
+  const tensor w = counted({8, 6});
+  const tensor v = counted({8, 6}, 50);
+  const auto save_step = [&](const tensor& from, const save_tree_options& how) {
+    const auto done = thread_world::run(2, [&](thread_communicator& self) {
+      const std::vector<sharded_tensor> shards{shard_of("w", from, {{4 * self.rank(), 0}, {4, 6}})};
+      return orbax::save(root, self, shards, {}, how);
+    });
+    for (const auto& one : done) {
+      INFO((one ? std::string() : to_string(one.failure())));
+      REQUIRE(one);
+    }
+  };
+  save_step(w, {.step = 3});
+  save_step(v, {.ocdbt = false, .overwrite = true, .step = 3, .item = "ema"});
+  save_step(v, {.step = 7});
+  CHECK(same(opened(root + "/3/default").value().load<tensor>("w").value(), w));
+  CHECK(same(opened(root + "/3/ema").value().load<tensor>("w").value(), v));
+  CHECK(same(opened(root).value().load<tensor>("w").value(), v));
+  CHECK(fs::exists(root + "/3/default/ocdbt.process_1/manifest.ocdbt"));
+  CHECK(names_in(root) == std::set<std::string>{"3", "7"});
+}
+
+TEST_CASE("orbax group save: what lies on devices") {
+  using zarrpoint_test::fake_device;
+  using zarrpoint_test::fake_space;
+  const tensor w = counted({50, 100});
+  for (const save_tree_options& how : layouts()) {
+    const test::temp_directory folder;
+    const auto done = thread_world::run(2, [&](thread_communicator& self) {
+      fake_device device(1);
+      zarrpoint_test::device_tensor<float> half(fake_space{&device, 0}, {25, 100});
+      const auto* const first = reinterpret_cast<const float*>(w.view().data);
+      half.upload(std::span(first + 2500 * self.rank(), 2500));
+      zarrpoint_test::device_tensor<float> whole(fake_space{&device, 0}, {50, 100});
+      whole.upload(std::span(first, 5000));
+      shard_metadata of{.key = "w",
+                        .type = dtype_kind::float32,
+                        .local_shape = {25, 100},
+                        .global_shape = {50, 100},
+                        .global_offset = {25 * self.rank(), 0}};
+      const std::vector<sharded_tensor> shards{
+          sharded<zarrpoint_test::device_tensor<float>>::borrow(of, half).value()};
+      const std::vector<tree_item> items{{"whole", whole}};
+      return orbax::save(folder / "c", self, shards, items, how);
+    });
+    for (const auto& one : done) {
+      INFO((one ? std::string() : to_string(one.failure())));
+      REQUIRE(one);
+    }
+    CHECK(same(opened(folder / "c").value().load<tensor>("w").value(), w));
+    CHECK(same(opened(folder / "c").value().load<tensor>("whole").value(), w));
+  }
+}
+
+TEST_CASE("orbax group save: whichever process fails, the old checkpoint is whole") {
+  const tensor w = counted({40, 100});
+  for (const save_tree_options& layout : layouts()) {
+    const test::temp_directory folder;
+    save_tree_options how = layout;
+    how.overwrite = true;
+    how.arrays = orbax::array_kind::jax;
+    how.rules = {{.codecs = raw_codecs()}};
+    const auto run = [&](const location& where) {
+      return thread_world::run(4, [&](thread_communicator& self) {
+        const std::vector<sharded_tensor> shards{
+            shard_of("w", w, {{10 * self.rank(), 0}, {10, 100}})};
+        return orbax::save(where, self, shards, {}, how);
+      });
+    };
+    const std::string path = folder / "c";
+    for (const bool is_new : {true, false}) {
+      const auto before = texts_in(folder.path());
+      // A file stands where a process wants a directory.
+      std::vector<std::string> in_the_way{"array_metadatas"};
+      for (int rank = 0; rank < 4; ++rank)
+        in_the_way.push_back(layout.ocdbt
+                                 ? "ocdbt.process_" + std::to_string(rank)
+                                 : "array_metadatas/process_" + std::to_string(rank) + "/x");
+      if (!layout.ocdbt) in_the_way.emplace_back(layout.zarr_format == 3 ? "w/c" : "w/2.0/x");
+      for (const std::string& name : in_the_way) {
+        INFO(name);
+        const auto block = [&] {
+          for (const auto& entry : fs::directory_iterator(folder.path())) {
+            if (entry.path().filename() == "c") continue;
+            const fs::path at = entry.path() / name;
+            fs::create_directories(at.parent_path());
+            test::write_file(at.string(), "in the way");
+          }
+        };
+        const test::hooked_publisher store{file_store::open(folder.path().string()).value(),
+                                           {.after_stage = block}};
+        for (const auto& one : run(location(any_store(store), key("c")))) {
+          REQUIRE_FALSE(one);
+          CHECK(one.failure().code != errc::outcome_unknown);
+          CHECK(one.failure().message.find("rank") != std::string::npos);
+        }
+        CHECK(texts_in(folder.path()) == before);
+        CHECK(names_in(folder.path()).size() == (is_new ? 0 : 1));
+      }
+      // Nobody sees it before rank 0 has committed, and a commit that fails is none.
+      const auto look = [&] { CHECK(texts_in(folder.path()).size() > before.size()); };
+      const auto spoil = [&] {
+        look();
+        for (const auto& entry : fs::directory_iterator(folder.path()))
+          if (entry.path().filename() != "c") fs::remove_all(entry.path());
+      };
+      const test::hooked_publisher store{file_store::open(folder.path().string()).value(),
+                                         {.before_commit = spoil}};
+      for (const auto& one : run(location(any_store(store), key("c")))) REQUIRE_FALSE(one);
+      CHECK(texts_in(folder.path()) == before);
+      for (const auto& one : run(path)) REQUIRE(one);
+      CHECK(same(opened(path).value().load<tensor>("w").value(), w));
+    }
+  }
+}
+
+TEST_CASE("orbax group save: stopped, and without memory") {
+  const test::temp_directory folder;
+  const tensor w = counted({40, 100});
+  const auto run = [&](const std::function<context(int)>& with) {
+    return thread_world::run(2, [&](thread_communicator& self) {
+      const std::vector<sharded_tensor> shards{
+          shard_of("w", w, {{20 * self.rank(), 0}, {20, 100}})};
+      return orbax::save(folder / "c", self, shards, {}, {}, with(self.rank()));
+    });
+  };
+  stop_source stop;
+  stop.request_stop();
+  for (const auto& one : run([&](int rank) {
+         context how;
+         if (rank == 1) how.stop = stop.token();
+         return how;
+       }))
+    CHECK(refuses(one, errc::cancelled, "rank 1"));
+  for (const auto& one : run([&](int rank) {
+         context how;
+         if (rank == 1) how.limit.memory = 100;
+         return how;
+       }))
+    CHECK(refuses(one, errc::resource_limit, "rank 1"));
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("orbax group save: a process that dies leaves the old checkpoint") {
+  const test::temp_directory folder;
+  const tensor w = counted({8, 6});
+  const tensor v = counted({8, 6}, 70);
+  const std::string path = folder / "c";
+  const auto save_as = [&](const any_communicator& ranks, const tensor& from) {
+    const std::vector<sharded_tensor> shards{shard_of("w", from, {{2 * ranks.rank(), 0}, {2, 6}})};
+    const auto done = orbax::save(path, ranks, shards, {}, {.overwrite = true, .sync = false});
+    return done ? std::string("done") : std::string(to_string(done.failure().code));
+  };
+  // Real processes, too, save and replace.
+  for (const tensor* const from : {&v, &w}) {
+    const auto done = zarrpoint_test::fork_world(
+        4, [&](zarrpoint_test::fork_communicator self) { return save_as(self, *from); });
+    CHECK(done == std::vector<std::string>(4, "done"));
+    CHECK(same(opened(path).value().load<tensor>("w").value(), *from));
+  }
+  int exchanges = 0;
+  for (const int dying : {0, 3}) {
+    const auto before = texts_in(path);
+    for (int last = 0; last < 40; ++last) {
+      CAPTURE(dying);
+      CAPTURE(last);
+      const auto done = zarrpoint_test::fork_world(4, [&](zarrpoint_test::fork_communicator self) {
+        if (self.rank() == dying)
+          self.before_each([last](int number) {
+            if (number == last) zarrpoint_test::kill_this_process();
+          });
+        return save_as(self, v);
+      });
+      exchanges = last;
+      if (done[static_cast<std::size_t>(dying)] == "done") break;
+      const bool is_new = same(opened(path).value().load<tensor>("w").value(), v);
+      // Who says that it failed is right, who does not know says so.
+      for (const std::string& one : done) {
+        if (one == "unavailable") CHECK_FALSE(is_new);
+        if (one == "done") CHECK(is_new);
+      }
+      if (is_new) {
+        orbax::save(path, {{"w", w}}, {.overwrite = true, .sync = false}).value();
+      } else if (last == 0) {
+        CHECK(texts_in(path) == before);
+      }
+      REQUIRE(same(opened(path).value().load<tensor>("w").value(), w));
+    }
+    CHECK(exchanges >= 6);
+    orbax::save(path, {{"w", w}}, {.overwrite = true, .sync = false}).value();
+    // What the dead left goes with the next save.
+    CHECK(names_in(folder.path()) == std::set<std::string>{"c"});
+  }
+}
+
+TEST_CASE("orbax group save: messages that are cut off, or lie") {
+  using orbax::detail::described_leaf;
+  std::vector<described_leaf> leaves(4);
+  leaves[0].path = {{"a", false}, {"0", true}};
+  leaves[0].spec = {dtype_kind::bfloat16, {4, 5}};
+  leaves[0].at = {{1, 2}, {2, 3}};
+  leaves[0].random_key = "x";
+  leaves[1].path = {{"t", false}};
+  leaves[1].text = "a text";
+  leaves[2].value_type = "None";
+  leaves[2].is_empty = true;
+  leaves[3].path = {{"n", false}};
+  leaves[3].is_number = true;
+  leaves[3].spec = {dtype_kind::int32, {}};
+  leaves[3].value_type = "scalar";
+  const auto told = orbax::detail::encode_leaves(leaves);
+  CHECK(orbax::detail::decode_leaves(told).value() == leaves);
+  for (std::size_t size = 0; size < told.size(); ++size)
+    CHECK(orbax::detail::decode_leaves(bytes_view(told).first(size)).failure().code ==
+          errc::corrupt);
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    auto wrong = told;
+    wrong[random() % wrong.size()] = static_cast<std::byte>(random() % 256);
+    const auto read = orbax::detail::decode_leaves(wrong);
+    // What it says may be anything, but what is made of it is a tree or an error.
+    if (read) static_cast<void>(orbax::detail::share_tree({&*read, 1}));
+  }
+  // A box outside of the array.
+  leaves.resize(1);
+  leaves[0].at = {{1, 2}, {4, 3}};
+  const auto shared = orbax::detail::share_tree({&leaves, 1});
+  REQUIRE_FALSE(shared);
+  CHECK(shared.failure().message.find("\"a/0\" of rank 0") != std::string::npos);
+}
+
+}  // namespace orbax_group_save_test
