@@ -5,11 +5,18 @@
 // OCDBT 0 or 1; plain in place of write: without the empty tuple.
 // orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices; key in
 // place of jax: with a key of jax.random.
+// orbax_exchange group FOLDER ZARR_FORMAT OCDBT RANKS [STEP]: saves a tree by so many processes;
+// groupjax: the arrays of jax, of which each process has what its devices have.
 // orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/orbax.hpp>
+#include <zarrpoint/orbax_group_save.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
+#include "../support/fork_world.hpp"
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,14 +100,17 @@ result<void> write(const std::string& path, orbax::save_tree_options how, bool h
   return orbax::save(path, tree, how).transform([](const auto&) {});
 }
 
-/// As of a model that lay on a mesh of 4 x 2 devices.
+/// A model that lay on a mesh of 4 x 2 devices.
+const orbax::device_mesh mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}};
+using named_shardings = std::vector<std::pair<std::string, orbax::sharding>>;
+const named_shardings shardings{{"w", {"NamedSharding", mesh, {{"x"}, {"y"}}, {}}},
+                                {"rows", {"NamedSharding", mesh, {{"x", "y"}}, {}}},
+                                {"whole", {"NamedSharding", mesh, {}, {}}},
+                                {"one", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_3"}}};
+
 result<void> write_jax(const std::string& path, orbax::save_tree_options how, bool has_key) {
-  const orbax::device_mesh mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}};
   how.arrays = orbax::array_kind::jax;
-  how.shardings = {{"w", {"NamedSharding", mesh, {{"x"}, {"y"}}, {}}},
-                   {"rows", {"NamedSharding", mesh, {{"x", "y"}}, {}}},
-                   {"whole", {"NamedSharding", mesh, {}, {}}},
-                   {"one", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_3"}}};
+  how.shardings = shardings;
   const std::vector<std::uint32_t> key{0, 42};
   std::vector<orbax::tree_item> tree{{"w", numbers({16, 12})},
                                      {"rows", numbers({16, 3})},
@@ -113,6 +123,88 @@ result<void> write_jax(const std::string& path, orbax::save_tree_options how, bo
     how.shardings.push_back({"key", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_0"}});
   }
   return orbax::save(path, tree, how).transform([](const auto&) {});
+}
+
+/// The elements of a box of `numbers(shape)`.
+zp::sharded_tensor part_of(const std::string& name, const dims& shape, const zp::box& at) {
+  const zp::shard_metadata of{.key = name,
+                              .type = zp::dtype_kind::float32,
+                              .local_shape = at.shape,
+                              .global_shape = shape,
+                              .global_offset = at.offset};
+  zp::tensor part = zp::tensor::make(of.data_spec()).value();
+  zp::copy_elements(part.mutable_view(), zp::subview(numbers(shape).view(), zp::selection(at)));
+  return zp::sharded<zp::tensor>::make(of, std::move(part)).value();
+}
+
+/// What process `rank` has of an array that is cut along an axis at these places.
+zp::box slab(const dims& shape, std::size_t axis, index_t begin, index_t end) {
+  zp::box out = zp::box::whole(shape);
+  out.offset[axis] = begin;
+  out.shape[axis] = end - begin;
+  return out;
+}
+
+result<void> write_group(const std::string& path, orbax::save_tree_options how,
+                         const zp::any_communicator& ranks) {
+  const index_t n = ranks.size();
+  const index_t r = ranks.rank();
+  const index_t columns = n / 2;  // of processes in a mesh of two rows
+  const zp::box cell{{4 * (r / columns), 8 / columns * (r % columns)}, {4, 8 / columns}};
+  const index_t rest = 10 - (n - 1);  // rows of the first; the others have one each
+  const std::vector<zp::sharded_tensor> shards{
+      part_of("params/rows", {16, 12}, slab({16, 12}, 0, 16 / n * r, 16 / n * (r + 1))),
+      part_of("params/columns", {6, 16}, slab({6, 16}, 1, 16 / n * r, 16 / n * (r + 1))),
+      part_of("params/mesh", {8, 8}, cell),
+      part_of("params/bias", {16}, slab({16}, 0, 16 / n * r, 16 / n * (r + 1))),
+      part_of("params/uneven", {10, 3},
+              slab({10, 3}, 0, r == 0 ? 0 : rest + r - 1, r == 0 ? rest : rest + r)),
+      part_of("params/large", {512, 1024}, slab({512, 1024}, 0, 512 / n * r, 512 / n * (r + 1))),
+      part_of("params/same", {40, 2}, zp::box::whole({40, 2})),
+      part_of("block", {4, 4}, slab({4, 4}, 0, 4 / n * r, 4 / n * (r + 1))),
+  };
+  how.paths = {{"block", {"params", "blocks", 0, "w"}}};
+  how.rules = {{.glob = "params/bias", .cast = zp::dtype_kind::bfloat16}};
+  std::vector<orbax::tree_item> tree{{"kept", numbers({3})},
+                                     {{"params", "blocks", 1}, orbax::empty_value::none},
+                                     {"empty", orbax::empty_value::dict},
+                                     {"step", 1200},
+                                     {"lr", 0.5},
+                                     {"is_done", true},
+                                     {"note", "a text \u00fc"}};
+  if (r == n - 1) tree.push_back({"last", numbers({2, 2})});
+  return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
+}
+
+/// A process for each row of the mesh, or two.
+result<void> write_group_jax(const std::string& path, orbax::save_tree_options how,
+                             const zp::any_communicator& ranks) {
+  how.arrays = orbax::array_kind::jax;
+  how.shardings = shardings;
+  std::vector<zp::sharded_tensor> shards;
+  const auto devices = static_cast<std::size_t>(8 / ranks.size());
+  const std::pair<std::string, dims> cut[] = {{"w", {16, 12}}, {"rows", {16, 3}}, {"whole", {5}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    ZARRPOINT_TRY(boxes, orbax::device_boxes(mesh, shardings[i].second.partition, cut[i].second));
+    for (std::size_t d = 0; d < devices; ++d)
+      shards.push_back(part_of(cut[i].first, cut[i].second,
+                               boxes[static_cast<std::size_t>(ranks.rank()) * devices + d]));
+  }
+  std::vector<orbax::tree_item> tree{{"free", numbers({4})}};
+  if (ranks.rank() == 0) tree.push_back({"one", numbers({7})});
+  return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
+}
+
+/// By real processes.
+result<void> write_by(int ranks, const std::string& path, const orbax::save_tree_options& how,
+                      bool is_jax) {
+  const auto done = zarrpoint_test::fork_world(ranks, [&](const auto& self) {
+    const auto saved = is_jax ? write_group_jax(path, how, self) : write_group(path, how, self);
+    return saved ? std::string() : to_string(saved.failure());
+  });
+  for (const std::string& one : done)
+    if (!one.empty()) return zp::error{zp::errc::io, one};
+  return {};
 }
 
 result<void> read(const std::string& path) {
@@ -155,12 +247,17 @@ int main(int count, char** words) {
     how.zarr_format = std::atoi(words[3]);
     how.ocdbt = words[4] == std::string_view("1");
   }
-  if (count > 5) how.step = std::strtoull(words[5], nullptr, 10);
+  const bool is_group = what == "group" || what == "groupjax";
+  const int ranks = is_group && count > 5 ? std::atoi(words[5]) : 0;
+  const int last = is_group ? 6 : 5;
+  if (count > last) how.step = std::strtoull(words[last], nullptr, 10);
   result<void> done;
   if ((what == "write" || what == "plain") && count > 4) {
     done = write(words[2], how, what == "write");
   } else if ((what == "jax" || what == "key") && count == 5) {
     done = write_jax(words[2], how, what == "key");
+  } else if (ranks == 2 || ranks == 4) {
+    done = write_by(ranks, words[2], how, what == "groupjax");
   } else if (what == "read" && count == 3) {
     done = read(words[2]);
   } else {

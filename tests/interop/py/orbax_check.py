@@ -151,28 +151,92 @@ def partial(tree, restore_args):
 
 
 def check_sharded(program, folder):
-    """What we save with shardings, restored to them and to others."""
+    """What we save with shardings, by one process and by several, restored to them and to others."""
+    for zarr, ocdbt in LAYOUTS:
+        for words in (["jax"], ["groupjax", 2], ["groupjax", 4]):
+            path = folder / f"{words[0]}-{zarr}-{ocdbt}-{words[-1]}"
+            run(program, words[0], path, zarr, ocdbt, *words[1:])
+            check_one_sharded(path)
+
+
+def check_one_sharded(path):
     mesh = Mesh(np.array(jax.devices()).reshape(8, 1), ("p", "q"))
     wanted = {"w": numbers((16, 12)), "rows": numbers((16, 3)), "whole": numbers((5,)), "one": numbers((7,)), "free": numbers((4,))}
+    with ocp.StandardCheckpointer() as standard:
+        other = {
+            name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, PartitionSpec(*((None, "p")[-x.ndim :] if x.shape[-1] % 8 == 0 else ()))))
+            for name, x in wanted.items()
+        }
+        found = standard.restore(path, other)
+        same(f"{path.name} elsewhere", wanted, found, jax.Array)
+        told = metadata_of(standard, path)
+        expect(f"{path.name} metadata", "PartitionSpec" in repr(told["w"].sharding) or "partition_spec" in repr(told["w"].sharding), told["w"])
+    args = {name: ocp.ArrayRestoreArgs(restore_type=jax.Array) for name in ("w", "rows", "whole", "one")}
+    args["free"] = ocp.RestoreArgs(restore_type=np.ndarray)
+    found = ocp.PyTreeCheckpointer().restore(path, restore_args=args)
+    same(f"{path.name} as saved", {k: v for k, v in wanted.items() if k != "free"}, {k: v for k, v in found.items() if k != "free"}, jax.Array)
+    expect(f"{path.name} as saved", found["w"].sharding.spec == PartitionSpec("x", "y"), found["w"].sharding)
+    expect(f"{path.name} as saved", found["w"].addressable_shards[3].data.shape == (4, 6))
+    same(f"{path.name} without a target", wanted["free"], ocp.StandardCheckpointer().restore(path)["free"], (np.ndarray, jax.Array))
+
+
+def group_tree():
+    """What `orbax_exchange group` saves."""
+    return {
+        "params": {
+            "rows": numbers((16, 12)),
+            "columns": numbers((6, 16)),
+            "mesh": numbers((8, 8)),
+            "bias": numbers((16,), "bfloat16"),
+            "uneven": numbers((10, 3)),
+            "large": numbers((512, 1024)),
+            "same": numbers((40, 2)),
+            "blocks": [{"w": numbers((4, 4))}, None],
+        },
+        "kept": numbers((3,)),
+        "empty": {},
+        "step": 1200,
+        "lr": 0.5,
+        "is_done": True,
+        "note": "a text \u00fc",
+        "last": numbers((2, 2)),
+    }
+
+
+def check_group(program, folder):
+    """What several of our processes save, restored without and with a target, and read by us."""
+    wanted = group_tree()
     for zarr, ocdbt in LAYOUTS:
-        path = folder / f"jax-{zarr}-{ocdbt}"
-        run(program, "jax", path, zarr, ocdbt)
-        with ocp.StandardCheckpointer() as standard:
-            other = {
-                name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, PartitionSpec(*((None, "p")[-x.ndim :] if x.shape[-1] % 8 == 0 else ()))))
-                for name, x in wanted.items()
-            }
-            found = standard.restore(path, other)
-            same(f"{path.name} elsewhere", wanted, found, jax.Array)
-            told = metadata_of(standard, path)
-            expect(f"{path.name} metadata", "PartitionSpec" in repr(told["w"].sharding) or "partition_spec" in repr(told["w"].sharding), told["w"])
-        args = {name: ocp.ArrayRestoreArgs(restore_type=jax.Array) for name in ("w", "rows", "whole", "one")}
-        args["free"] = ocp.RestoreArgs(restore_type=np.ndarray)
-        found = ocp.PyTreeCheckpointer().restore(path, restore_args=args)
-        same(f"{path.name} as saved", {k: v for k, v in wanted.items() if k != "free"}, {k: v for k, v in found.items() if k != "free"}, jax.Array)
-        expect(f"{path.name} as saved", found["w"].sharding.spec == PartitionSpec("x", "y"), found["w"].sharding)
-        expect(f"{path.name} as saved", found["w"].addressable_shards[3].data.shape == (4, 6))
-        same(f"{path.name} without a target", wanted["free"], ocp.StandardCheckpointer().restore(path)["free"], (np.ndarray, jax.Array))
+        for ranks in (2, 4):
+            path = folder / f"group-{zarr}-{ocdbt}-{ranks}"
+            run(program, "group", path, zarr, ocdbt, ranks)
+            what = path.name
+            own = sorted(child.name for child in path.glob("ocdbt.process_*"))
+            expect(f"{what} databases", own == [f"ocdbt.process_{r}" for r in range(ranks if ocdbt else 0)], own)
+            same(f"{what} PyTreeCheckpointer", wanted, ocp.PyTreeCheckpointer().restore(path))
+            with ocp.StandardCheckpointer() as standard:
+                same(f"{what} StandardCheckpointer", wanted, standard.restore(path))
+            arrays = {"params": {k: v for k, v in wanted["params"].items() if k != "blocks"}}
+            mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("a", "b"))
+            where = lambda x: NamedSharding(mesh, PartitionSpec("b") if x.shape[0] % 2 == 0 else PartitionSpec())
+            for kind, args_of in (
+                (np.ndarray, lambda _: ocp.RestoreArgs(restore_type=np.ndarray)),
+                (jax.Array, lambda x: ocp.ArrayRestoreArgs(restore_type=jax.Array, sharding=where(x))),
+            ):
+                each = jax.tree.map(args_of, arrays)
+                args = partial(arrays, each) if RELEASE >= (0, 11) else ocp.args.PyTreeRestore(arrays, restore_args=each, transforms={})
+                found = ocp.PyTreeCheckpointer().restore(path, args=args)
+                same(f"{what} as {kind.__name__}", arrays, found, kind)
+                if kind is jax.Array:
+                    cut = found["params"]["rows"].sharding
+                    expect(f"{what} sharding", cut.is_equivalent_to(where(arrays["params"]["rows"]), 2), cut)
+            if RELEASE >= (0, 12):
+                from orbax.checkpoint import v1
+
+                same(f"v1 {what}", wanted, v1.load(path))
+            found = {leaf["name"]: leaf for leaf in json.loads(run(program, "read", path))}
+            for name, value in (("params/rows", wanted["params"]["rows"]), ("params/mesh", wanted["params"]["mesh"]), ("params/uneven", wanted["params"]["uneven"])):
+                expect(f"{what} read {name}", bytes.fromhex(found[name]["bytes"]) == value.tobytes(), found[name])
 
 
 def check_random_key(program, folder):
@@ -195,13 +259,15 @@ def check_manager(program, folder):
         manager.wait_until_finished()
     for step, (zarr, ocdbt) in enumerate(LAYOUTS, 2):
         run(program, WRITE, root, zarr, ocdbt, step)
+    run(program, "group", root, 3, 1, 4, 6)
     with ocp.CheckpointManager(root, options=ocp.CheckpointManagerOptions(max_to_keep=10)) as manager:
-        expect("manager steps", sorted(manager.all_steps()) == [1, 2, 3, 4, 5], manager.all_steps())
+        expect("manager steps", sorted(manager.all_steps()) == [1, 2, 3, 4, 5, 6], manager.all_steps())
+        same("manager, by several processes", group_tree(), manager.restore(6, args=ocp.args.StandardRestore()))
         for step in (2, 3, 4, 5):
             same(f"manager {step}", saved_tree(), manager.restore(step, args=ocp.args.StandardRestore()))
-        manager.save(6, args=ocp.args.StandardSave({"w": numbers((4,))}))
+        manager.save(7, args=ocp.args.StandardSave({"w": numbers((4,))}))
         manager.wait_until_finished()
-        expect("manager latest", manager.latest_step() == 6)
+        expect("manager latest", manager.latest_step() == 7)
     found = json.loads(run(program, "read", root))
     expect("manager read", [(leaf["name"], leaf["shape"]) for leaf in found] == [("w", [4])], found)
 
@@ -261,6 +327,7 @@ def main(arguments):
     folder.mkdir(parents=True)
     check_restore(program, folder)
     check_sharded(program, folder)
+    check_group(program, folder)
     check_random_key(program, folder)
     check_manager(program, folder)
     check_v1(program, folder)
