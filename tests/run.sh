@@ -123,7 +123,7 @@ tsan() { preset tsan "exec array checkpoint distributed"; }
 # The doors that the umbrella leaves out are compiled only, each alone and with its bodies, so that
 # none of them lives on what another one includes.
 noexcept() {
-  printf '%s\n' distributed dcp dcp_save gguf megatron ocdbt orbax safetensors torch |
+  printf '%s\n' distributed dcp dcp_save gguf megatron ocdbt orbax orbax_group_save safetensors torch |
     xargs -P "$jobs" -I '{}' g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude \
       -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
     preset noexcept "core memory exec store zarr handler checkpoint embedded"

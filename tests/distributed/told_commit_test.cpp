@@ -77,7 +77,7 @@ TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
 }
 
 /// Rank 0 tells what no `told_commit` does.
-TEST_CASE("told_commit: what is cut off is no report") {
+TEST_CASE("told_commit: what is cut off is refused") {
   for (const message& told :
        {message{}, text("\x01\x09"), text("\x02"), text("\x00"), text("xyz")}) {
     const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<message> {

@@ -87,7 +87,8 @@ sharded_tensor shard_of(const std::string& name, const tensor& whole, const box&
 std::vector<save_tree_options> layouts() {
   std::vector<save_tree_options> out;
   for (const int zarr : {2, 3})
-    for (const bool ocdbt : {false, true}) out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = false});
+    for (const bool ocdbt : {false, true})
+      out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = false});
   return out;
 }
 
@@ -413,7 +414,7 @@ TEST_CASE("orbax group save: chunks, by what processes, devices and rules say") 
     CHECK(fs::is_empty(folder.path()));
   };
   refused({.rules = {{.shard_shape = dims{8, 16}}}}, "\"p/w\"");
-  refused({.rules = {{.shard_shape = dims{24, 16}}}}, "two processes would write to one chunk");
+  refused({.rules = {{.shard_shape = dims{24, 16}}}}, "would have elements of two boxes");
   refused({.zarr_format = 2, .rules = {{.chunk_shape = dims{24, 1}}}}, "multiples of 12");
   refused({.zarr_format = 2, .ocdbt = false, .rules = {{.chunk_shape = dims{5, 4}}}}, "\"p/w\"");
 }
@@ -481,6 +482,30 @@ TEST_CASE("orbax group save: random boxes that tile an array, with replicas") {
   }
 }
 
+TEST_CASE("orbax group save: arrays without elements, and without axes") {
+  const tensor none = counted({0, 3});
+  const tensor one = counted({}, 5);
+  for (const save_tree_options& how : layouts()) {
+    const test::temp_directory folder;
+    const auto done = thread_world::run(3, [&](thread_communicator& self) {
+      // Numbers that differ: the lowest rank's counts. Of the array the fewest bytes decide.
+      const std::vector<sharded_tensor> shards{shard_of("none", none, box::whole({0, 3})),
+                                               shard_of("one", one, box::whole({}))};
+      const std::vector<tree_item> items{{"number", 7 + self.rank()}};
+      return orbax::save(folder / "c", self, shards, items, how);
+    });
+    for (const auto& each : done) {
+      INFO((each ? std::string() : to_string(each.failure())));
+      REQUIRE(each);
+      CHECK(each->leaves.size() == 3);
+    }
+    const checkpoint from = opened(folder / "c").value();
+    CHECK(from.load<tensor>("none").value().shape() == dims{0, 3});
+    CHECK(same(from.load<tensor>("one").value(), one));
+    CHECK(from.load<int>("number").value() == 7);
+  }
+}
+
 TEST_CASE("orbax group save: what one process has wrong, all are told, and nothing is left") {
   const test::temp_directory folder;
   const tensor w = counted({8, 6});
@@ -543,6 +568,13 @@ TEST_CASE("orbax group save: what one process has wrong, all are told, and nothi
   });
   run(bad, "where Orbax stores leaves", [&](int rank) {
     return brought{{}, rank == 0 ? items{{"a.b", 1}} : items{{"a/b", 1}}};
+  });
+  // One name, and one place where it is stored, for two paths.
+  run(bad, "a/b", [&](int rank) {
+    return brought{{}, rank == 0 ? items{{{"a", "b"}, w}} : items{{{"a/b"}, w}}};
+  });
+  run(bad, "a/0", [&](int rank) {
+    return brought{{}, rank == 0 ? items{{{"a", 0}, w}} : items{{{"a", "0"}, w}}};
   });
   run(bad, "no value", [&](int rank) {
     brought out{halves(rank)};
@@ -874,6 +906,28 @@ TEST_CASE("orbax group save: messages that are cut off, or lie") {
   const auto shared = orbax::detail::share_tree({&leaves, 1});
   REQUIRE_FALSE(shared);
   CHECK(shared.failure().message.find("\"a/0\" of rank 0") != std::string::npos);
+}
+
+TEST_CASE("orbax group save: the example of docs/orbax.md") {
+  namespace zp = zarrpoint;
+  const test::temp_directory folder;
+  const std::string root = folder / "run";
+  const zp::tensor whole = counted({16, 12});
+  const auto all = thread_world::run(4, [&](thread_communicator& self) {
+    const zp::any_communicator ranks(self);
+    zp::tensor rows = zp::tensor::make({zp::dtype_kind::float32, {4, 12}}).value();
+    std::memcpy(rows.mutable_view().data, whole.view().data + 192 * ranks.rank(), 192);
+    // Of 16 rows of "params/w" this process has its share; `ranks` are MPI's, or any communicator.
+    const auto w = zp::shard("params/w", rows, {.offsets = {{0, ranks.rank(), ranks.size()}}});
+    const std::vector<zp::sharded_tensor> shards{w.value()};
+    const std::vector<zp::orbax::tree_item> values{{"lr", 0.5}, {"note", "a text"}};
+    const zp::result<zp::save_report> done =
+        zp::orbax::save(root, ranks, shards, values, {.step = 1200});
+    return done;
+  });
+  for (const auto& one : all) REQUIRE(one);
+  CHECK(same(opened(root).value().load<tensor>("params/w").value(), whole));
+  CHECK(fs::exists(root + "/1200/default/ocdbt.process_3/manifest.ocdbt"));
 }
 
 }  // namespace orbax_group_save_test

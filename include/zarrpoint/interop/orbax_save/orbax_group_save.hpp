@@ -22,13 +22,14 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// `ocdbt.process_<rank>` and rank 0 makes one database of them without copying a value; without,
 /// each writes its own chunks, and rank 0 the documents. Chunks divide all boxes, so that no two
 /// processes write to one. All give the same options; what rank 0 gives counts where it decides.
-/// The directory must be one for all. The report is the same for all, but for the seconds.
+/// The directory must be one for all. The report is the same for all, but for its seconds, of which
+/// single leaves have none.
 ///
 /// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
 /// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all
-/// processes, for options that differ, and for rules by which two processes would write to one
-/// chunk; `unsupported` for flat pieces of shards, and for several processes and a target that is
-/// no directory; `outcome_unknown` where a process cannot know whether rank 0 has committed.
+/// processes, for options that differ, and for rules whose chunks have elements of two boxes;
+/// `unsupported` for flat pieces of shards, and for several processes whose target is not a
+/// directory; `outcome_unknown` where a process cannot know whether rank 0 has committed.
 result<save_report> save(const location& where, const any_communicator& ranks,
                          std::span<const sharded_tensor> shards,
                          std::span<const tree_item> leaves = {},

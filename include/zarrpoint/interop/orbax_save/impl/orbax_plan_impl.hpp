@@ -214,13 +214,14 @@ ZARRPOINT_INLINE dims part_of_v2(const tensor_spec& spec) {
   return out;
 }
 
-/// Whether no chunk has elements of two processes.
+/// Whether no chunk has elements of two boxes, which two processes may write.
 ZARRPOINT_INLINE result<void> check_units(const dims& chunk, const dims& unit) {
   for (std::size_t d = 0; d < unit.rank(); ++d) {
     if (unit[d] == 0 || unit[d] % chunk[d] == 0) continue;
-    return bad_tree("two processes would write to one chunk of its shape " + to_string(chunk) +
-                    ": along axis " + std::to_string(d) +
-                    " what they have begins at multiples of " + std::to_string(unit[d]) +
+    return bad_tree("a chunk of its shape " + to_string(chunk) +
+                    " would have elements of two boxes that are written by themselves: along "
+                    "axis " +
+                    std::to_string(d) + " they begin at multiples of " + std::to_string(unit[d]) +
                     ", which a rule's shape must divide");
   }
   return {};

@@ -69,12 +69,9 @@ ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharde
   ZARRPOINT_TRY(described, describe_items(items));
   mine_ = std::move(described.leaves);
   std::set<std::string> names;
-  const auto name_of_leaf = [](const described_leaf& leaf) {
-    return v0::detail::in_quotes(leaf.name());
-  };
   for (std::size_t i = 0; i < mine_.size(); ++i) {
     if (!names.insert(mine_[i].name()).second)
-      return bad_tree("two leaves have the path " + name_of_leaf(mine_[i]));
+      return bad_tree("two leaves have the path " + v0::detail::in_quotes(mine_[i].name()));
     cell_write& source = sources_.emplace_back();
     if (!mine_[i].is_array()) continue;
     const leaf& value = *described.values[i];
@@ -88,7 +85,7 @@ ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharde
   for (const sharded_tensor& shard : shards) {
     ZARRPOINT_TRY(leaf, describe_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
     if (names.contains(leaf.name()))
-      return bad_tree("two leaves have the path " + name_of_leaf(leaf));
+      return bad_tree("two leaves have the path " + v0::detail::in_quotes(leaf.name()));
     cell_write& source = sources_.emplace_back();
     source.part = leaf.at;
     source.stage = [shard, at = leaf.at](memory_resource& into) {
