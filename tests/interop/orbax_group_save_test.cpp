@@ -506,6 +506,28 @@ TEST_CASE("orbax group save: arrays without elements, and without axes") {
   }
 }
 
+TEST_CASE("orbax group save: a tree that is one leaf, and one without arrays") {
+  const tensor w = counted({4, 3});
+  for (const save_tree_options& how : layouts()) {
+    const test::temp_directory folder;
+    const auto save_all = [&](const std::string& name, const std::vector<tree_item>& items) {
+      for (const auto& one : thread_world::run(2, [&](thread_communicator& self) {
+             return orbax::save(folder / name, self, {}, items, how);
+           })) {
+        INFO((one ? std::string() : to_string(one.failure())));
+        REQUIRE(one);
+      }
+    };
+    save_all("one", {{orbax::tree_path(), w}});
+    CHECK(same(opened(folder / "one").value().load<tensor>("").value(), w));
+    save_all("texts", {{"a", "text"}, {"b", empty_value::dict}});
+    CHECK(opened(folder / "texts").value().load<std::string>("a").value() == "text");
+    CHECK(fs::exists(folder / "texts/manifest.ocdbt") == how.ocdbt);
+    save_all("members", {{"x/y/z", 5}});
+    CHECK(opened(folder / "members").value().load<int>("x/y/z").value() == 5);
+  }
+}
+
 TEST_CASE("orbax group save: what one process has wrong, all are told, and nothing is left") {
   const test::temp_directory folder;
   const tensor w = counted({8, 6});

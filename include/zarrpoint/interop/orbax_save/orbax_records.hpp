@@ -33,7 +33,8 @@ std::string sharding_record(const tree_plan& plan);
 /// A sharding as its JSON. Null for types that have none.
 node sharding_node(const sharding& of);
 
-/// `array_metadatas/process_0`, of each `jax.Array`; empty if there is none.
+/// A file of `array_metadatas`, of each `jax.Array`, which is the same for all processes; empty if
+/// there is none.
 std::string array_record(const tree_plan& plan);
 
 /// `_strings.json`; empty where no leaf is a text.

@@ -155,7 +155,7 @@ class tree_sharer {
 
   static shard_metadata shard_of(const described_leaf& leaf) {
     shard_metadata out;
-    out.key = leaf.name();
+    out.key = leaf.path.empty() ? "()" : leaf.name();  // a tree that is one leaf has no name for it
     out.type = leaf.spec.type;
     out.local_shape = leaf.at.shape;
     out.global_shape = leaf.spec.shape;
