@@ -4,6 +4,7 @@
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

@@ -7,6 +7,7 @@
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
@@ -417,6 +418,26 @@ TEST_CASE("orbax group save: chunks, by what processes, devices and rules say") 
   refused({.rules = {{.shard_shape = dims{24, 16}}}}, "would have elements of two boxes");
   refused({.zarr_format = 2, .rules = {{.chunk_shape = dims{24, 1}}}}, "multiples of 12");
   refused({.zarr_format = 2, .ocdbt = false, .rules = {{.chunk_shape = dims{5, 4}}}}, "\"p/w\"");
+}
+
+TEST_CASE("orbax group save: a large box is several chunks of Zarr v2, and one shard of v3") {
+  const auto chunk_of = [](const tensor_spec& spec, const dims& unit, int zarr_format) {
+    orbax::detail::described_leaf leaf;
+    leaf.path = {{"w", false}};
+    leaf.spec = spec;
+    leaf.at = box::whole(spec.shape);
+    const auto plan =
+        orbax::detail::plan_tree({{&leaf, 1}, {&unit, 1}}, {.zarr_format = zarr_format}).value();
+    REQUIRE(plan.arrays.size() == 1);
+    return plan.arrays[0].metadata.chunk_shape;
+  };
+  const tensor_spec large{dtype_kind::float32, {8192, 16384}};
+  CHECK(chunk_of(large, {2048, 0}, 2) == dims{1024, 16384});
+  CHECK(chunk_of(large, {2048, 0}, 3) == dims{2048, 16384});
+  CHECK(chunk_of(large, {0, 4096}, 2) == dims{4096, 4096});
+  CHECK(chunk_of(large, {1000, 0}, 2) == dims{1000, 16384});
+  CHECK(chunk_of(large, {1500, 0}, 2) == dims{750, 16384});  // 1024 rows would be 64 MiB
+  CHECK(chunk_of(large, {}, 3) == dims{8192, 16384});
 }
 
 TEST_CASE("orbax group save: boxes with little in common are told of, and too many refused") {
