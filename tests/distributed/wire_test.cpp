@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 
 #include <doctest/doctest.h>
