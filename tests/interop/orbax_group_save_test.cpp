@@ -647,6 +647,9 @@ TEST_CASE("orbax group save: what one process has wrong, all are told, and nothi
   run(bad, "no process has a shard of that key", [&](int rank) {
     return brought{halves(rank), {}, {.paths = {{"v", {"x", 0}}}}};
   });
+  run(bad, "two paths for \"w\"", [&](int rank) {
+    return brought{halves(rank), {}, {.paths = {{"w", {"x"}}, {"w", {"y"}}}}};
+  });
   run(bad, "a sharding is given for \"v\"", [&](int rank) {
     return brought{
         halves(rank), {}, {.shardings = {{"v", {"SingleDeviceSharding", {}, {}, "cpu:0"}}}}};

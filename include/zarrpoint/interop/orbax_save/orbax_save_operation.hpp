@@ -24,9 +24,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,7 @@ class save_operation {
   v0::detail::told_commit commit_;
   save_report report_;
 
+  std::map<std::string_view, const tree_path*> paths_;  ///< those of the options
   std::vector<described_leaf> mine_;
   std::vector<cell_write> sources_;  ///< of each of them; of an array it has a `stage`
 

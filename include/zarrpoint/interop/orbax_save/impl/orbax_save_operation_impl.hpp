@@ -46,10 +46,8 @@ ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
   if (of.range)
     return error{errc::unsupported, "its shard is a flat piece, which is not a box of the array"};
   described_leaf out;
-  const auto& paths = options_.paths;
-  const auto known = std::find_if(paths.begin(), paths.end(),
-                                  [&](const auto& one) { return one.first == of.key; });
-  out.path = known != paths.end() ? known->second.keys() : tree_path(of.key).keys();
+  const auto known = paths_.find(of.key);
+  out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();
   out.spec = {of.type, of.global_shape};
   out.at = of.global_box();
   return out;
@@ -68,6 +66,9 @@ ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharde
                                                           std::span<const tree_item> items) {
   ZARRPOINT_TRY(described, describe_items(items));
   mine_ = std::move(described.leaves);
+  for (const auto& [name, path] : options_.paths)
+    if (!paths_.emplace(name, &path).second)
+      return bad_tree("save_tree_options::paths has two paths for " + v0::detail::in_quotes(name));
   std::set<std::string> names;
   for (std::size_t i = 0; i < mine_.size(); ++i) {
     if (!names.insert(mine_[i].name()).second)
@@ -137,13 +138,13 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
 }
 
 ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
-  for (const auto& [name, path] : options_.paths) {
-    const auto& keys = path.keys();
-    if (std::none_of(shared_.leaves.begin(), shared_.leaves.end(),
-                     [&](const described_leaf& leaf) { return leaf.path == keys; }))
+  if (options_.paths.empty()) return {};
+  std::set<std::string> names;
+  for (const described_leaf& leaf : shared_.leaves) names.insert(leaf.name());
+  for (const auto& [name, path] : options_.paths)
+    if (!names.contains(path.joined('/')))
       return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
                       ", and no process has a shard of that key");
-  }
   return {};
 }
 
