@@ -6,3 +6,5 @@
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// megatron_exchange write FOLDER RANKS: saves the state of py/megatron_check.py in the layout of
-// Megatron-Core, by so many threads. megatron_exchange read FOLDER RANKS: loads it, cut another
-// way, and compares every element.
+// megatron_exchange write FOLDER RANKS BACKEND: saves the state of py/megatron_check.py in a layout
+// of Megatron-Core, "zarr" or "torch_dist", by so many threads. megatron_exchange read FOLDER RANKS:
+// loads it, cut another way, and compares every element.
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
@@ -230,9 +230,11 @@ result<void> read(const std::string& folder, const zp::process_group& group,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view action = argc == 4 ? argv[1] : "";
-  if (action != "write" && action != "read") {
-    std::fprintf(stderr, "usage: megatron_exchange write|read FOLDER RANKS\n");
+  const std::string_view action = argc >= 4 ? argv[1] : "";
+  if (!(action == "write" && argc == 5) && !(action == "read" && argc == 4)) {
+    std::fprintf(stderr,
+                 "usage: megatron_exchange write FOLDER RANKS BACKEND\n"
+                 "       megatron_exchange read FOLDER RANKS\n");
     return 2;
   }
   const int ranks = std::atoi(argv[3]);
@@ -244,7 +246,7 @@ int main(int argc, char** argv) {
     if (action == "read") return read(argv[2], group, self);
     ZARRPOINT_TRY(tree, state_to_save(self.rank(), self.size()));
     zp::group_save_options options;
-    options.sharded = zp::strategy_choice("zarr", 1);
+    options.sharded = zp::strategy_choice(argv[4], 1);
     ZARRPOINT_CHECK(zp::save(argv[2], tree, group, options));
     return {};
   };

@@ -7,9 +7,6 @@
 
 #include <zarrpoint/interop/dlpack/impl/dlpack_abi_impl.hpp>
 #include <zarrpoint/interop/dlpack/impl/dlpack_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>

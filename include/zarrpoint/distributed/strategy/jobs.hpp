@@ -48,6 +48,7 @@ struct save_job {
   any_store store;         ///< its root becomes the checkpoint; out of sight until the commit
   save_options options{};  ///< `attributes_of` sorted by name, null for an object without members
   context how{};
+  int rank = 0;  ///< of this process in its group
 };
 
 /// A global tensor with what is decided of its storage.

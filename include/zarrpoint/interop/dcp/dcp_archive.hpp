@@ -24,6 +24,8 @@ class archive_layout {
   static result<archive_layout> of_tensor(const tensor_spec& spec);
   /// Of a value without tensors. Errors: those of `pickle_writer`.
   static result<archive_layout> of_value(const torch::value& value);
+  /// Of one that is made already.
+  static archive_layout of_file(std::string whole);
 
   std::uint64_t size() const noexcept { return tail_ + tail_size_; }
   /// Where its elements begin, and how many bytes they have.
@@ -47,11 +49,13 @@ class archive_layout {
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t paged_bytes = 16 * page;
 
+  archive_layout() = default;
   archive_layout(std::string pickle, bool has_tensor, std::uint64_t element_bytes);
 
   std::vector<member> small_;  ///< in front of the elements
-  bool has_tensor_;
-  std::uint64_t element_bytes_;
+  std::string file_;           ///< all of it, if that is made already
+  bool has_tensor_ = false;
+  std::uint64_t element_bytes_ = 0;
   std::uint64_t elements_ = 0;
   std::uint64_t tail_ = 0;
   std::uint64_t tail_size_ = 0;

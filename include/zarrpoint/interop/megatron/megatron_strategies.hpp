@@ -8,6 +8,8 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
@@ -20,8 +22,9 @@
 #include <utility>
 #include <vector>
 
-// Saving and loading in the layout of Megatron-Core's zarr backend, by
-// `process_group{.known = megatron::strategies::table()}` and, to save, `.sharded = {"zarr", 1}`.
+// Saving and loading in the layouts of Megatron-Core, by `process_group{.known =
+// megatron::strategies::table()}` and, to save, `.sharded = {"zarr", 1}` or `{"torch_dist", 1}`.
+// Here is that of its zarr backend, and what both have in common.
 
 namespace zarrpoint { inline namespace v0 { namespace megatron {
 
@@ -51,13 +54,6 @@ struct saver {
 
  private:
   static detail::tensor_layout layout_of(const planned_array& array);
-
-  /// Whether they are `bytes` alone, with nothing said of the endian or `little`.
-  static bool are_raw(std::span<const codec_spec> codecs);
-  /// Refuses what this layout does not have, rather than to leave it out.
-  static result<void> check_attributes(const save_job& job);
-  static result<void> check_rules(const save_job& job, const detail::tensor_layout& of,
-                                  std::string_view key);
 
   static result<void> write_cell(const save_job& job, const zarrpoint::detail::cell_job& cell);
 
@@ -100,7 +96,8 @@ struct common_loader {
 static_assert(zarrpoint::common_loader<common_loader>);
 
 /// Ours, and these.
-using strategies = default_strategies::with<saver, loader, common_saver, common_loader>;
+using strategies = default_strategies::with<saver, loader, torch_dist_saver, torch_dist_loader,
+                                            common_saver, common_loader>;
 
 }}}  // namespace zarrpoint::v0::megatron
 

@@ -286,7 +286,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
                               target.key, {.overwrite = storage.overwrite, .sync = storage.sync}));
     if (alone || !staged->staged_name().empty()) {
       publication_ = std::move(staged);
-      job_.emplace(save_job{publication_->store(), storage, group_.how});
+      job_.emplace(save_job{publication_->store(), storage, group_.how, group_.ranks.rank()});
       return {};
     }
   }
@@ -294,7 +294,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
     return error{errc::unsupported, "several processes can save to a directory only"};
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
-  job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how});
+  job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
   ZARRPOINT_TRY(holds, as_target().holds_checkpoint(job_->store));
   std::optional<std::vector<std::string>> old;
   if (holds && job_->store.can_list()) {
@@ -340,14 +340,14 @@ ZARRPOINT_INLINE result<void> group_save_operation::join() {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
   if (part_.staged_name.empty()) {
-    job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how});
+    job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
     return {};
   }
   const std::string path = target.store.describe(target.key);
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
   ZARRPOINT_TRY(tree, file_store::open(parent + part_.staged_name, {.sync = storage.sync}));
-  job_.emplace(save_job{std::move(tree), storage, group_.how});
+  job_.emplace(save_job{std::move(tree), storage, group_.how, group_.ranks.rank()});
   return {};
 }
 

@@ -75,6 +75,7 @@ ZARRPOINT_INLINE std::string archive_layout::head(std::uint32_t crc) const {
 }
 
 ZARRPOINT_INLINE std::string archive_layout::tail(std::uint32_t crc) const {
+  if (!file_.empty()) return file_;
   std::string out;
   std::uint64_t at = 0;
   for (const member& one : small_) {
@@ -104,6 +105,13 @@ ZARRPOINT_INLINE result<archive_layout> archive_layout::of_value(const torch::va
   ZARRPOINT_TRY(pickle, torch::detail::pickle_value_of(value));
   if (!pickle.storages.empty()) return error{errc::invalid_argument, "a tensor within a value"};
   return archive_layout(std::move(pickle.bytes), false, 0);
+}
+
+ZARRPOINT_INLINE archive_layout archive_layout::of_file(std::string whole) {
+  archive_layout out;
+  out.tail_size_ = whole.size();
+  out.file_ = std::move(whole);
+  return out;
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

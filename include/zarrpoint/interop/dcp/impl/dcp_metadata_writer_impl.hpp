@@ -29,19 +29,24 @@ namespace detail {
 template <class = void>
 class metadata_pickler {
  public:
+  explicit metadata_pickler(metadata_style style)
+      : is_megatrons_(style == metadata_style::torch_dist) {}
+
   result<std::string> write(const metadata& from) {
     global(of_metadata, "Metadata");
     to_.object();
-    ZARRPOINT_CHECK(attributes(
-        {"state_dict_metadata", "planner_data", "storage_data", "storage_meta", "version"},
-        [&](std::size_t i) -> result<void> {
-          if (i == 0) return write_entries(from);
-          if (i == 1) return write_paths(from);
-          if (i == 2) return write_items(from);
-          // Where there is none, PyTorch makes one.
-          if (i == 3) return to_.none(), result<void>();
-          return text("1.0.0");
-        }));
+    std::vector<std::string_view> names{"state_dict_metadata", "planner_data", "storage_data",
+                                        "storage_meta", "version"};
+    if (is_megatrons_) names.emplace_back("mcore_data");
+    ZARRPOINT_CHECK(attributes(names, [&](std::size_t i) -> result<void> {
+      if (i == 0) return write_entries(from);
+      if (i == 1) return write_paths(from);
+      if (i == 2) return write_items(from);
+      // Where there is none, PyTorch makes one.
+      if (i == 3) return to_.none(), result<void>();
+      if (i == 4) return text("1.0.0");
+      return write_flattened(from);
+    }));
     return std::move(to_).finish();
   }
 
@@ -109,7 +114,7 @@ class metadata_pickler {
     if (!type)
       return error{errc::unsupported,
                    "PyTorch has no tensors of " + std::string(to_string(of.spec.type))};
-    if (of.unflattened)
+    if (of.unflattened && !is_megatrons_)
       return error{errc::unsupported, "flattened cells of Megatron-Core are not written"};
     global(of_metadata, "TensorStorageMetadata");
     to_.object();
@@ -153,8 +158,24 @@ class metadata_pickler {
     return {};
   }
 
+  /// Of each tensor what Megatron-Core knows: of one that it flattened the shape.
+  result<void> write_flattened(const metadata& from) {
+    return to_.dict(from.tensors.size(), [&](std::size_t i) -> result<void> {
+      const tensor_entry& tensor = from.tensors[i];
+      ZARRPOINT_CHECK(text(tensor.name));
+      return to_.dict(tensor.unflattened ? 1 : 0, [&](std::size_t) -> result<void> {
+        ZARRPOINT_CHECK(text("nd_reformulated_orig_global_shape"));
+        const dims& shape = *tensor.unflattened;
+        return to_.tuple(shape.rank(),
+                         [&](std::size_t d) { return to_.integer(shape[d]), result<void>(); });
+      });
+    });
+  }
+
   result<void> write_paths(const metadata& from) {
     const std::size_t values = from.values.size();
+    // Megatron-Core finds all by its name.
+    if (is_megatrons_) return to_.dict(0, [](std::size_t) { return result<void>(); });
     return to_.dict(values + from.tensors.size(), [&](std::size_t i) -> result<void> {
       const bool is_value = i < values;
       const std::string& name = is_value ? from.values[i].name : from.tensors[i - values].name;
@@ -220,14 +241,15 @@ class metadata_pickler {
     });
   }
 
+  bool is_megatrons_;
   torch::pickle_writer to_;
   std::map<std::string, std::uint32_t, std::less<>> places_;
 };
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<std::string> write_metadata(const metadata& from) {
-  return guarded([&] { return detail::metadata_pickler<>().write(from); });
+ZARRPOINT_INLINE result<std::string> write_metadata(const metadata& from, metadata_style style) {
+  return guarded([&] { return detail::metadata_pickler<>(style).write(from); });
 }
 
 }}}  // namespace zarrpoint::v0::dcp

@@ -25,6 +25,36 @@
 
 namespace zarrpoint { inline namespace v0 { namespace megatron {
 
+namespace detail {
+
+ZARRPOINT_INLINE result<void> check_common(const any_store& store, const backends& wrote) {
+  if (wrote.common == "torch" && wrote.common_version == 1) return {};
+  return error{errc::unsupported, store.describe(store_key::root()) +
+                                      ": its common state is of backend (" + wrote.common + ", " +
+                                      std::to_string(wrote.common_version) +
+                                      "), not of (torch, 1)"};
+}
+
+ZARRPOINT_INLINE result<node> common_document(const any_store& store, const context& how) {
+  ZARRPOINT_TRY(key, store_key::parse(common_file));
+  ZARRPOINT_TRY(file, torch::open(store, key));
+  ZARRPOINT_TRY(there, store.open(key));
+  torch::pickle_node_limits limits{.max_depth = zarrpoint::detail::max_state_depth - 8};
+  // Tensors become text of 4/3 of their bytes.
+  if (there != nullptr)
+    limits.max_text = std::max(limits.max_text, static_cast<std::size_t>(2 * there->size()));
+  limits.max_text = std::min(limits.max_text, how.limit.memory);
+  return torch::to_document(file, limits).at(std::string(common_file));
+}
+
+ZARRPOINT_INLINE result<node> read_common(const any_store& store, const context& how) {
+  ZARRPOINT_TRY(wrote, read_metadata(store));
+  ZARRPOINT_CHECK(check_common(store, wrote));
+  return common_document(store, how);
+}
+
+}  // namespace detail
+
 ZARRPOINT_INLINE directory::directory(any_store store, backends wrote, context how)
     : store_(std::move(store)), backends_(std::move(wrote)), how_(std::move(how)) {}
 
@@ -121,25 +151,14 @@ ZARRPOINT_INLINE result<torch::file> directory::object(const object_id& of) cons
 }
 
 ZARRPOINT_INLINE result<torch::file> directory::common() const {
-  if (backends_.common != "torch" || backends_.common_version != 1)
-    return error{errc::unsupported, store_.describe(store_key::root()) +
-                                        ": its common state is of backend (" + backends_.common +
-                                        ", " + std::to_string(backends_.common_version) +
-                                        "), not of (torch, 1)"};
+  ZARRPOINT_CHECK(detail::check_common(store_, backends_));
   ZARRPOINT_TRY(key, store_key::parse(detail::common_file));
   return torch::open(store_, key);
 }
 
 ZARRPOINT_INLINE result<node> directory::common_node() const {
-  ZARRPOINT_TRY(file, common());
-  ZARRPOINT_TRY(key, store_key::parse(detail::common_file));
-  ZARRPOINT_TRY(there, store_.open(key));
-  torch::pickle_node_limits limits{.max_depth = zarrpoint::detail::max_state_depth - 8};
-  // Tensors become text of 4/3 of their bytes.
-  if (there != nullptr)
-    limits.max_text = std::max(limits.max_text, static_cast<std::size_t>(2 * there->size()));
-  limits.max_text = std::min(limits.max_text, how_.limit.memory);
-  return torch::to_document(file, limits).at(std::string(detail::common_file));
+  ZARRPOINT_CHECK(detail::check_common(store_, backends_));
+  return detail::common_document(store_, how_);
 }
 
 ZARRPOINT_INLINE result<void> directory::note(const store_key& folder, const std::string& name,

@@ -10,6 +10,7 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/megatron_rules.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
@@ -33,54 +34,11 @@ ZARRPOINT_INLINE result<array_metadata> saver::layout(const save_job& job,
     return error{
         errc::unsupported,
         "the shards have different shapes, but Megatron-Core's layout needs chunks of one shape"};
-  detail::tensor_layout out{{tensor.type, tensor.grid.shape}, tensor.grid.cell_shape};
-  if (const dtype* cast =
-          zarrpoint::detail::last_set(job.options.rules, tensor.key, &leaf_rule::cast)) {
-    ZARRPOINT_CHECK(zarrpoint::detail::check_cast(tensor.type, *cast));
-    out.spec.type = *cast;
-  }
-  ZARRPOINT_CHECK(check_attributes(job));
-  ZARRPOINT_CHECK(check_rules(job, out, tensor.key));
+  ZARRPOINT_TRY(type, detail::stored_type(job, tensor));
+  const detail::tensor_layout out{{type, tensor.grid.shape}, tensor.grid.cell_shape};
+  ZARRPOINT_CHECK(detail::check_attributes(job));
+  ZARRPOINT_CHECK(detail::check_rules(job, {type, out.chunk_shape}, tensor.key));
   return detail::to_metadata(out);
-}
-
-ZARRPOINT_INLINE result<void> saver::check_attributes(const save_job& job) {
-  if (job.options.attributes.is_null()) return {};
-  return error{errc::invalid_argument,
-               "save_options::attributes are given, and the layout of Megatron-Core has none; "
-               "common values and content_metadata are stored"};
-}
-
-ZARRPOINT_INLINE bool saver::are_raw(std::span<const codec_spec> codecs) {
-  const codec_spec little = raw_codecs().front();
-  if (codecs.size() != 1 || codecs[0].name != little.name) return false;
-  const node& how = codecs[0].configuration;
-  return how.is_null() || how == node(node::object{}) || how == little.configuration;
-}
-
-ZARRPOINT_INLINE result<void> saver::check_rules(const save_job& job,
-                                                 const detail::tensor_layout& of,
-                                                 std::string_view key) {
-  const std::vector<leaf_rule>& rules = job.options.rules;
-  const auto refuse = [](std::string_view member, const std::string& why) {
-    return error{errc::invalid_argument,
-                 "a rule sets " + std::string(member) + "; the layout of Megatron-Core has " + why};
-  };
-  const std::string cells = "a chunk for each cell, here of shape " + to_string(of.chunk_shape);
-  for (const auto& [member, name] : {std::pair(&leaf_rule::chunk_shape, "chunk_shape"),
-                                     std::pair(&leaf_rule::shard_shape, "shard_shape")}) {
-    const dims* asked = zarrpoint::detail::last_set(rules, key, member);
-    if (asked != nullptr && *asked != of.chunk_shape)
-      return refuse(name, cells + ", and not " + to_string(*asked));
-  }
-  const std::uint64_t* most = zarrpoint::detail::last_set(rules, key, &leaf_rule::chunk_byte_size);
-  ZARRPOINT_TRY(bytes, byte_count(of.chunk_shape, of.spec.type.size()));
-  if (most != nullptr && bytes > *most)
-    return refuse("chunk_byte_size", cells + " and " + std::to_string(bytes) + " bytes");
-  const auto* codecs = zarrpoint::detail::last_set(rules, key, &leaf_rule::codecs);
-  if (codecs != nullptr && !are_raw(*codecs))
-    return refuse("codecs", "no codecs: only raw_codecs() is what it stores");
-  return {};
 }
 
 ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_writes& mine) const {
@@ -103,7 +61,7 @@ ZARRPOINT_INLINE result<message> saver::write(const save_job& job, const shard_w
 }
 
 ZARRPOINT_INLINE result<void> saver::finish(const save_job& job, const save_receipts& all) const {
-  ZARRPOINT_CHECK(check_attributes(job));  // of a save without tensors
+  ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
   const auto name_of = [](const zarrpoint::object_id& id) { return zarrpoint::unique_key(id); };
   ZARRPOINT_CHECK(
       zarrpoint::detail::read_receipts(all, false, name_of).transform([](const auto&) {}));
@@ -261,8 +219,7 @@ ZARRPOINT_INLINE result<std::vector<leaf_record>> common_saver::save_common(
 }
 
 ZARRPOINT_INLINE result<node> common_loader::load_common(const load_job& job) const {
-  ZARRPOINT_TRY(opened, directory::open(location(job.store), job.how));
-  return opened.common_node();
+  return detail::read_common(job.store, job.how);
 }
 
 }  // namespace megatron

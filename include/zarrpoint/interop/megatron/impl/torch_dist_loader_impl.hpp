@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/interop/dcp/dcp_item.hpp>
+#include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/megatron/listed_object.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+namespace detail {
+
+/// The sharded part of a directory of torch_dist.
+template <class = void>
+class shards_of_state final : public sharded_reader {
+ public:
+  shards_of_state(const load_job& job, dcp::state_store of)
+      : directory_(job.store), state_(std::move(of)), options_(job.options), how_(job.how) {}
+
+  result<void> read_contents() {
+    for (const dcp::tensor_entry& tensor : state_.metadata().tensors) {
+      ZARRPOINT_TRY(from, open(tensor.name));
+      tensors_.push_back({tensor.name, from.spec(), from.metadata().chunk_shape});
+    }
+    for (const dcp::value_entry& value : state_.metadata().values) {
+      auto id = parse_unique_key(value.name);
+      if (!id || id->shape.rank() != id->offset.rank()) continue;
+      objects_.push_back({std::move(id->key), id->shape, dims(id->shape.rank(), 0)});
+    }
+    std::stable_sort(objects_.begin(), objects_.end(),
+                     [](const auto& a, const auto& b) { return a.key < b.key; });
+    const auto of_one_key = [](const auto& a, const auto& b) { return a.key == b.key; };
+    objects_.erase(std::unique(objects_.begin(), objects_.end(), of_one_key), objects_.end());
+    return {};
+  }
+
+  std::span<const stored_tensor> tensors() const override { return tensors_; }
+  std::span<const zarrpoint::object_id> objects() const override { return objects_; }
+
+  result<void> read(std::string_view key, const box& part,
+                    const mutable_host_view& into) const override {
+    ZARRPOINT_TRY(from, open(key));
+    return from.read(part, into, {.missing = missing_chunks::error, .cast = options_.cast});
+  }
+
+  result<message> read_object(const zarrpoint::object_id& id) const override {
+    if (const auto* at = zarrpoint::detail::find_by_key(objects(), id.key)) {
+      ZARRPOINT_TRY(wanted, sharded_object::request(id));
+      ZARRPOINT_CHECK(wanted.check_same_grid(at->global_shape));
+    }
+    const std::string name = zarrpoint::unique_key(id);
+    const auto& values = state_.metadata().values;
+    const auto found = std::lower_bound(
+        values.begin(), values.end(), name,
+        [](const dcp::value_entry& a, const std::string& b) { return a.name < b; });
+    if (found == values.end() || found->name != name)
+      return error{errc::not_found, "object " + name};
+    ZARRPOINT_TRY(item, dcp::detail::open_item(directory_, found->from, how_.limit.memory));
+    return unlist_object(std::move(item));
+  }
+
+ private:
+  result<array> open(std::string_view key) const {
+    ZARRPOINT_TRY(at, store_key::parse(key));
+    return array::open(any_store(state_), at, how_);
+  }
+
+  any_store directory_;
+  dcp::state_store state_;
+  load_options options_;
+  context how_;
+  std::vector<stored_tensor> tensors_;
+  std::vector<zarrpoint::object_id> objects_;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> torch_dist_loader::open(
+    const load_job& job) const {
+  ZARRPOINT_TRY(state, dcp::state_store::open(job.store, store_key::root(),
+                                              dcp::metadata_within(job.how.limit.memory)));
+  auto out = std::make_shared<detail::shards_of_state<>>(job, std::move(state));
+  ZARRPOINT_CHECK(out->read_contents());
+  return std::shared_ptr<sharded_reader>(std::move(out));
+}
+
+}}}  // namespace zarrpoint::v0::megatron

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/interop/dcp/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/megatron/listed_object.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
+#include <zarrpoint/interop/megatron/megatron_rules.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
+#include <zarrpoint/memory/cast.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+namespace detail {
+
+/// Whether the cells are stored flat: those of nothing have no form of that kind.
+ZARRPOINT_INLINE bool is_stored_flat(const planned_tensor& tensor) {
+  return tensor.is_flat && !box::whole(tensor.grid.shape).empty();
+}
+
+ZARRPOINT_INLINE dcp::tensor_entry entry_of(const planned_array& array) {
+  const planned_tensor& tensor = array.tensor;
+  dcp::tensor_entry out{tensor.key, {}, {array.metadata.type, tensor.grid.shape}, {}, {}};
+  if (!is_stored_flat(tensor)) return out;
+  out.unflattened = tensor.grid.shape;
+  dims counts;
+  index_t elements = 1;
+  for (std::size_t axis = 0; axis < tensor.grid.shape.rank(); ++axis) {
+    counts.push_back(tensor.grid.cells_along(axis));
+    elements *= tensor.grid.cell_shape[axis];
+  }
+  counts.push_back(elements);
+  out.spec.shape = counts;
+  return out;
+}
+
+ZARRPOINT_INLINE box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor,
+                                const box& part) {
+  if (!in.unflattened) return part;
+  box out{dims(in.spec.shape.rank(), 0), dims(in.spec.shape.rank(), 1)};
+  for (std::size_t axis = 0; axis < part.rank(); ++axis)
+    out.offset[axis] = part.offset[axis] / tensor.grid.cell_shape[axis];
+  out.shape[part.rank()] = in.spec.shape.back();
+  return out;
+}
+
+/// A checkpoint must be one that is read again.
+ZARRPOINT_INLINE result<void> check_torch_dist_key(std::string_view key) {
+  if (key != "common" && !key.starts_with("common/")) return {};
+  return error{errc::invalid_argument,
+               "that is what the common state is called where a checkpoint of torch_dist is read"};
+}
+
+/// The elements of a cell as they are stored.
+ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& type,
+                                         memory_resource& resource) {
+  ZARRPOINT_TRY(from, cell.stage(resource));
+  if (from.view.type == type) return std::move(from);
+  const tensor_spec spec{type, from.view.shape};
+  ZARRPOINT_TRY(bytes, byte_count(spec));
+  ZARRPOINT_TRY(room, buffer::allocate(bytes, resource));
+  ZARRPOINT_CHECK(zarrpoint::detail::cast_elements(dense_view(room.data(), spec), from.view));
+  const host_view made = dense_view(static_cast<const std::byte*>(room.data()), spec);
+  return staged{made, std::move(room)};
+}
+
+/// What one process tells of an item, in this order.
+ZARRPOINT_INLINE void put_item(zarrpoint::detail::wire_writer& to,
+                               const dcp::detail::item_to_write& item, int rank) {
+  to.text(dcp::detail::file_name(rank, item.file));
+  to.number(item.offset);
+  to.number(item.layout.size());
+}
+ZARRPOINT_INLINE dcp::stored_item take_item(zarrpoint::detail::wire_reader& from) {
+  std::string file = from.text();
+  const std::uint64_t offset = from.number();
+  return {std::move(file), offset, from.number(), {}, false};
+}
+
+/// What the processes wrote, by name and place: of an object its unique key alone.
+template <class = void>
+class written_items {
+ public:
+  static result<written_items> read(std::span<const message> receipts) {
+    written_items out;
+    for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
+      zarrpoint::detail::wire_reader from(receipts[rank]);
+      for (std::size_t left = from.count(); left != 0 && !from.failed(); --left) {
+        const int writer = static_cast<int>(rank);
+        std::string name = from.text();
+        dims offset = from.shape();
+        auto at = std::pair(writer, std::pair(std::move(name), to_string(offset)));
+        out.items_.insert_or_assign(std::move(at), take_item(from));
+      }
+      ZARRPOINT_CHECK(from.finish().at("receipt of rank " + std::to_string(rank)));
+    }
+    return out;
+  }
+
+  /// Errors: `corrupt` where nobody, or somebody else, wrote it.
+  result<dcp::stored_item> of(int writer, const std::string& name, const dims& offset) const {
+    const auto found = items_.find(std::pair(writer, std::pair(name, to_string(offset))));
+    if (found != items_.end()) return found->second;
+    return error{errc::corrupt, "the receipt of rank " + std::to_string(writer) + " lacks " +
+                                    zarrpoint::detail::in_quotes(name) + " at " +
+                                    to_string(offset)};
+  }
+
+ private:
+  std::map<std::pair<int, std::pair<std::string, std::string>>, dcp::stored_item> items_;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<array_metadata> torch_dist_saver::layout(
+    const save_job& job, const planned_tensor& tensor) const {
+  const write_grid& grid = tensor.grid;
+  ZARRPOINT_CHECK(detail::check_torch_dist_key(tensor.key));
+  ZARRPOINT_CHECK(detail::check_attributes(job));
+  ZARRPOINT_TRY(type, detail::stored_type(job, tensor));
+  if (!torch::dtype_name(type.kind()))
+    return error{errc::unsupported, "PyTorch has no tensors of " + std::string(to_string(type))};
+  ZARRPOINT_CHECK(detail::check_rules(job, {type, grid.cell_shape}, tensor.key));
+  ZARRPOINT_TRY(cells, grid.cells());
+  if (static_cast<index_t>(tensor.cells) != cells)
+    return error{errc::invalid_argument, "the processes have " + std::to_string(tensor.cells) +
+                                             " of its " + std::to_string(cells) +
+                                             " cells; a checkpoint of torch_dist has no holes"};
+  if (detail::is_stored_flat(tensor)) {
+    if (!grid.edges.empty())
+      return error{errc::unsupported,
+                   "its shards are in flat pieces and have different shapes, but torch_dist stores "
+                   "flat cells of one size"};
+    if (grid.shape.rank() >= max_rank)
+      return error{errc::unsupported,
+                   "flat cells of a tensor of rank " + std::to_string(grid.shape.rank())};
+  }
+  array_metadata out = zarrpoint::detail::raw_array({type, grid.shape});
+  out.chunk_shape = grid.cell_shape;
+  out.edges = grid.edges;
+  return out;
+}
+
+ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
+                                                         const shard_writes& mine) const {
+  std::vector<dcp::detail::item_to_write> items;
+  for (const sharded_object& object : mine.objects) {
+    ZARRPOINT_CHECK(detail::check_torch_dist_key(object.key()).at("save " + object.unique_key()));
+    ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
+    items.push_back({dcp::detail::archive_layout::of_file(std::move(file)), SIZE_MAX, {}});
+  }
+  zarrpoint::detail::wire_writer receipt;
+  std::vector<dcp::detail::tensor_source> sources;
+  for (const array_writes& one : mine.arrays) {
+    const dcp::tensor_entry entry = detail::entry_of(*one.array);
+    const dtype& type = entry.spec.type;
+    for (const cell_write& cell : one.cells) {
+      const dims shape = detail::stored_box(entry, one.array->tensor, cell.part).shape;
+      ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type, shape}));
+      const std::uint64_t bytes = layout.element_bytes();
+      items.push_back({std::move(layout), sources.size(), box::whole(cell.part.shape)});
+      const bool is_there = !cell.source && one.array->tensor.type == type;
+      sources.push_back(
+          {entry.name,
+           [&cell, type](memory_resource& into) { return detail::stage_as(cell, type, into); },
+           is_there, cell.part, 0, bytes});
+    }
+  }
+  const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
+  ZARRPOINT_CHECK(
+      dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
+  receipt.number(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool is_object = i < mine.objects.size();
+    receipt.text(is_object ? mine.objects[i].unique_key() : sources[items[i].source].name);
+    receipt.shape(is_object ? dims() : sources[items[i].source].at.offset);
+    detail::put_item(receipt, items[i], job.rank);
+  }
+  return std::move(receipt).take();
+}
+
+ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
+                                                       const save_receipts& all) const {
+  ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
+  ZARRPOINT_TRY(written, detail::written_items<>::read(all.receipts));
+  dcp::metadata made;
+  for (const planned_array& array : all.arrays) {
+    const planned_tensor& tensor = array.tensor;
+    dcp::tensor_entry entry = detail::entry_of(array);
+    for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
+      const box part = tensor.grid.cell(cell.index);
+      ZARRPOINT_TRY(item, written.of(cell.writer, tensor.key, part.offset));
+      entry.chunks.push_back({detail::stored_box(entry, tensor, part), std::move(item)});
+    }
+    made.tensors.push_back(std::move(entry));
+  }
+  for (const planned_object& object : all.written_objects) {
+    const std::string name = zarrpoint::unique_key(object.id);
+    ZARRPOINT_TRY(item, written.of(object.writer, name, dims()));
+    made.values.push_back({name, {}, std::move(item)});
+  }
+  std::sort(made.values.begin(), made.values.end(),
+            [](const dcp::value_entry& a, const dcp::value_entry& b) { return a.name < b.name; });
+  ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));
+  ZARRPOINT_TRY(key, store_key::parse(dcp::detail::metadata_file));
+  ZARRPOINT_CHECK(job.store.put(key, as_bytes(std::string_view(document))));
+  return detail::write_metadata(job.store, {.sharded = std::string(backend),
+                                            .sharded_version = version,
+                                            .common = all.common_strategy.backend,
+                                            .common_version = all.common_strategy.version});
+}
+
+ZARRPOINT_INLINE result<bool> torch_dist_saver::is_checkpoint(const any_store& root) const {
+  const auto wrote = detail::read_metadata(root);
+  if (wrote) return *wrote == backends{.sharded = std::string(backend)};
+  const errc code = wrote.failure().code;
+  if (code == errc::not_found || code == errc::corrupt) return false;
+  return wrote.failure();
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> torch_dist_saver::paths_of(
+    const any_store& root) const {
+  ZARRPOINT_TRY(out, dcp::detail::own_files(root));
+  out.emplace_back(detail::metadata_file);
+  out.emplace_back(detail::common_file);
+  return std::move(out);
+}
+
+}}}  // namespace zarrpoint::v0::megatron

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+// Objects in the layout torch_dist: files of torch.save, each of a list that holds the one object.
+// Nothing of their pickles is run: the list is put around an object, and taken from it, by the
+// opcodes that say so.
+
+namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detail {
+
+/// Whether bytes begin as a file of torch.save does.
+bool is_torch_file(bytes_view bytes);
+
+/// The file of the list of an object, whose bytes are a file of torch.save, or else are pickled as
+/// `bytes`. `name` is what messages call it. Errors: `corrupt` for a damaged file; those of
+/// `torch::open`.
+result<std::string> list_object(bytes_view object, std::string_view name);
+
+/// The object of such a file: the bytes that were pickled, or else a file of it alone. Errors:
+/// `corrupt` where it is no list of one object; those of `torch::open`.
+result<message> unlist_object(std::unique_ptr<blob> file);
+
+}}}}  // namespace zarrpoint::v0::megatron::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/megatron/impl/listed_object_impl.hpp>
+#endif

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+/// Writes shards as Megatron-Core's backend ("torch_dist", 1) does, so that it and
+/// torch.distributed.checkpoint load them: rank `r` writes `__r_0.distcp` and on, rank 0
+/// `.metadata` and `metadata.json`, last. Shards may have different shapes, but for flat pieces,
+/// whose cells are stored flat (as 0.13.1 has them), one for each shard, whoever has the pieces.
+/// Objects are as `saver` takes them. Of `save_options::rules` `cast` applies; one that asks for
+/// other chunks than the cells or codecs, and attributes, are `invalid_argument`.
+struct torch_dist_saver {
+  static constexpr std::string_view name = "megatron_torch_dist_saver";
+  static constexpr std::string_view backend = "torch_dist";
+  static constexpr int version = 1;
+  static constexpr strategy_action action = strategy_action::save_sharded;
+  static strategy_id companion() { return {"torch", 1}; }
+
+  /// A file of a process that has so many bytes is followed by another one.
+  std::uint64_t file_bytes = std::uint64_t{5} << 30;
+  /// A process that has much fills up to so many files at once, one for each 128 MiB.
+  std::size_t files_at_once = 8;
+
+  result<array_metadata> layout(const save_job& job, const planned_tensor& tensor) const;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const;
+
+  result<void> finish(const save_job& job, const save_receipts& all) const;
+
+  /// Whether a directory has a `metadata.json` that names ("torch_dist", 1) and ("torch", 1), or
+  /// only the first.
+  result<bool> is_checkpoint(const any_store& root) const;
+  /// Its documents, and the `.distcp` files.
+  result<std::vector<std::string>> paths_of(const any_store& root) const;
+};
+static_assert(sharded_saver<torch_dist_saver>);
+
+namespace detail {
+
+/// The entry of a tensor, whose boxes are still to be told: flat pieces of shards make of a tensor
+/// of shape (X, Y) in cells of (x, y) one of shape (X / x, Y / y, x * y).
+dcp::tensor_entry entry_of(const planned_array& array);
+
+/// Where in the stored tensor a cell lies that is `part` of the global one.
+box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor, const box& part);
+
+}  // namespace detail
+
+}}}  // namespace zarrpoint::v0::megatron
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/megatron/impl/torch_dist_saver_impl.hpp>
+#endif
