@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // megatron_exchange write FOLDER RANKS BACKEND: saves the state of py/megatron_check.py in a layout
-// of Megatron-Core, "zarr" or "torch_dist", by so many threads. megatron_exchange read FOLDER RANKS:
-// loads it, cut another way, and compares every element.
+// of Megatron-Core, "zarr" or "torch_dist", by so many threads. megatron_exchange read FOLDER
+// RANKS: loads it, cut another way, and compares every element. megatron_exchange copy FROM TO
+// BACKEND: loads what there is and saves it in that layout.
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
@@ -231,19 +233,26 @@ result<void> read(const std::string& folder, const zp::process_group& group,
 
 int main(int argc, char** argv) {
   const std::string_view action = argc >= 4 ? argv[1] : "";
-  if (!(action == "write" && argc == 5) && !(action == "read" && argc == 4)) {
+  if (!((action == "write" || action == "copy") && argc == 5) && !(action == "read" && argc == 4)) {
     std::fprintf(stderr,
                  "usage: megatron_exchange write FOLDER RANKS BACKEND\n"
-                 "       megatron_exchange read FOLDER RANKS\n");
+                 "       megatron_exchange read FOLDER RANKS\n"
+                 "       megatron_exchange copy FROM TO BACKEND\n");
     return 2;
   }
-  const int ranks = std::atoi(argv[3]);
+  const int ranks = action == "copy" ? 1 : std::atoi(argv[3]);
   const auto run = [&](const zp::thread_communicator& self) -> result<void> {
     zp::process_group group;
     group.ranks = self;
     group.how = zp::context{};
     group.known = zp::megatron::strategies::table();
     if (action == "read") return read(argv[2], group, self);
+    if (action == "copy") {
+      ZARRPOINT_TRY(all, zp::load_sharded_metadata(argv[2], group));
+      ZARRPOINT_TRY(there, zp::load(argv[2], all, group, {.validate = false}));
+      return zp::save(argv[3], there.loaded, group, {.sharded = zp::strategy_choice(argv[4], 1)})
+          .transform([](const auto&) {});
+    }
     ZARRPOINT_TRY(tree, state_to_save(self.rank(), self.size()));
     zp::group_save_options options;
     options.sharded = zp::strategy_choice(argv[4], 1);

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints exchanged with Megatron-Core in the layout of its zarr backend, by one and two processes.
+"""Checkpoints exchanged with Megatron-Core in the layouts of its backends zarr and torch_dist, by one and two processes.
 
 usage: megatron_check.py MEGATRON_EXCHANGE
 
 with the Python of tests/interop/megatron_requirements.txt. The program writes checkpoints, which Megatron-Core
 loads, cut as they were saved and cut another way; Megatron-Core writes the same state, which the
-program reads by one, two and three threads. Then the directories of both are compared, file for file:
-bytes, but for files of torch.save, which are compared as values.
+program reads by one, two and three threads, and saves again in the other layout, which Megatron-Core loads. Then
+the directories of both are compared: those of zarr file for file (bytes, but for files of torch.save, which are compared
+as values), those of torch_dist by what .metadata says of each tensor and object.
 """
 
 import pathlib
@@ -44,6 +45,42 @@ def tensors(torch):
 
 def common():
     return {"iteration": 7, "args": {"lr": 0.125, "names": ["a", "b"], "none": None}}
+
+
+BACKENDS = ("zarr", "torch_dist")
+
+
+def rng_state(torch, number):
+    """As Megatron-Core has it: tensors, arrays of numpy and tuples, which no document could say."""
+    import random
+
+    import numpy
+
+    generator = random.Random(number)
+    return [
+        {
+            "random_rng_state": generator.getstate(),
+            "np_rng_state": numpy.random.RandomState(number).get_state(),
+            "torch_rng_state": torch.Generator().manual_seed(number).get_state(),
+            "weights": torch.arange(6, dtype=torch.bfloat16).reshape(2, 3).t(),
+        }
+    ]
+
+
+def is_same(torch, one, other):
+    import numpy
+
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, numpy.ndarray):
+        return one.dtype == other.dtype and numpy.array_equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_same(torch, one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(is_same(torch, a, b) for a, b in zip(one, other))
+    return one == other
 
 
 def objects(mapping, rank, ranks):
@@ -116,43 +153,67 @@ def check_load(torch, dist, mapping, folder, request):
         if isinstance(wanted, torch.Tensor):
             if found.dtype != wanted.dtype or not torch.equal(found.cpu(), wanted):
                 sys.exit(f"{folder}: {name} differs:\n{found}\n{wanted}")
-        elif found != wanted:
+        elif not is_same(torch, found, wanted):
             sys.exit(f"{folder}: {name} is {found}, not {wanted}")
     for name, wanted in common().items():
         if loaded[name] != wanted:
             sys.exit(f"{folder}: {name} is {loaded[name]}, not {wanted}")
 
 
-def one_process(rank, ranks, folder):
+def begin(rank, ranks, rendezvous):
     import logging
 
     import torch
     from megatron.core import dist_checkpointing as dist
     from megatron.core.dist_checkpointing import mapping
-    from megatron.core.dist_checkpointing.serialization import get_default_save_sharded_strategy
 
     logging.disable(logging.WARNING)  # that the backend is deprecated
-    # The backend waits for the device before it writes; without one there is nothing to wait for.
+    # The backends wait for the device before they write; without one there is nothing to wait for.
     torch.cuda.synchronize = lambda *_: None
+    torch.cuda.current_device = lambda: "cpu"
+    torch.set_num_threads(1)  # its writer of torch_dist forks, and threads do not survive that
     torch.distributed.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous-{ranks}", rank=rank, world_size=ranks
+        "gloo", init_method=f"file://{rendezvous}-{ranks}", rank=rank, world_size=ranks
     )
-    theirs = folder / f"theirs-{ranks}"
-    if rank == 0:
-        theirs.mkdir()
+    return torch, dist, mapping
+
+
+def one_process(rank, ranks, folder):
+    torch, dist, mapping = begin(rank, ranks, folder / "rendezvous")
+    from megatron.core.dist_checkpointing.serialization import get_default_save_sharded_strategy
+
+    state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
+    for backend in BACKENDS:
+        theirs = folder / f"theirs-{backend}-{ranks}"
+        if rank == 0:
+            theirs.mkdir()
+        torch.distributed.barrier()
+        tree = {**common(), **as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+        dist.save({**tree, **state}, str(theirs), get_default_save_sharded_strategy(backend, 1))
+        torch.distributed.barrier()
+        for writers in (1, 2):
+            ours = str(folder / f"ours-{backend}-{writers}")
+            everything = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+            check_load(torch, dist, mapping, ours, everything)
+            check_load(torch, dist, mapping, ours, cut_otherwise(torch, mapping, rank, ranks))
+        if backend == "zarr":
+            whole = dist.load_plain_tensors(str(folder / "ours-zarr-2"))
+            for key, spec in tensors(torch).items():
+                if not torch.equal(whole[key].cpu(), value(torch, key, *spec)):
+                    sys.exit(f"load_plain_tensors: {key} differs")
+        print(f"{backend}: process {rank} of {ranks} loads what 1 and 2 of ours wrote: equal", flush=True)
     torch.distributed.barrier()
-    tree = {**common(), **as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
-    dist.save(tree, str(theirs), get_default_save_sharded_strategy("zarr", 1))
+    torch.distributed.destroy_process_group()
+
+
+def check_copies(rank, ranks, folder):
+    """What the program loaded of Megatron-Core's directories and saved in the other layout."""
+    torch, dist, mapping = begin(rank, ranks, folder / "copies")
+    for backend in BACKENDS:
+        state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
+        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks), **state}
+        check_load(torch, dist, mapping, str(folder / f"copy-{backend}-{ranks}"), tree)
     torch.distributed.barrier()
-    for writers in (1, 2):
-        ours = str(folder / f"ours-{writers}")
-        everything = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
-        check_load(torch, dist, mapping, ours, everything)
-        check_load(torch, dist, mapping, ours, cut_otherwise(torch, mapping, rank, ranks))
-    whole = dist.load_plain_tensors(str(folder / "ours-2"))
-    for key, spec in tensors(torch).items():
-        if not torch.equal(whole[key].cpu(), value(torch, key, *spec)):
-            sys.exit(f"load_plain_tensors: {key} differs")
     torch.distributed.destroy_process_group()
 
 
@@ -167,8 +228,9 @@ def files(folder):
 def compare(ours, theirs):
     import torch
 
-    if files(ours) != files(theirs):
-        sys.exit(f"other files: {sorted(files(ours) ^ files(theirs))}")
+    there = {name for name in files(theirs) if not name.startswith("state/")}
+    if files(ours) != there:
+        sys.exit(f"other files: {sorted(files(ours) ^ there)}")
     for name in files(ours):
         if not name.endswith(".pt"):
             if (ours / name).read_bytes() != (theirs / name).read_bytes():
@@ -185,9 +247,53 @@ def compare(ours, theirs):
     return len(files(ours))
 
 
+def compare_metadata(ours, theirs):
+    """Of tensors that are not flat all is the same; of flat ones the cells, which ours has whole."""
+    import pickle
+
+    mine, other = (pickle.loads((folder / ".metadata").read_bytes()) for folder in (ours, theirs))
+    there = {key for key in other.state_dict_metadata if not key.startswith("state/")}
+    if set(mine.state_dict_metadata) != there:
+        sys.exit(f"{ours}: other names: {sorted(set(mine.state_dict_metadata) ^ there)}")
+    if mine.mcore_data != other.mcore_data or mine.planner_data != other.planner_data:
+        sys.exit(f"{ours}: {mine.mcore_data}, {mine.planner_data}, not {other.mcore_data}, {other.planner_data}")
+    for key in there:
+        one, wanted = mine.state_dict_metadata[key], other.state_dict_metadata[key]
+        if type(one) is not type(wanted):
+            sys.exit(f"{ours}: {key} is {one}, not {wanted}")
+        if not hasattr(one, "size"):
+            continue
+        if one.size != wanted.size or one.properties != wanted.properties:
+            sys.exit(f"{ours}: {key} is {one}, not {wanted}")
+        boxes = [sorted((tuple(c.offsets), tuple(c.sizes)) for c in m.chunks) for m in (one, wanted)]
+        if mine.mcore_data[key]:
+            boxes[1] = sorted({(at[:-1] + (0,), of[:-1] + (one.size[-1],)) for at, of in boxes[1]})
+        if boxes[0] != boxes[1]:
+            sys.exit(f"{ours}: {key} has the boxes {boxes[0]}, not {boxes[1]}")
+    indexes = {(index.fqn, tuple(index.offset or ())) for index in mine.storage_data}
+    expected = {
+        (key, tuple(c.offsets)) for key in there for c in getattr(mine.state_dict_metadata[key], "chunks", ())
+    } | {(key, ()) for key in there if not hasattr(mine.state_dict_metadata[key], "size")}
+    if indexes != expected:
+        sys.exit(f"{ours}: items {indexes ^ expected}")
+    if (ours / "metadata.json").read_bytes() != (theirs / "metadata.json").read_bytes():
+        sys.exit(f"{ours}: another metadata.json")
+    return len(there)
+
+
+def in_processes(ranks, name, *more):
+    running = [
+        subprocess.Popen([sys.executable, "-W", "ignore", __file__, str(rank), str(ranks), name, *more])
+        for rank in range(ranks)
+    ]
+    if any([one.wait(timeout=600) for one in running]):
+        sys.exit(1)
+
+
 def main(arguments):
-    if len(arguments) == 3:
-        one_process(int(arguments[0]), int(arguments[1]), pathlib.Path(arguments[2]))
+    if len(arguments) in (3, 4):
+        check = one_process if len(arguments) == 3 else check_copies
+        check(int(arguments[0]), int(arguments[1]), pathlib.Path(arguments[2]))
         return 0
     if len(arguments) != 1:
         print(__doc__)
@@ -195,22 +301,27 @@ def main(arguments):
     tool = pathlib.Path(arguments[0]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        for backend in BACKENDS:
+            for ranks in (1, 2):
+                subprocess.run([tool, "write", folder / f"ours-{backend}-{ranks}", str(ranks), backend], check=True)
         for ranks in (1, 2):
-            subprocess.run([tool, "write", folder / f"ours-{ranks}", str(ranks)], check=True)
+            in_processes(ranks, name)
+        for backend, other in (BACKENDS, BACKENDS[::-1]):
+            for writers in (1, 2):
+                theirs, ours = (folder / f"{who}-{backend}-{writers}" for who in ("theirs", "ours"))
+                for ranks in (1, 2, 3):
+                    subprocess.run([tool, "read", theirs, str(ranks)], check=True)
+                print(f"{backend}: what {writers} of its processes wrote, loaded by 1, 2 and 3 of ours: equal")
+                subprocess.run([tool, "copy", theirs, folder / f"copy-{other}-{writers}", other], check=True)
+                if backend == "zarr":
+                    count = compare(ours, theirs)
+                    print(f"{count} files of {writers} writers: the same names and bytes, .pt as values")
+                else:
+                    count = compare_metadata(ours, theirs)
+                    print(f"{count} entries of {writers} writers: the same in .metadata")
         for ranks in (1, 2):
-            running = [
-                subprocess.Popen([sys.executable, "-W", "ignore", __file__, str(rank), str(ranks), name])
-                for rank in range(ranks)
-            ]
-            if any([one.wait(timeout=600) for one in running]):
-                return 1
-            print(f"Megatron-Core in {ranks} processes loads what 1 and 2 of ours wrote: equal", flush=True)
-        for writers in (1, 2):
-            for ranks in (1, 2, 3):
-                subprocess.run([tool, "read", folder / f"theirs-{writers}", str(ranks)], check=True)
-            print(f"what {writers} of its processes wrote, loaded by 1, 2 and 3 of ours: equal")
-            count = compare(folder / f"ours-{writers}", folder / f"theirs-{writers}")
-            print(f"{count} files of {writers} writers: the same names and bytes, .pt as values")
+            in_processes(ranks, name, "copies")
+        print("its directories, loaded and saved in the other layout by ours, as Megatron-Core loads them: equal")
     return 0
 
 
