@@ -175,7 +175,7 @@ class metadata_pickler {
   result<void> write_paths(const metadata& from) {
     const std::size_t values = from.values.size();
     // Megatron-Core finds all by its name.
-    if (is_megatrons_) return to_.dict(0, [](std::size_t) { return result<void>(); });
+    if (is_megatrons_) return to_.none(), result<void>();
     return to_.dict(values + from.tensors.size(), [&](std::size_t i) -> result<void> {
       const bool is_value = i < values;
       const std::string& name = is_value ? from.values[i].name : from.tensors[i - values].name;

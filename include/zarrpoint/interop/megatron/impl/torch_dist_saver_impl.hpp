@@ -82,7 +82,7 @@ ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& ty
   return staged{made, std::move(room)};
 }
 
-/// What one process tells of an item, in this order.
+/// Where an item is, as its process tells rank 0.
 ZARRPOINT_INLINE void put_item(zarrpoint::detail::wire_writer& to,
                                const dcp::detail::item_to_write& item, int rank) {
   to.text(dcp::detail::file_name(rank, item.file));
@@ -95,37 +95,48 @@ ZARRPOINT_INLINE dcp::stored_item take_item(zarrpoint::detail::wire_reader& from
   return {std::move(file), offset, from.number(), {}, false};
 }
 
-/// What the processes wrote, by name and place: of an object its unique key alone.
+/// What one process wrote: objects by their unique keys, and cells in the order of the plan.
 template <class = void>
-class written_items {
+class torch_dist_receipt {
  public:
-  static result<written_items> read(std::span<const message> receipts) {
-    written_items out;
-    for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
-      zarrpoint::detail::wire_reader from(receipts[rank]);
-      for (std::size_t left = from.count(); left != 0 && !from.failed(); --left) {
-        const int writer = static_cast<int>(rank);
-        std::string name = from.text();
-        dims offset = from.shape();
-        auto at = std::pair(writer, std::pair(std::move(name), to_string(offset)));
-        out.items_.insert_or_assign(std::move(at), take_item(from));
-      }
-      ZARRPOINT_CHECK(from.finish().at("receipt of rank " + std::to_string(rank)));
+  torch_dist_receipt(bytes_view receipt, std::size_t rank)
+      : from_(receipt), called_("the receipt of rank " + std::to_string(rank)) {
+    for (std::size_t left = from_.count(); left != 0 && !from_.failed(); --left) {
+      std::string name = from_.text();
+      objects_.insert_or_assign(std::move(name), take_item(from_));
     }
-    return out;
   }
 
-  /// Errors: `corrupt` where nobody, or somebody else, wrote it.
-  result<dcp::stored_item> of(int writer, const std::string& name, const dims& offset) const {
-    const auto found = items_.find(std::pair(writer, std::pair(name, to_string(offset))));
-    if (found != items_.end()) return found->second;
-    return error{errc::corrupt, "the receipt of rank " + std::to_string(writer) + " lacks " +
-                                    zarrpoint::detail::in_quotes(name) + " at " +
-                                    to_string(offset)};
+  /// Errors: `corrupt` where it does not come next.
+  result<dcp::stored_item> cell(const std::string& key, const dims& offset) {
+    const bool is_there = from_.rest() != 0 && from_.text() == key && from_.shape() == offset;
+    dcp::stored_item item = is_there ? take_item(from_) : dcp::stored_item();
+    if (is_there && !from_.failed()) return item;
+    return lacks(zarrpoint::detail::in_quotes(key) + " at " + to_string(offset));
+  }
+
+  result<dcp::stored_item> object(const std::string& name) {
+    const auto found = objects_.find(name);
+    if (found == objects_.end()) return lacks(zarrpoint::detail::in_quotes(name));
+    return std::move(objects_.extract(found).mapped());
+  }
+
+  /// Errors: `corrupt` for more than was planned.
+  result<void> finish() const {
+    ZARRPOINT_CHECK(from_.finish().at(called_));
+    if (objects_.empty()) return {};
+    return error{errc::corrupt, called_ + " has an object that was not planned: " +
+                                    zarrpoint::detail::in_quotes(objects_.begin()->first)};
   }
 
  private:
-  std::map<std::pair<int, std::pair<std::string, std::string>>, dcp::stored_item> items_;
+  error lacks(const std::string& what) const {
+    return {errc::corrupt, called_ + " lacks " + what + ", which was planned"};
+  }
+
+  zarrpoint::detail::wire_reader from_;
+  std::string called_;
+  std::map<std::string, dcp::stored_item, std::less<>> objects_;
 };
 
 }  // namespace detail
@@ -167,7 +178,6 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
     ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
     items.push_back({dcp::detail::archive_layout::of_file(std::move(file)), SIZE_MAX, {}});
   }
-  zarrpoint::detail::wire_writer receipt;
   std::vector<dcp::detail::tensor_source> sources;
   for (const array_writes& one : mine.arrays) {
     const dcp::tensor_entry entry = detail::entry_of(*one.array);
@@ -187,11 +197,15 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
   ZARRPOINT_CHECK(
       dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
-  receipt.number(items.size());
+  zarrpoint::detail::wire_writer receipt;
+  receipt.number(mine.objects.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool is_object = i < mine.objects.size();
-    receipt.text(is_object ? mine.objects[i].unique_key() : sources[items[i].source].name);
-    receipt.shape(is_object ? dims() : sources[items[i].source].at.offset);
+    if (i < mine.objects.size()) {
+      receipt.text(mine.objects[i].unique_key());
+    } else {
+      receipt.text(sources[items[i].source].name);
+      receipt.shape(sources[items[i].source].at.offset);
+    }
     detail::put_item(receipt, items[i], job.rank);
   }
   return std::move(receipt).take();
@@ -200,23 +214,27 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
 ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
                                                        const save_receipts& all) const {
   ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
-  ZARRPOINT_TRY(written, detail::written_items<>::read(all.receipts));
+  std::vector<detail::torch_dist_receipt<>> receipts;
+  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank)
+    receipts.emplace_back(all.receipts[rank], rank);
+  const auto of = [&](int writer) -> auto& { return receipts[static_cast<std::size_t>(writer)]; };
   dcp::metadata made;
   for (const planned_array& array : all.arrays) {
     const planned_tensor& tensor = array.tensor;
     dcp::tensor_entry entry = detail::entry_of(array);
     for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
       const box part = tensor.grid.cell(cell.index);
-      ZARRPOINT_TRY(item, written.of(cell.writer, tensor.key, part.offset));
+      ZARRPOINT_TRY(item, of(cell.writer).cell(tensor.key, part.offset));
       entry.chunks.push_back({detail::stored_box(entry, tensor, part), std::move(item)});
     }
     made.tensors.push_back(std::move(entry));
   }
   for (const planned_object& object : all.written_objects) {
     const std::string name = zarrpoint::unique_key(object.id);
-    ZARRPOINT_TRY(item, written.of(object.writer, name, dims()));
+    ZARRPOINT_TRY(item, of(object.writer).object(name));
     made.values.push_back({name, {}, std::move(item)});
   }
+  for (const auto& receipt : receipts) ZARRPOINT_CHECK(receipt.finish());
   std::sort(made.values.begin(), made.values.end(),
             [](const dcp::value_entry& a, const dcp::value_entry& b) { return a.name < b.name; });
   ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/interop/megatron/listed_object.hpp>
+#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/zip/zip_writer.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace listed_object_test {
+
+using namespace zarrpoint;
+using megatron::detail::list_object;
+using megatron::detail::unlist_object;
+
+std::unique_ptr<blob> blob_of(std::string_view text) {
+  const bytes_view bytes = as_bytes(text);
+  return std::make_unique<detail::memory_blob>(std::vector<std::byte>(bytes.begin(), bytes.end()),
+                                               "item");
+}
+
+std::string text_of(const message& bytes) { return std::string(as_text(bytes)); }
+
+/// An archive with that pickle, and one storage.
+std::string archive_of(std::string_view pickle, std::string_view storage = {}) {
+  const memory_store store;
+  const store_key key = store_key::parse("o").value();
+  const zip_writer archive = zip_writer::begin(store, key).value();
+  const auto put = [&](std::string_view name, std::string_view text) {
+    archive.put(store_key::parse("shard_0_1/" + std::string(name)).value(), as_bytes(text)).value();
+  };
+  put("data.pkl", pickle);
+  put("byteorder", "little");
+  if (!storage.empty()) put("data/0", storage);
+  put(".data/serialization_id", "123");
+  put("version", "3\n");
+  archive.finish().value();
+  return text_of(*get(store, key, SIZE_MAX).value());
+}
+
+std::string saved(const torch::value& value) {
+  const memory_store store;
+  const store_key key = store_key::parse("o").value();
+  torch::save(store, key, value, "shard_0_1").value();
+  return text_of(*get(store, key, SIZE_MAX).value());
+}
+
+node document_of(std::string_view file) {
+  return torch::to_document(torch::open(blob_of(file)).value()).value();
+}
+
+template <class T>
+bool refuses(const result<T>& done, errc code, std::string_view text) {
+  if (done) return false;
+  CAPTURE(done.failure().message);
+  CHECK(done.failure().code == code);
+  return done.failure().message.find(text) != std::string::npos;
+}
+
+TEST_CASE("listed_object: bytes are pickled in a list, and come back") {
+  for (const std::string text : {"", "x", "PK", "some bytes\xff"}) {
+    const std::string file = list_object(as_bytes(text), "o").value();
+    const torch::file opened = torch::open(blob_of(file)).value();
+    REQUIRE(opened.root().element_count() == 1);
+    CHECK(as_text(torch::to_bytes(opened.root().element(0)).value()) == text);
+    CHECK(text_of(unlist_object(blob_of(file)).value()) == text);
+  }
+}
+
+TEST_CASE("listed_object: a file of torch.save becomes one of a list, with its tensors") {
+  tensor w = tensor::make({dtype_kind::float32, {2, 3}}).value();
+  for (std::size_t i = 0; i < 6; ++i) w.data<float>()[i] = static_cast<float>(i);
+  const torch::value values[] = {
+      torch::value(node(7)),
+      torch::value(node(node::array{1, 2})),
+      torch::value(node(node::array{node(node::array{"a"})})),  // a list of one element
+      torch::value(node(node::object{{"step", 3}, {"none", node()}})),
+      torch::value(torch::value::dict{{"w", torch::value(w.view())}, {"n", torch::value(node(1))}}),
+      torch::value(w.view()),
+  };
+  for (const torch::value& value : values) {
+    const std::string file = saved(value);
+    const std::string listed = list_object(as_bytes(file), "o").value();
+    const node whole = document_of(listed);
+    REQUIRE(whole.if_array() != nullptr);
+    REQUIRE(whole.if_array()->size() == 1);
+    CHECK(whole.if_array()->front() == document_of(file));
+    const std::string alone = text_of(unlist_object(blob_of(listed)).value());
+    CHECK(document_of(alone) == document_of(file));
+    // Once in the folder of that name nothing changes any more.
+    CHECK(list_object(as_bytes(alone), "o").value() == listed);
+  }
+  // What torch.save writes of a list itself, whose places in the memo begin with that.
+  const std::string theirs =
+      archive_of(std::string("\x80\x02]q\x00X\x01\x00\x00\x00xq\x01"
+                             "a.",
+                             15));
+  CHECK(document_of(text_of(unlist_object(blob_of(theirs)).value())) == node("x"));
+  const std::string far =
+      archive_of(std::string("\x80\x02]r\x00\x00\x01\x00K\x07"
+                             "a.",
+                             12));
+  CHECK(document_of(text_of(unlist_object(blob_of(far)).value())) == node(7));
+}
+
+TEST_CASE("listed_object: frames of protocol 4 end before the opcodes that are added") {
+  // FRAME of 5 bytes: SHORT_BINUNICODE "x", MEMOIZE, STOP.
+  const std::string file =
+      archive_of(std::string("\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01x\x94.", 16));
+  const std::string listed = list_object(as_bytes(file), "o").value();
+  CHECK(document_of(listed) == node(node::array{"x"}));
+}
+
+TEST_CASE("listed_object: what is no file, or no list of one object, is refused") {
+  CHECK(refuses(list_object(as_bytes(std::string_view("PK\x03\x04 and no more")), "o/shard_0_1"),
+                errc::corrupt, "\"o/shard_0_1\""));
+  CHECK(refuses(list_object(as_bytes(archive_of("no pickle")), "o/shard_0_1"), errc::unsupported,
+                "\"o/shard_0_1\""));
+  CHECK(refuses(list_object(as_bytes(archive_of("\x80\x02N")), "o"), errc::corrupt, "\"o\""));
+  CHECK(refuses(unlist_object(blob_of("no file")), errc::corrupt, "item"));
+  const std::string_view no_lists[] = {
+      "\x80\x02K\x01.",  // a number
+      "\x80\x02].",      // no object
+      "\x80\x02](K\x01K\x02"
+      "e.",  // two
+      "\x80\x02](K\x01"
+      "e.",  // one, as no pickle says it
+      "\x80\x04]K\x01"
+      "a.",  // by a protocol that counts the memo
+      "\x80\x02K\x05q\x05]h\x05"
+      "a\x85"
+      "0]q\x05h\x05"
+      "a.",  // not a list from the start
+  };
+  for (const std::string_view pickle : no_lists) {
+    CAPTURE(pickle);
+    CHECK(refuses(unlist_object(blob_of(archive_of(pickle))), errc::corrupt, "item"));
+  }
+  // It holds itself: without the list there is no such place in the memo.
+  const std::string itself(
+      "\x80\x02]q\x00h\x00"
+      "a.",
+      9);
+  CHECK_FALSE(unlist_object(blob_of(archive_of(itself))));
+  // Folders within folders are nothing that torch.save writes.
+  const memory_store store;
+  const store_key key = store_key::parse("o").value();
+  const zip_writer deep = zip_writer::begin(store, key).value();
+  for (const char* name : {"a/data.pkl", "a/b/c/d/e"})
+    deep.put(store_key::parse(name).value(), as_bytes(std::string_view("\x80\x02N."))).value();
+  deep.finish().value();
+  CHECK(refuses(list_object(*get(store, key, SIZE_MAX).value(), "o"), errc::corrupt, "too deep"));
+}
+
+}  // namespace listed_object_test
