@@ -1,0 +1,757 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/megatron/megatron_strategies.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include "support/failing_store.hpp"
+#include "support/fake_device.hpp"
+#include "support/random_sharding.hpp"
+#include "support/shard_values.hpp"
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace torch_dist_saver_test {
+
+using namespace zarrpoint;
+using namespace zarrpoint_test;
+namespace fs = std::filesystem;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/dcp/torch_dist-tp2-pp1-2ranks";
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+process_group group_with(any_communicator ranks = single_process{}) {
+  process_group out = group_of(std::move(ranks));
+  out.known = megatron::strategies::table();
+  return out;
+}
+
+group_save_options as_torch_dist(bool validate = true) {
+  group_save_options out;
+  out.sharded = strategy_choice("torch_dist", 1);
+  out.validate = validate;
+  return out;
+}
+
+template <class F>
+std::string saved(int ranks, const location& where, const F& state_of,
+                  const group_save_options& options = as_torch_dist()) {
+  return outcome(thread_world::run(ranks, [&](const thread_communicator& self) {
+    return save(where, state_of(self.rank()), group_with(self), options);
+  }));
+}
+
+/// `check(rank, report)` says what is wrong.
+template <class F, class C>
+std::string loaded(int ranks, const location& where, const F& request_of, const C& check,
+                   const group_load_options& options = {.validate = false}) {
+  return outcome(thread_world::run(ranks, [&](const thread_communicator& self) -> result<void> {
+    ZARRPOINT_TRY(report, load(where, request_of(self.rank()), group_with(self), options));
+    const std::string wrong = check(self.rank(), report);
+    if (wrong.empty()) return {};
+    return error{errc::corrupt, "wrong: " + wrong};
+  }));
+}
+
+std::map<std::string, std::string> files_in(const std::string& folder) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      out.emplace(entry.path().lexically_relative(folder).generic_string(),
+                  test::read_file(entry.path()));
+  return out;
+}
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> out;
+  for (const auto& [name, text] : files_in(folder)) out.insert(name);
+  return out;
+}
+
+dcp::metadata metadata_of(const std::string& folder) {
+  return dcp::read_metadata(as_bytes(test::read_file(folder + "/.metadata"))).value();
+}
+
+state tree_of(const std::vector<sharded_tensor>& shards) {
+  state::list out;
+  for (const sharded_tensor& one : shards) out.push_back(one);
+  return state{{"shards", std::move(out)}};
+}
+
+/// A part of the elements of a global tensor, of no grid.
+shard_metadata part_of(const std::string& key, const tensor_spec& spec, const box& at) {
+  return {.key = key,
+          .type = spec.type,
+          .local_shape = at.shape,
+          .global_shape = spec.shape,
+          .global_offset = at.offset};
+}
+
+shard_metadata whole_of(const std::string& key, const tensor_spec& spec) {
+  return part_of(key, spec, box::whole(spec.shape));
+}
+
+/// "done" if the whole of each tensor is there as `seed` has it, for one process and for two.
+std::string holds(const location& where, const std::vector<shard_metadata>& all,
+                  std::uint64_t seed) {
+  std::string out;
+  for (const int ranks : {1, 2}) {
+    const std::string done = loaded(
+        ranks, where,
+        [&](int) {
+          std::vector<sharded_tensor> wanted;
+          for (const shard_metadata& one : all) wanted.emplace_back(one);
+          return tree_of(wanted);
+        },
+        [&](int, const group_load_report& report) {
+          std::string wrong;
+          for (const state& leaf : *report.loaded.find("shards")->if_list())
+            wrong += wrong_in(*leaf.if_tensor(), seed);
+          return wrong;
+        },
+        {.validate = false, .read_once = ranks == 2});
+    if (done != "done") return done;
+    out = done;
+  }
+  return out;
+}
+
+/// The shards of a rank of up to four: columns, replicas, layers, and the flat pieces of two cells.
+std::vector<shard_metadata> shards_of(int rank, int ranks) {
+  const dtype f32 = dtype_kind::float32;
+  std::vector<shard_metadata> out{
+      from_rank_offsets("decoder.weight", {f32, {8, 12 / ranks}}, {.offsets = {{1, rank, ranks}}})
+          .value(),
+      from_rank_offsets("decoder.bias", {dtype_kind::bfloat16, {12}}, {.replica = rank}).value(),
+      from_rank_offsets("decoder.layers", {f32, {2, 4}},
+                        {.offsets = {{0, rank, ranks}}, .prepended_axes = 1})
+          .value(),
+      from_rank_offsets("scalar", {dtype_kind::int64, {}}, {.replica = {0, rank}}).value(),
+      part_of("uneven", {f32, {10, 3}},
+              {{10 * rank * rank / (ranks * ranks), 0},
+               {10 * (rank + 1) * (rank + 1) / (ranks * ranks) - 10 * rank * rank / (ranks * ranks),
+                3}})};
+  for (index_t cell = 0; cell < 2; ++cell) {
+    const flat_range range{16 * rank / ranks, 16 * (rank + 1) / ranks};
+    out.push_back(from_rank_offsets_flat("optimizer/flat", {f32, {range.size()}}, {{2, 8}, range},
+                                         {.offsets = {{0, cell, 2}}})
+                      .value());
+  }
+  return out;
+}
+
+std::vector<shard_metadata> wholes(int ranks) {
+  const dtype f32 = dtype_kind::float32;
+  return {whole_of("decoder.weight", {f32, {8, 12}}),
+          whole_of("decoder.bias", {dtype_kind::bfloat16, {12}}),
+          whole_of("decoder.layers", {f32, {ranks, 2, 4}}),
+          whole_of("scalar", {dtype_kind::int64, {}}),
+          whole_of("uneven", {f32, {10, 3}}),
+          whole_of("optimizer/flat", {f32, {4, 8}})};
+}
+
+state state_of(int rank, int ranks, std::uint64_t seed) {
+  std::vector<sharded_tensor> shards;
+  for (const shard_metadata& one : shards_of(rank, ranks)) shards.push_back(with_values(one, seed));
+  state out = tree_of(shards);
+  const std::string text = "state of rank " + std::to_string(rank);
+  const bytes_view bytes = as_bytes(text);
+  out.if_map()->emplace(
+      "object", sharded_object::from_bytes("rng", {bytes.begin(), bytes.end()},
+                                           {.global_shape = {ranks}, .global_offset = {rank}})
+                    .value());
+  out.if_map()->emplace("step", 7);
+  return out;
+}
+
+TEST_CASE("torch_dist: 1 to 4 ranks save, others load in other cuts, and open finds it") {
+  const test::temp_directory folder;
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    CAPTURE(ranks);
+    for (const bool parallel : {false, true}) {
+      const std::string path = folder / (std::to_string(ranks) + (parallel ? "p" : ""));
+      group_save_options options = as_torch_dist();
+      options.fully_parallel = parallel;
+      CHECK(saved(
+                ranks, path, [&](int rank) { return state_of(rank, ranks, 5); }, options) ==
+            "done");
+      CHECK(holds(path, wholes(ranks), 5) == "done");
+      std::set<std::string> expected{".metadata", "common.pt", "metadata.json"};
+      for (int rank = 0; rank < ranks; ++rank)
+        expected.insert("__" + std::to_string(rank) + "_0.distcp");
+      CHECK(names_in(path) == expected);
+      CHECK(load_common_state(path, group_with())->get<int>("step").value() == 7);
+      // The same shards and objects on the ranks that saved them.
+      const auto request = [&](int rank) {
+        state out = state_of(rank, ranks, 6);
+        *out.find("object") =
+            state(sharded_object::request("rng", {.global_shape = {ranks}, .global_offset = {rank}})
+                      .value());
+        return out;
+      };
+      const auto check = [](int rank, const group_load_report& report) -> std::string {
+        for (const state& leaf : *report.loaded.find("shards")->if_list())
+          if (const std::string wrong = wrong_in(*leaf.if_tensor(), 5); !wrong.empty())
+            return wrong;
+        const auto text = as_text(report.loaded.find("object")->if_object()->bytes());
+        return text == "state of rank " + std::to_string(rank) ? "" : std::string(text);
+      };
+      CHECK(loaded(ranks, path, request, check) == "done");
+      // As a checkpoint of PyTorch.
+      context how;
+      how.stores = dcp_stores::table();
+      const checkpoint from = open(path, how).value();
+      CHECK(from.load<tensor>("optimizer/flat").value().spec() ==
+            tensor_spec{dtype_kind::float32, {4, 8}});
+      CHECK(from.load<tensor>("decoder.layers").value().spec().shape == dims{ranks, 2, 4});
+      CHECK(has(from.load<std::string>("common").value(), "\"step\":7"));
+    }
+  }
+}
+
+TEST_CASE("torch_dist: what the ranks of Megatron-Core wrote, saved again, has the same metadata") {
+  // Which rank has a box, its file tells.
+  const dcp::metadata theirs = metadata_of(golden);
+  const auto rank_of = [](const dcp::stored_item& item) { return item.file[2] - '0'; };
+  const auto values = load_plain_tensors(golden, group_with()).value();
+  REQUIRE(values.size() == 4);
+  const auto of_rank = [&](int rank) {
+    std::vector<sharded_tensor> out;
+    for (const dcp::tensor_entry& tensor : theirs.tensors) {
+      const zarrpoint::tensor& whole = values.at(tensor.name);
+      for (const dcp::tensor_chunk& chunk : tensor.chunks) {
+        if (rank_of(chunk.from) != rank) continue;
+        shard_metadata about = part_of(tensor.name, whole.spec(), chunk.at);
+        box at = chunk.at;
+        if (tensor.unflattened) {
+          const std::size_t axes = whole.spec().shape.rank();
+          for (std::size_t d = 0; d < axes; ++d) {
+            at.shape[d] = whole.spec().shape[d] / tensor.spec.shape[d];
+            at.offset[d] *= at.shape[d];
+          }
+          at = {dims(std::span<const index_t>(at.offset).first(axes)),
+                dims(std::span<const index_t>(at.shape).first(axes))};
+          about = part_of(tensor.name, whole.spec(), at);
+          const index_t start = chunk.at.offset[axes];
+          about.range = flat_range{start, start + chunk.at.shape[axes]};
+        }
+        about.fragmentation = dims();
+        for (std::size_t d = 0; d < at.rank(); ++d)
+          about.fragmentation->push_back(whole.spec().shape[d] / at.shape[d]);
+        zarrpoint::tensor dense = zarrpoint::tensor::make({about.type, at.shape}).value();
+        copy_elements(dense.mutable_view(), subview(whole.view(), selection(at)));
+        zarrpoint::tensor local = zarrpoint::tensor::make(about.data_spec()).value();
+        const std::size_t first =
+            about.range ? static_cast<std::size_t>(about.range->start) * about.type.size() : 0;
+        std::memcpy(local.mutable_view().data, dense.view().data + first,
+                    byte_count(about.data_spec()).value());
+        out.push_back(sharded<zarrpoint::tensor>::make(about, std::move(local)).value());
+      }
+    }
+    state tree = tree_of(out);
+    for (const dcp::value_entry& value : theirs.values) {
+      if (rank_of(value.from) != rank) continue;
+      const auto id = megatron::parse_unique_key(value.name).value();
+      tree.if_map()->emplace(
+          value.name,
+          sharded_object::request(id.key, {.global_shape = id.shape, .global_offset = id.offset})
+              .value());
+    }
+    // The objects come from the golden directory, too.
+    return load(golden, tree, group_with(), {.validate = false}).value().loaded;
+  };
+  const test::temp_directory folder;
+  const std::string path = folder / "c";
+  REQUIRE(saved(2, path, of_rank) == "done");
+  const dcp::metadata ours = metadata_of(path);
+  REQUIRE(ours.tensors.size() == theirs.tensors.size());
+  for (std::size_t i = 0; i < ours.tensors.size(); ++i) {
+    const dcp::tensor_entry &one = ours.tensors[i], &other = theirs.tensors[i];
+    CAPTURE(one.name);
+    CHECK(one.name == other.name);
+    CHECK(one.path == other.path);
+    CHECK(one.spec == other.spec);
+    CHECK(one.unflattened == other.unflattened);
+    std::vector<box> mine, wanted;
+    for (const auto& chunk : one.chunks) mine.push_back(chunk.at);
+    for (const auto& chunk : other.chunks) {
+      wanted.push_back(chunk.at);
+      if (!one.unflattened) continue;
+      // Pieces of a cell are written together.
+      wanted.back().offset[one.spec.shape.rank() - 1] = 0;
+      wanted.back().shape[one.spec.shape.rank() - 1] = one.spec.shape.back();
+      if (wanted.size() > 1 && wanted.back() == wanted[wanted.size() - 2]) wanted.pop_back();
+    }
+    CHECK(mine == wanted);
+  }
+  REQUIRE(ours.values.size() == theirs.values.size());
+  for (std::size_t i = 0; i < ours.values.size(); ++i)
+    CHECK(ours.values[i].name == theirs.values[i].name);
+  CHECK(test::read_file(path + "/metadata.json") == test::read_file(golden + "/metadata.json"));
+  const auto common = [](const std::string& of) {
+    return to_node(load_common_state(of, group_with()).value()).value();
+  };
+  CHECK(common(path) == common(golden));
+  const auto store_of = [](const std::string& of) {
+    return dcp::state_store::open(file_store::open(of, {.read_only = true}).value(),
+                                  store_key::root())
+        .value();
+  };
+  const auto documents = [&](const std::string& of) { return store_of(of).values().value(); };
+  CHECK(documents(path) == documents(golden));
+  for (const auto& [key, tensor] : load_plain_tensors(path, group_with()).value())
+    CHECK(std::memcmp(tensor.view().data, values.at(key).view().data,
+                      byte_count(tensor.spec()).value()) == 0);
+}
+
+TEST_CASE(
+    "torch_dist: .metadata has what Megatron-Core's has, and the same state makes the same bytes") {
+  dcp::metadata made;
+  made.tensors.push_back({"f", {}, {dtype_kind::float32, {2, 1, 4}}, {}, dims{4, 2}});
+  for (index_t i = 0; i < 2; ++i)
+    made.tensors[0].chunks.push_back({{{i, 0, 0}, {1, 1, 4}}, {"__0_0.distcp", 0, 1, {}, false}});
+  made.tensors.push_back({"w", {{"w", false}}, {dtype_kind::float32, {2}}, {}, {}});
+  made.tensors[1].chunks.push_back({{{0}, {2}}, {"__0_0.distcp", 1, 1, {}, false}});
+  const std::string text = dcp::write_metadata(made, dcp::metadata_style::torch_dist).value();
+  const torch::pickle_value root = torch::read_pickle(as_bytes(std::string_view(text))).value();
+  const torch::pickle_value attributes = root.state(0);
+  CHECK(attributes.find("planner_data")->is_none());
+  const torch::pickle_value extras = attributes.find("mcore_data").value();
+  REQUIRE(extras.member_count() == 2);
+  CHECK(extras.find("w")->member_count() == 0);
+  const auto shape = extras.find("f")->find("nd_reformulated_orig_global_shape").value();
+  CHECK(shape.kind() == torch::pickle_kind::tuple);
+  CHECK(shape.element(1).to_int64() == 2);
+  CHECK(dcp::read_metadata(as_bytes(std::string_view(text)))->tensors[0].unflattened == dims{4, 2});
+  CHECK_FALSE(dcp::write_metadata(made));
+
+  const test::temp_directory folder;
+  for (const char* name : {"a", "b"})
+    REQUIRE(saved(3, folder / name, [](int rank) { return state_of(rank, 3, 5); }) == "done");
+  CHECK(files_in(folder / "a") == files_in(folder / "b"));
+}
+
+TEST_CASE("torch_dist: random shardings, in memory and in files, loaded in others") {
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    test_support::random_source random(seed);
+    const int ranks = static_cast<int>(test_support::pick(random, 1, 4));
+    std::vector<std::vector<shard_metadata>> parts(static_cast<std::size_t>(ranks));
+    std::vector<shard_metadata> all;
+    for (index_t n = test_support::pick(random, 1, 3); n > 0; --n) {
+      const std::string key = "t" + std::to_string(n);
+      const auto shards = test_support::random_tensor(random, key);
+      all.push_back(whole_of(key, {dtype_kind::int16, shards.front().global_shape}));
+      for (const auto& one : test_support::spread(random, shards, ranks))
+        parts[static_cast<std::size_t>(one.rank)].push_back(one.shard);
+    }
+    const memory_store store;
+    const std::string done = saved(ranks, location(store), [&](int rank) {
+      std::vector<sharded_tensor> shards;
+      for (const shard_metadata& one : parts[static_cast<std::size_t>(rank)])
+        shards.push_back(with_values(one, seed));
+      return tree_of(shards);
+    });
+    if (has(done, "flat cells of one size")) {
+      ++refused;
+      CHECK(store.list(store_key::root()).value().empty());
+      continue;
+    }
+    CHECK(done == "done");
+    CHECK(holds(location(store), all, seed) == "done");
+  }
+  CHECK(refused > 0);
+  CHECK(refused < 60);
+}
+
+TEST_CASE("torch_dist: every dtype of PyTorch, no extent, a cast, and files of a size") {
+  std::vector<shard_metadata> all;
+  for (const dtype_kind kind :
+       {dtype_kind::bool_, dtype_kind::uint8, dtype_kind::uint16, dtype_kind::uint64,
+        dtype_kind::int8, dtype_kind::int32, dtype_kind::int64, dtype_kind::float16,
+        dtype_kind::bfloat16, dtype_kind::float32, dtype_kind::float64, dtype_kind::complex64,
+        dtype_kind::complex128, dtype_kind::float8_e4m3fn}) {
+    const std::string name(to_string(dtype(kind)));
+    all.push_back(whole_of("full/" + name, {kind, {4, 3}}));
+    all.push_back(whole_of("empty/" + name, {kind, {0, 3}}));
+    all.push_back(whole_of("scalar/" + name, {kind, {}}));
+  }
+  shard_metadata flat = whole_of("flat", {dtype_kind::float32, {0, 3}});
+  flat.fragmentation = dims{1, 1};
+  flat.range = flat_range{0, 0};
+  const auto tree = [&](int) {
+    std::vector<sharded_tensor> shards;
+    for (const shard_metadata& one : all) shards.push_back(with_values(one, 9));
+    shards.push_back(with_values(flat, 9));
+    return tree_of(shards);
+  };
+  const test::temp_directory folder;
+  group_save_options options = as_torch_dist();
+  CHECK(saved(1, folder / "c", tree, options) == "done");
+  CHECK(holds(folder / "c", all, 9) == "done");
+  CHECK(load_plain_tensors(folder / "c", group_with())->at("flat").spec().shape == dims{0, 3});
+  options.sharded = megatron::torch_dist_saver{.file_bytes = 1, .files_at_once = 1};
+  CHECK(saved(1, folder / "c", tree, options) == "done");
+  CHECK(holds(folder / "c", all, 9) == "done");
+  CHECK(names_in(folder / "c").size() == 3 + 14 * 2);
+  options.storage.rules = {{.glob = "full/float32", .cast = dtype_kind::bfloat16}};
+  CHECK(saved(1, folder / "c", tree, options) == "done");
+  CHECK(load_plain_tensors(folder / "c", group_with())->at("full/float32").type() ==
+        dtype_kind::bfloat16);
+}
+
+TEST_CASE("torch_dist: from devices, with a cast of what lies there") {
+  fake_device device(1, std::size_t{16} << 20);
+  const fake_space space{&device, device.new_stream()};
+  const shard_metadata about = whole_of("w", {dtype_kind::int16, {6, 5}});
+  const tensor values = values_of(about, 3);
+  device_tensor<std::int16_t> there(space, {6, 5});
+  there.upload(values.data<std::int16_t>());
+  const memory_store store;
+  for (const bool casts : {false, true}) {
+    group_save_options options = as_torch_dist();
+    if (casts) options.storage.rules = {{.cast = dtype_kind::float64}};
+    const auto shard = sharded<device_tensor<std::int16_t>>::borrow(about, there).value();
+    CHECK(saved(
+              1, location(store), [&](int) { return tree_of({shard}); }, options) == "done");
+    const auto all = load_plain_tensors(location(store), group_with()).value();
+    const tensor& found = all.at("w");
+    REQUIRE(found.type() == (casts ? dtype_kind::float64 : dtype_kind::int16));
+    for (std::size_t i = 0; i < 30; ++i)
+      CHECK((casts ? found.data<double>()[i] : found.data<std::int16_t>()[i]) ==
+            values.data<std::int16_t>()[i]);
+  }
+}
+
+/// What all of the ranks say, and that nothing was written, nor an old checkpoint changed.
+template <class F>
+std::string refused(int ranks, const F& state_of_rank,
+                    const group_save_options& options = as_torch_dist()) {
+  const test::temp_directory folder;
+  const std::string fresh = saved(ranks, folder / "new", state_of_rank, options);
+  CHECK_FALSE(fs::exists(folder / "new"));
+  REQUIRE(saved(1, folder / "old", [](int) { return state{{"step", 1}}; }) == "done");
+  const auto before = files_in(folder / "old");
+  std::string again = saved(ranks, folder / "old", state_of_rank, options);
+  CHECK(files_in(folder / "old") == before);
+  CHECK(names_in(folder / "").size() == before.size());
+  CHECK_FALSE(fresh.starts_with("rank 0: "));  // the same on all
+  CHECK_FALSE(again.starts_with("rank 0: "));
+  return fresh;
+}
+
+TEST_CASE("torch_dist: holes, overlaps and contradictions are refused by name on all ranks") {
+  const dtype f32 = dtype_kind::float32;
+  const auto one = [](const shard_metadata& of) { return tree_of({with_values(of, 1)}); };
+  for (const bool validate : {true, false}) {
+    CAPTURE(validate);
+    const group_save_options options = as_torch_dist(validate);
+    const std::string hole = refused(
+        2,
+        [&](int rank) {
+          return one(from_rank_offsets("w", {f32, {2}}, {.offsets = {{0, 2 * rank, 3}}}).value());
+        },
+        options);
+    CHECK(has(hole, "invalid_argument"));
+    CHECK(has(hole, "\"w\""));
+    const std::string overlap = refused(
+        2,
+        [&](int rank) {
+          return one(part_of("w", {f32, {6}}, {{2 * rank}, {4}}));
+        },
+        options);
+    CHECK(has(overlap, "invalid_argument"));
+    CHECK(has(overlap, "\"w\""));
+    const std::string types = refused(
+        2,
+        [&](int rank) {
+          const dtype type = rank == 0 ? f32 : dtype(dtype_kind::int64);
+          return one(from_rank_offsets("w", {type, {2}}, {.offsets = {{0, rank, 2}}}).value());
+        },
+        options);
+    CHECK(has(types, "invalid_argument"));
+    CHECK(has(types, "\"w\""));
+    const std::string pieces = refused(
+        2,
+        [&](int rank) {
+          const flat_range range{rank == 0 ? 0 : 5, rank == 0 ? 4 : 8};
+          return one(
+              from_rank_offsets_flat("w", {f32, {range.size()}}, {{2, 4}, range}, {}).value());
+        },
+        options);
+    CHECK(has(pieces, "invalid_argument"));
+    CHECK(has(pieces, "\"w\""));
+  }
+}
+
+TEST_CASE("torch_dist: what the layout does not have is refused, and not left out") {
+  const dtype f32 = dtype_kind::float32;
+  const auto of = [](const std::string& key, const dtype& type) {
+    return [=](int rank) {
+      const auto half = from_rank_offsets(key, {type, {2, 2}}, {.offsets = {{0, rank, 2}}}).value();
+      return tree_of({with_values(half, 1)});
+    };
+  };
+  for (const char* key : {"common", "common/w"}) {
+    const std::string text = refused(2, of(key, f32));
+    CHECK(has(text, "invalid_argument"));
+    CHECK(has(text, std::string("\"") + key + "\""));
+  }
+  const auto object = [](const std::string& key, const std::string& text) {
+    return [=](int rank) {
+      const bytes_view bytes = as_bytes(text);
+      return state{{"o", sharded_object::from_bytes(key, {bytes.begin(), bytes.end()},
+                                                    {.global_shape = {2}, .global_offset = {rank}})
+                             .value()}};
+    };
+  };
+  CHECK(has(refused(2, object("common", "x")), "common/shard_"));
+  const std::string broken = refused(2, object("o", "PK\x03\x04 and no more"));
+  CHECK(has(broken, "corrupt"));
+  CHECK(has(broken, "\"o/shard_"));
+  // Flat cells are of one size.
+  const std::string uneven = refused(1, [&](int) {
+    std::vector<sharded_tensor> out;
+    for (const auto& [at, end] : {std::pair(0, 7), std::pair(7, 18), std::pair(18, 31)}) {
+      shard_metadata one = part_of("w", {f32, {31}}, {{at}, {end - at}});
+      one.range = flat_range{0, end - at};
+      out.push_back(with_values(one, 1));
+    }
+    return tree_of(out);
+  });
+  CHECK(has(uneven, "unsupported"));
+  CHECK(has(uneven, "\"w\": its shards are in flat pieces and have different shapes"));
+  const struct {
+    save_options storage;
+    const char* said;
+  } wrong[] = {
+      {{.rules = {{.chunk_shape = dims{1, 3}}}}, "a rule sets chunk_shape"},
+      {{.rules = {{.shard_shape = dims{4, 3}}}}, "a rule sets shard_shape"},
+      {{.rules = {{.chunk_byte_size = 15}}}, "a rule sets chunk_byte_size"},
+      {{.rules = {{.codecs = zstd_codecs()}}}, "a rule sets codecs"},
+      {{.rules = {{.cast = dtype_kind::string}}}, "unsupported"},
+      {{.attributes = node::object{{"run", 7}}}, "save_options::attributes"},
+      {{.attributes_of = node::object{{"w", node::object{{"a", 1}}}}}, "attributes_of"},
+  };
+  for (const auto& one : wrong) {
+    CAPTURE(one.said);
+    group_save_options options = as_torch_dist();
+    options.storage = one.storage;
+    CHECK(has(refused(2, of("w", f32), options), one.said));
+  }
+  group_save_options none = as_torch_dist();
+  none.storage.attributes = node::object{{"run", 7}};
+  CHECK(has(refused(
+                1,
+                [](int) {
+                  return state{{"step", 1}};
+                },
+                none),
+            "save_options::attributes"));
+}
+
+/// Rank 1 leaves something out, and says that all is well.
+struct forgetful_saver : megatron::torch_dist_saver {
+  bool arrays = true;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    shard_writes rest = mine;
+    if (job.rank == 1 && arrays) rest.arrays.erase(rest.arrays.begin());
+    if (job.rank == 1 && !arrays) rest.objects.clear();
+    return megatron::torch_dist_saver::write(job, rest);
+  }
+};
+
+/// Rank 1 tells more than there is, or cuts off what it tells.
+struct talkative_saver : megatron::torch_dist_saver {
+  int more = 1;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    ZARRPOINT_TRY(out, megatron::torch_dist_saver::write(job, mine));
+    if (job.rank == 1) out.resize(out.size() + static_cast<std::size_t>(more));
+    return std::move(out);
+  }
+};
+
+TEST_CASE("torch_dist: what was not written is named, and the old checkpoint stays") {
+  const auto tree = [](int rank) { return state_of(rank, 2, 5); };
+  group_save_options options = as_torch_dist();
+  forgetful_saver saver;
+  options.sharded = saver;
+  const std::string array = refused(2, tree, options);
+  CHECK(has(array, "corrupt"));
+  CHECK(has(array, "the receipt of rank 1 lacks \"decoder."));
+  saver.arrays = false;
+  options.sharded = saver;
+  CHECK(has(refused(2, tree, options), "the receipt of rank 1 lacks \"rng/shard_1_2\""));
+  for (const int more : {1, -1}) {
+    talkative_saver talks;
+    talks.more = more;
+    options.sharded = talks;
+    CHECK(has(refused(2, tree, options), "the receipt of rank 1"));
+  }
+}
+
+TEST_CASE("torch_dist: a store that fails leaves nothing new, and the old checkpoint whole") {
+  const test::temp_directory folder;
+  const any_store base = file_store::open(folder / "").value();
+  const store_key at = store_key::parse("c").value();
+  group_save_options options = as_torch_dist();
+  options.sharded = megatron::torch_dist_saver{.file_bytes = 1, .files_at_once = 1};
+  int needed = 0;
+  for (;; ++needed) {
+    REQUIRE(needed < 200);
+    CAPTURE(needed);
+    fs::remove_all(folder / "c");
+    const bool is_there = needed % 2 == 0;
+    if (is_there) REQUIRE(saved(1, folder / "c", [](int) { return state_of(0, 1, 1); }) == "done");
+    const auto before = is_there ? files_in(folder / "c") : std::map<std::string, std::string>();
+    const failing_store store{base, std::make_shared<std::atomic<int>>(needed)};
+    const auto done =
+        save(location(any_store(store), at), state_of(0, 1, 2), group_with(), options);
+    if (done) break;
+    CHECK(done.failure().code == errc::io);
+    CHECK(fs::exists(folder / "c") == is_there);
+    if (is_there) CHECK(files_in(folder / "c") == before);
+  }
+  CHECK(needed > 20);
+  CHECK(holds(folder / "c", wholes(1), 2) == "done");
+}
+
+TEST_CASE("torch_dist: a checkpoint of its own kind or ours is replaced, another never") {
+  const test::temp_directory folder;
+  const auto tree = [](std::uint64_t seed) {
+    return [seed](int rank) { return state_of(rank, 2, seed); };
+  };
+  const std::string path = folder / "c";
+  fs::copy(golden, path, fs::copy_options::recursive);
+  test::write_file(path + "/latest.txt", "7");
+  test::write_file(path + "/__notes", "mine");
+  group_save_options careful = as_torch_dist();
+  careful.storage.overwrite = false;
+  CHECK(has(saved(2, path, tree(1), careful), "save_options::overwrite is false"));
+  const auto reports = thread_world::run(2, [&](const thread_communicator& self) {
+    return save(path, tree(1)(self.rank()), group_with(self), as_torch_dist());
+  });
+  REQUIRE(outcome(reports) == "done");
+  for (const auto& report : reports)
+    CHECK(report->kept == std::vector<std::string>{"__notes", "latest.txt"});
+  CHECK(names_in(path) == std::set<std::string>{".metadata", "__0_0.distcp", "__1_0.distcp",
+                                                "__notes", "common.pt", "latest.txt",
+                                                "metadata.json"});
+  CHECK(holds(path, wholes(2), 1) == "done");
+  // The pair of zarr, and the other way round.
+  group_save_options zarr;
+  zarr.sharded = strategy_choice("zarr", 1);
+  const auto simple = [](int rank) {
+    const auto half =
+        from_rank_offsets("w", {dtype_kind::float32, {2}}, {.offsets = {{0, rank, 2}}}).value();
+    return tree_of({with_values(half, 4)});
+  };
+  CHECK(has(saved(2, path, simple, zarr), "nothing was changed"));
+  CHECK(holds(path, wholes(2), 1) == "done");
+  REQUIRE(saved(2, folder / "z", simple, zarr) == "done");
+  CHECK(has(saved(2, folder / "z", tree(1)), "nothing was changed"));
+  CHECK(has(saved(2, folder / "z", tree(1)), "already_exists"));
+  // Ours.
+  group_save_options ours;
+  REQUIRE(saved(2, folder / "v3", simple, ours) == "done");
+  CHECK(saved(2, folder / "v3", tree(3)) == "done");
+  CHECK(holds(folder / "v3", wholes(2), 3) == "done");
+  CHECK_FALSE(fs::exists(folder / "v3/zarr.json"));
+  // In a store that cannot publish nothing of the old one shows through.
+  const memory_store store;
+  for (const std::uint64_t seed : {1U, 2U}) {
+    CHECK(saved(2, location(any_store(store)), tree(seed)) == "done");
+    CHECK(holds(location(any_store(store)), wholes(2), seed) == "done");
+  }
+  CHECK(saved(2, location(any_store(store)), simple) == "done");
+  CHECK(store.list(store_key::root()).value().size() == 5);
+}
+
+TEST_CASE("torch_dist: in the background, and with the plan of the last save") {
+  const test::temp_directory folder;
+  std::vector<std::shared_ptr<plan_cache>> plans(2);
+  for (auto& one : plans) one = std::make_shared<plan_cache>();
+  for (std::uint64_t step = 1; step <= 2; ++step) {
+    const std::string path = folder / std::to_string(step);
+    CHECK(outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+            group_save_options options = as_torch_dist();
+            options.plans = plans[static_cast<std::size_t>(self.rank())];
+            async_saves saves(group_with(self));
+            ZARRPOINT_CHECK(saves.schedule(path, state_of(self.rank(), 2, step), options));
+            return saves.finalize().transform([](auto&&) {});
+          })) == "done");
+    CHECK(holds(path, wholes(2), step) == "done");
+  }
+}
+
+TEST_CASE("torch_dist: damage is named on all ranks, and never zeros") {
+  const test::temp_directory folder;
+  const std::string path = folder / "c";
+  REQUIRE(saved(2, path, [](int rank) { return state_of(rank, 2, 5); }) == "done");
+  const std::string file = path + "/__1_0.distcp";
+  const std::string whole = test::read_file(file);
+  fs::remove(file);
+  CHECK(has(holds(path, wholes(2), 5), "not_found"));
+  test::write_file(file, whole.substr(0, whole.size() / 2));
+  CHECK(has(holds(path, wholes(2), 5), "corrupt"));
+  test::write_file(file, whole);
+  CHECK(holds(path, wholes(2), 5) == "done");
+  const auto object = [&](const dims& shape, const dims& offset) {
+    return loaded(
+        2, path,
+        [&](int) {
+          return state{
+              {"o", sharded_object::request("rng", {.global_shape = shape, .global_offset = offset})
+                        .value()}};
+        },
+        [](int, const group_load_report&) { return ""; });
+  };
+  CHECK(object({2}, {1}) == "done");
+  CHECK(has(object({3}, {1}), "objects are not resharded"));
+  const std::string none = outcome(thread_world::run(2, [&](const thread_communicator& self) {
+    return load(
+        path,
+        state{{"o",
+               sharded_object::request("no", {.global_shape = {1}, .global_offset = {0}}).value()}},
+        group_with(self), {.validate = false});
+  }));
+  CHECK(has(none, "not_found"));
+  // A common part that cannot be read stops nothing that is sharded.
+  test::write_file(path + "/common.pt", "broken");
+  CHECK(has(holds(path, wholes(2), 5), "no_common_loader"));
+  group_load_options without{.validate = false};
+  without.common = no_common_loader{};
+  CHECK(load_plain_tensors(path, group_with(), without).value().size() == 6);
+  test::write_file(path + "/.metadata", "broken");
+  CHECK(has(holds(path, wholes(2), 5), ".metadata"));
+  fs::remove(path + "/.metadata");
+  CHECK(has(holds(path, wholes(2), 5), "not_found"));
+}
+
+}  // namespace torch_dist_saver_test
