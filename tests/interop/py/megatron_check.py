@@ -201,6 +201,15 @@ def one_process(rank, ranks, folder):
             for key, spec in tensors(torch).items():
                 if not torch.equal(whole[key].cpu(), value(torch, key, *spec)):
                     sys.exit(f"load_plain_tensors: {key} differs")
+        else:
+            import torch.distributed.checkpoint as dcp
+
+            plain = {key: torch.zeros(shape, dtype=dtype) for key, (dtype, shape) in tensors(torch).items()}
+            del plain["optimizer.flat"]
+            dcp.load(plain, checkpoint_id=str(folder / "ours-torch_dist-2"))
+            for key, found in plain.items():
+                if not torch.equal(found, value(torch, key, *tensors(torch)[key])):
+                    sys.exit(f"torch.distributed.checkpoint.load: {key} differs")
         print(f"{backend}: process {rank} of {ranks} loads what 1 and 2 of ours wrote: equal", flush=True)
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
