@@ -122,7 +122,7 @@ TEST_CASE("listed_object: frames of protocol 4 end before the opcodes that are a
   CHECK(document_of(listed) == node(node::array{"x"}));
 }
 
-TEST_CASE("listed_object: what is no file, or no list of one object, is refused") {
+TEST_CASE("listed_object: anything but a file, or the list of one object, is refused") {
   CHECK(refuses(list_object(as_bytes(std::string_view("PK\x03\x04 and no more")), "o/shard_0_1"),
                 errc::corrupt, "\"o/shard_0_1\""));
   CHECK(refuses(list_object(as_bytes(archive_of("no pickle")), "o/shard_0_1"), errc::unsupported,

@@ -112,7 +112,7 @@ std::string holds(const place& from, int seed) {
   return wrong.empty() ? "done" : wrong;
 }
 
-TEST_CASE("megatron_foreign: a layout that we cannot read is never replaced, wherever it is") {
+TEST_CASE("megatron_foreign: a layout that the saver does not have is never replaced") {
   const std::string foreign[] = {
       torch_dist,
       megatron::detail::to_json({"zarr", 2, "torch", 1}),
@@ -211,8 +211,10 @@ TEST_CASE("megatron_foreign: beside a Zarr hierarchy of others what names strate
   };
   for (const char* text : {R"({"name": "my run"})", "no JSON", "3"})
     CHECK(opened(text, group) == "opened");
-  CHECK(has(opened(torch_dist, group), "(torch_dist, 1)"));
-  CHECK(has(opened(readable, group), "common.pt"));  // which is not there
+  CHECK(has(opened(megatron::detail::to_json({"other_dist", 1, "torch", 1}), group),
+            "(other_dist, 1)"));
+  CHECK(has(opened(torch_dist, group), ".metadata"));  // which is not there
+  CHECK(has(opened(readable, group), "common.pt"));    // which is not there
   // A damaged root may be one of ours: it is not passed over for what lies beside it.
   CHECK(opened(readable, "{").starts_with("corrupt: "));
 }

@@ -521,6 +521,7 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
     CHECK(has(text, "invalid_argument"));
     CHECK(has(text, std::string("\"") + key + "\""));
   }
+  CHECK(has(refused(2, of("w\xff", f32)), "UTF-8"));
   const auto object = [](const std::string& key, const std::string& text) {
     return [=](int rank) {
       const bytes_view bytes = as_bytes(text);

@@ -317,7 +317,7 @@ def main(arguments):
             in_processes(ranks, name)
         for backend, other in (BACKENDS, BACKENDS[::-1]):
             for writers in (1, 2):
-                theirs, ours = (folder / f"{who}-{backend}-{writers}" for who in ("theirs", "ours"))
+                theirs, ours = (folder / f"{writer}-{backend}-{writers}" for writer in ("theirs", "ours"))
                 for ranks in (1, 2, 3):
                     subprocess.run([tool, "read", theirs, str(ranks)], check=True)
                 print(f"{backend}: what {writers} of its processes wrote, loaded by 1, 2 and 3 of ours: equal")

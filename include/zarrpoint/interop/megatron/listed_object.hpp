@@ -27,7 +27,7 @@ bool is_torch_file(bytes_view bytes);
 result<std::string> list_object(bytes_view object, std::string_view name);
 
 /// The object of such a file: the bytes that were pickled, or else a file of it alone. Errors:
-/// `corrupt` where it is no list of one object; those of `torch::open`.
+/// `corrupt` for anything but the list of one object; those of `torch::open`.
 result<message> unlist_object(std::unique_ptr<blob> file);
 
 }}}}  // namespace zarrpoint::v0::megatron::detail

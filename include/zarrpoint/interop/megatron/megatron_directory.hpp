@@ -23,9 +23,9 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 namespace detail {
 
 /// What all processes have in common, as the document that `torch::to_document` makes of
-/// `common.pt`, whatever it holds and whoever wrote the tensors. Errors: `not_found`, `unsupported`
-/// where `metadata.json` says that another backend than ("torch", 1) wrote it; those of
-/// `torch::open` and `torch::to_document`.
+/// `common.pt`, whatever it holds and whichever backend wrote the tensors. Errors: `not_found`,
+/// `unsupported` where `metadata.json` says that another backend than ("torch", 1) wrote it; those
+/// of `torch::open` and `torch::to_document`.
 result<node> read_common(const any_store& store, const context& how);
 
 }  // namespace detail

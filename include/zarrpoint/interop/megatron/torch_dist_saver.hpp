@@ -18,9 +18,9 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 /// Writes shards as Megatron-Core's backend ("torch_dist", 1) does, so that it and
 /// torch.distributed.checkpoint load them: rank `r` writes `__r_0.distcp` and on, rank 0
 /// `.metadata` and `metadata.json`, last. Shards may have different shapes, but for flat pieces,
-/// whose cells are stored flat (as 0.13.1 has them), one for each shard, whoever has the pieces.
-/// Objects are as `saver` takes them. Of `save_options::rules` `cast` applies; one that asks for
-/// other chunks than the cells or codecs, and attributes, are `invalid_argument`.
+/// whose cells are stored flat (as 0.13.1 has them), one for each shard. Objects are as `saver`
+/// takes them. Of `save_options::rules` `cast` applies; one that asks for other chunks than the
+/// cells or codecs, and attributes, are `invalid_argument`.
 struct torch_dist_saver {
   static constexpr std::string_view name = "megatron_torch_dist_saver";
   static constexpr std::string_view backend = "torch_dist";

@@ -78,7 +78,7 @@ class torch_archive {
   result<std::string> pickle() const {
     ZARRPOINT_TRY(key, prefix_.child(pickle_name));
     ZARRPOINT_TRY(bytes, get(members_, key, torch::pickle_limits().max_bytes));
-    if (!bytes || bytes->size() < 3) return error{errc::corrupt, "its data.pkl is no pickle"};
+    if (!bytes || bytes->size() < 3) return error{errc::corrupt, "its data.pkl is not a pickle"};
     return std::string(as_text(*bytes));
   }
 

@@ -15,6 +15,7 @@
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
@@ -64,6 +65,7 @@ ZARRPOINT_INLINE box stored_box(const dcp::tensor_entry& in, const planned_tenso
 
 /// A checkpoint must be one that is read again.
 ZARRPOINT_INLINE result<void> check_torch_dist_key(std::string_view key) {
+  ZARRPOINT_CHECK(torch::pickle_writer().string(key));  // it is UTF-8
   if (key != "common" && !key.starts_with("common/")) return {};
   return error{errc::invalid_argument,
                "that is what the common state is called where a checkpoint of torch_dist is read"};
