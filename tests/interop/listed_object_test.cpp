@@ -163,4 +163,27 @@ TEST_CASE("listed_object: anything but a file, or the list of one object, is ref
   CHECK(refuses(list_object(*get(store, key, SIZE_MAX).value(), "o"), errc::corrupt, "too deep"));
 }
 
+TEST_CASE("listed_object: a damaged file is an error, or an object that opens") {
+  tensor w = tensor::make({dtype_kind::float32, {3}}).value();
+  const std::string file = saved(torch::value(torch::value::dict{
+      {"w", torch::value(w.view())}, {"l", torch::value(node(node::array{1, "two", 3.5}))}}));
+  const std::string listed = list_object(as_bytes(file), "o").value();
+  std::size_t opens = 0;
+  const auto check = [&](const std::string& damaged) {
+    const auto out = unlist_object(blob_of(damaged));
+    if (!out) return;
+    ++opens;
+    if (megatron::detail::is_torch_file(*out)) CHECK(torch::open(blob_of(text_of(*out))));
+  };
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    for (const char bits : {'\x01', '\x80', '\xff'}) {
+      std::string damaged = listed;
+      damaged[i] = static_cast<char>(damaged[i] ^ bits);
+      check(damaged);
+    }
+    CHECK_FALSE(unlist_object(blob_of(listed.substr(0, i))));
+  }
+  CHECK(opens > 0);  // what pads the members means nothing
+}
+
 }  // namespace listed_object_test

@@ -735,6 +735,15 @@ TEST_CASE("torch_dist: damage is named on all ranks, and never zeros") {
   };
   CHECK(object({2}, {1}) == "done");
   CHECK(has(object({3}, {1}), "objects are not resharded"));
+  const auto large = sharded_object::from_bytes("o", std::vector<std::byte>(100'000)).value();
+  REQUIRE(saved(1, folder / "large", [&](int) { return state{{"o", large}}; }) == "done");
+  process_group small = group_with();
+  small.how.limit.memory = 50'000;
+  const auto refused =
+      load(folder / "large", state{{"o", sharded_object::request("o").value()}}, small);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(has(refused.failure().message, "limits::memory"));
   const std::string none = outcome(thread_world::run(2, [&](const thread_communicator& self) {
     return load(
         path,

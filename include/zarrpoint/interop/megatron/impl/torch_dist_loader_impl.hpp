@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -67,6 +68,10 @@ class shards_of_state final : public sharded_reader {
     if (found == values.end() || found->name != name)
       return error{errc::not_found, "object " + name};
     ZARRPOINT_TRY(item, dcp::detail::open_item(directory_, found->from, how_.limit.memory));
+    if (item->size() > how_.limit.memory)
+      return error{errc::resource_limit,
+                   "object " + name + " takes " + std::to_string(item->size()) +
+                       " bytes, more than limits::memory of " + std::to_string(how_.limit.memory)};
     return unlist_object(std::move(item));
   }
 
