@@ -294,7 +294,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
     return error{errc::unsupported, "several processes can save to a directory only"};
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
-  job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
+  job_.emplace(
+      save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
   ZARRPOINT_TRY(holds, as_target().holds_checkpoint(job_->store));
   std::optional<std::vector<std::string>> old;
   if (holds && job_->store.can_list()) {
@@ -340,7 +341,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::join() {
   const save_options& storage = options_.storage;
   ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
   if (part_.staged_name.empty()) {
-    job_.emplace(save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
+    job_.emplace(
+        save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
     return {};
   }
   const std::string path = target.store.describe(target.key);
