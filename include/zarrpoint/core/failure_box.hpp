@@ -44,7 +44,7 @@ class failure_box {
   void at(std::string_view context) noexcept;
 
  private:
-  // Pointers that are no addresses.
+  // Pointers to nothing, each with a meaning.
   static constexpr std::uintptr_t spent = 1;      ///< the error was moved away
   static constexpr std::uintptr_t no_memory = 2;  ///< for the error itself
   static error* mark(std::uintptr_t which) noexcept { return reinterpret_cast<error*>(which); }

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
@@ -40,18 +41,9 @@ class save_operation {
  private:
   bool is_root() const { return ranks_.rank() == 0; }
 
-  /// What this process knows of the commit.
-  enum class outcome : std::uint8_t {
-    none,  ///< it did not take place, and will not
-    open,  ///< this process gave its receipt, and has not heard of it since
-    done,
-  };
-
   result<void> run_steps(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
-  /// What became of the commit, and its report, told by rank 0.
-  result<void> tell(result<message> committed);
-  /// An error must not say that a save failed that may have taken place.
-  error with_outcome(error failure) const;
+  /// What rank 0 tells of the commit.
+  result<void> read_report(const message& told);
 
   // Describe.
   result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
@@ -92,7 +84,7 @@ class save_operation {
   std::vector<item_to_write> items_;
   std::vector<std::uint64_t> files_;
   state_save_report report_;
-  outcome outcome_ = outcome::none;
+  v0::detail::told_commit commit_{ranks_};
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -389,35 +389,15 @@ ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_
   ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(parts)));
   ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
   ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
-  // Rank 0 may have it and commit, even if this process does not hear of that.
-  if (!is_root()) outcome_ = outcome::open;
+  commit_.give_receipt();
   ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
-  return tell(is_root() ? guarded([&] { return commit(receipts); }) : result<message>(message{}));
+  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded([&] { return commit(receipts); })
+                                             : result<message>(message{})));
+  return read_report(told);
 }
 
-ZARRPOINT_INLINE result<void> save_operation::tell(result<message> committed) {
-  message told;
-  if (is_root()) {
-    if (committed) outcome_ = outcome::done;
-    v0::detail::wire_writer to;
-    to.flag(committed.has_value());
-    to.bytes(v0::detail::pack_status(committed ? result<void>() : committed.failure()));
-    to.bytes(committed ? bytes_view(*committed) : bytes_view());
-    told = std::move(to).take();
-  }
-  const auto heard = broadcast(ranks_, std::move(told));
-  if (is_root() && !committed)
-    return ranks_.size() == 1 ? error(committed.failure())
-                              : error(committed.failure()).at(v0::detail::rank_list({0}));
-  ZARRPOINT_CHECK(heard);
-  v0::detail::wire_reader from(*heard);
-  const bool is_committed = from.flag();
-  const result<void> status = v0::detail::unpack_status(from.bytes());
-  v0::detail::wire_reader about(from.bytes());
-  if (from.failed() || is_committed != status.has_value())
-    return error{errc::corrupt, "what rank 0 told of the commit is cut off"};
-  outcome_ = is_committed ? outcome::done : outcome::none;
-  if (!is_committed) return error(status.failure()).at(v0::detail::rank_list({0}));
+ZARRPOINT_INLINE result<void> save_operation::read_report(const message& told) {
+  v0::detail::wire_reader about(told);
   report_.tensors = static_cast<std::size_t>(about.number());
   report_.boxes = static_cast<std::size_t>(about.number());
   report_.values = static_cast<std::size_t>(about.number());
@@ -430,27 +410,13 @@ ZARRPOINT_INLINE result<void> save_operation::tell(result<message> committed) {
   return about.finish();
 }
 
-ZARRPOINT_INLINE error save_operation::with_outcome(error failure) const {
-  if (outcome_ == outcome::none) return failure;
-  failure.code = errc::outcome_unknown;
-  // Memory may be what there is none of: the code is what counts.
-  static_cast<void>(guarded([&]() -> result<void> {
-    failure.message += outcome_ == outcome::done
-                           ? "; the checkpoint is committed, but other ranks may not know it"
-                           : "; this process gave its receipt, so rank 0 may have committed the "
-                             "checkpoint: open it to see which one is there";
-    return {};
-  }));
-  return failure;
-}
-
 ZARRPOINT_INLINE result<state_save_report> save_operation::run(
     std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves) {
   const auto start = std::chrono::steady_clock::now();
   auto done = guarded([&] { return run_steps(shards, leaves); });
   if (!done)
     return guarded([&]() -> result<state_save_report> {
-      return with_outcome(std::move(done).failure()).at("save " + where_.name());
+      return commit_.explain(std::move(done).failure()).at("save " + where_.name());
     });
   report_.seconds = v0::detail::seconds_since(start);
   return std::move(report_);

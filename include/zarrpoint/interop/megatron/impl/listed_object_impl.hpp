@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
@@ -152,7 +153,8 @@ ZARRPOINT_INLINE result<message> unlist_object(std::unique_ptr<blob> file) {
   const std::string name = file->name();
   std::vector<std::byte> whole(static_cast<std::size_t>(file->size()));
   ZARRPOINT_CHECK(file->read(0, whole));
-  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(whole));
+  const auto bytes =
+      zarrpoint::detail::make_counted<const std::vector<std::byte>>(std::move(whole));
   const auto again = [&] { return std::make_unique<zarrpoint::detail::memory_blob>(bytes, name); };
   ZARRPOINT_TRY(opened, torch::open(again()));
   const error no_list{errc::corrupt, name + ": it is not the list of one object"};

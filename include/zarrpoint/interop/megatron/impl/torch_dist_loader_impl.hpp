@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
@@ -95,7 +96,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> torch_dist_loader::open
     const load_job& job) const {
   ZARRPOINT_TRY(state, dcp::state_store::open(job.store, store_key::root(),
                                               dcp::metadata_within(job.how.limit.memory)));
-  auto out = std::make_shared<detail::shards_of_state<>>(job, std::move(state));
+  auto out = v0::detail::make_counted<detail::shards_of_state<>>(job, std::move(state));
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));
 }
