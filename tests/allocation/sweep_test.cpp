@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace allocation_test {
@@ -313,6 +314,26 @@ TEST_CASE("allocation: arrays and groups") {
   sweep_both("open_array", [&] { return dropped(root.open_array(key.str())); });
   sweep_both("find", [&] { return dropped(root.find("of/a")); });
   sweep_both("consolidate", [&] { return root.consolidate(); });
+}
+
+TEST_CASE("a failure for which there is no memory keeps its code") {
+  error failure{errc::outcome_unknown, std::string(100, 'x')};
+  result<int> made = 1;
+  test::fail_allocation(1, true);
+  made = std::move(failure);
+  const result<int> copied(made);
+  const result<void> moved(std::move(made).take_failure());
+  CHECK(test::allocations_work());
+  for (const error& told : {copied.failure(), moved.failure()}) {
+    CHECK(told.code == errc::outcome_unknown);
+    CHECK(told.message == "no memory");
+  }
+  const result<int> whole = error{errc::corrupt, std::string(100, 'x')};
+  test::fail_allocation(1, true);
+  const result<int> other(whole);
+  CHECK(test::allocations_work());
+  CHECK(other.failure().code == errc::corrupt);
+  CHECK(other.failure().message == "no memory");
 }
 
 }  // namespace allocation_test

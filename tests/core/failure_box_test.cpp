@@ -38,15 +38,22 @@ TEST_CASE("failure_box: holds an error, moves it, and copies it") {
   static_assert(std::is_nothrow_copy_constructible_v<failure_box>);
 }
 
-TEST_CASE("failure_box: one that was moved is a failure still, with nothing to say") {
+TEST_CASE("failure_box: one that was moved is a failure still, with its code alone") {
   failure_box made(error{errc::corrupt, text});
   const failure_box moved(std::move(made));
   REQUIRE(made);
+  CHECK(made.get().code == errc::corrupt);
   CHECK(made.get().message.empty());
   made.at("here");
   const failure_box copied(made);
   CHECK(copied);
+  CHECK(copied.get().code == errc::corrupt);
   CHECK(copied.get().message.empty());
+  for (int code = 0; code <= static_cast<int>(errc::replaced); ++code) {
+    failure_box each(error{static_cast<errc>(code), text});
+    const failure_box other(std::move(each));
+    CHECK(each.get().code == static_cast<errc>(code));
+  }
   made = moved;
   CHECK(made.get().message == text);
 }

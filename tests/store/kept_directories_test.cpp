@@ -69,6 +69,7 @@ TEST_CASE("kept_directories: no more than its number stay open, and all are righ
       ++open;
   }
   CHECK(open <= kept_directories::most);
+  CHECK(open > 0);
 }
 
 TEST_CASE("kept_directories: links and files on the way are refused as ever") {
@@ -99,6 +100,38 @@ TEST_CASE("kept_directories: what could not be noted is not left for others to f
   CHECK(!t.kept.make(t.root.get(), test::key("a/b"), fail));
   CHECK(errno == EIO);
   CHECK(fs::is_empty(t.at.path()));
+}
+
+TEST_CASE("kept_directories: one that was opened while they were forgotten is not kept") {
+  tree t;
+  const fs::path a = t.at.path() / "a";
+  const fs::path b = t.at.path() / "b";
+  // As if another thread renamed it after it was made, and before it is kept.
+  REQUIRE(t.kept.make(t.root.get(), test::key("a"), [&](int, const store_key&) {
+    fs::rename(a, b);
+    fs::create_directory(a);
+    t.kept.drop();
+    return 0;
+  }));
+  CHECK(same_file(id_of(t.make("a")->get()), id_of(a.c_str())));
+}
+
+TEST_CASE("file_store: in a staged tree files go where names lead after a publication in it") {
+  const test::temp_directory at;
+  const auto files = file_store::open(at.path().string()).value();
+  const auto staged = files.stage(test::key("tree")).value();
+  const any_store tree = staged->store();
+  tree.put(test::key("a/x"), as_bytes("1")).value();
+  const auto inner = tree.stage(test::key("a"), {.overwrite = true}).value();
+  inner->store().put(test::key("y"), as_bytes("2")).value();
+  inner->commit().value();
+  tree.put(test::key("a/z"), as_bytes("3")).value();
+  staged->commit().value();
+  tree.put(test::key("a/late"), as_bytes("4")).value();
+  CHECK_FALSE(test::has_object(files, "tree/a/x"));
+  CHECK(as_text(test::read_object(files, "tree/a/y")) == "2");
+  CHECK(as_text(test::read_object(files, "tree/a/z")) == "3");
+  CHECK(as_text(test::read_object(files, "tree/a/late")) == "4");
 }
 
 TEST_CASE("file_store: in a staged tree files go where names lead after a rename") {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,6 +29,7 @@ namespace {
 struct counting_file final : blob_writer {
   result<void> write(std::uint64_t offset, bytes_view bytes) override {
     ++writes;
+    if (during_write) during_write();
     if (refuses > 0) {
       --refuses;
       return error{errc::io, "write file: no space"};
@@ -42,12 +44,18 @@ struct counting_file final : blob_writer {
     std::copy_n(held.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
     return {};
   }
+  result<void> reserve(std::uint64_t size) override {
+    if (size > room) return error{errc::io, "reserve file: no space"};
+    return {};
+  }
   result<void> finish() override {
     finished = true;
     return {};
   }
 
   std::vector<std::byte> held{};
+  std::function<void()> during_write{};
+  std::uint64_t room = UINT64_MAX;
   int writes = 0;
   int refuses = 0;
   bool finished = false;
@@ -144,6 +152,50 @@ TEST_CASE("zip_writer: a small member that does not reach the file fails the arc
   const auto late = writer.put(test::key("b"), as_bytes("x"));
   CHECK(late.failure().code == errc::invalid_argument);
   CHECK(late.failure().message.find("x.zip:b") != std::string::npos);
+}
+
+TEST_CASE("zip_writer: nothing is published while an object is put") {
+  for (const std::size_t size : {std::size_t{100'000}, std::size_t{60'000}}) {
+    auto owned = std::make_unique<counting_file>();
+    counting_file& file = *owned;
+    const zip_writer to = zip_writer::begin(std::move(owned), "x.zip");
+    const std::vector<std::byte> bytes(size);
+    std::vector<result<void>> early;
+    file.during_write = [&] { early.push_back(to.finish()); };
+    for (int i = 0; i < 5; ++i) to.put(test::key("a" + std::to_string(i)), bytes).value();
+    file.during_write = {};
+    REQUIRE_FALSE(early.empty());
+    for (const result<void>& each : early) {
+      REQUIRE_FALSE(each);
+      CHECK(each.failure().message.find("is still being written") != std::string::npos);
+    }
+    CHECK_FALSE(file.finished);
+    to.finish().value();
+    CHECK(file.finished);
+    const auto late = to.put(test::key("b"), bytes);
+    REQUIRE_FALSE(late);
+    CHECK(late.failure().message == "write x.zip:b: it is published already");
+  }
+}
+
+TEST_CASE("zip_writer: a write for which there is no room may be tried again, and loses nothing") {
+  auto owned = std::make_unique<counting_file>();
+  counting_file& file = *owned;
+  const zip_writer to = zip_writer::begin(std::move(owned), "x.zip");
+  const auto writer = to.create(test::key("a")).value();
+  const std::vector<std::byte> first(100'000, std::byte{1});
+  const std::vector<std::byte> second(2'000'000, std::byte{2});
+  writer->write(0, first).value();
+  writer->reserve(first.size() + second.size()).value();
+  file.room = 1'000'000;
+  CHECK_FALSE(writer->write(first.size(), second));
+  file.room = UINT64_MAX;
+  writer->write(first.size(), second).value();
+  writer->finish().value();
+  std::vector<std::byte> whole(first.size() + second.size());
+  to.open(test::key("a")).value()->read(0, whole).value();
+  CHECK(std::count(whole.begin(), whole.end(), std::byte{1}) == 100'000);
+  CHECK(std::count(whole.begin(), whole.end(), std::byte{2}) == 2'000'000);
 }
 
 }  // namespace zip_batch_test

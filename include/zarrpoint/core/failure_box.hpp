@@ -12,7 +12,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The failure of a `result`: a pointer to an `error`, and null for a success. Every call that can
 /// fail has code for both, so a success is one word, and a failure that is passed on is a pointer
-/// that moves. Nothing here throws: an error for which there is no memory is another, `no memory`.
+/// that moves. Nothing here throws: of an error for which there is no memory the code is left, and
+/// the text `no memory`.
 class failure_box {
  public:
   failure_box() noexcept = default;
@@ -21,7 +22,7 @@ class failure_box {
     if (owns()) at_ = copy(*at_);
   }
   failure_box(failure_box&& other) noexcept : at_(other.at_) {
-    if (at_ != nullptr) other.at_ = mark(spent);
+    if (owns()) other.at_ = mark(at_->code, spent);
   }
   failure_box& operator=(failure_box other) noexcept {
     error* const mine = at_;
@@ -35,8 +36,8 @@ class failure_box {
 
   explicit operator bool() const noexcept { return at_ != nullptr; }
 
-  /// The error, which must be there; an empty one when it was moved.
-  const error& get() const noexcept { return owns() ? *at_ : told(at_ == mark(spent)); }
+  /// The error, which must be there; its code alone when it was moved.
+  const error& get() const noexcept { return owns() ? *at_ : told(at_); }
   operator error() && noexcept { return take(); }
   error take() noexcept;
 
@@ -44,17 +45,22 @@ class failure_box {
   void at(std::string_view context) noexcept;
 
  private:
-  // Pointers to nothing, each with a meaning.
-  static constexpr std::uintptr_t spent = 1;      ///< the error was moved away
-  static constexpr std::uintptr_t no_memory = 2;  ///< for the error itself
-  static error* mark(std::uintptr_t which) noexcept { return reinterpret_cast<error*>(which); }
-  bool owns() const noexcept { return reinterpret_cast<std::uintptr_t>(at_) > no_memory; }
+  // Pointers to nothing: a code, and what became of its error.
+  static constexpr std::uintptr_t spent = 1;      ///< moved away
+  static constexpr std::uintptr_t no_memory = 2;  ///< there was none for it
+  static constexpr std::uintptr_t codes = 16;
+  static_assert(static_cast<std::uintptr_t>(errc::replaced) < codes);
+  static error* mark(errc code, std::uintptr_t why) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<error*>(4 * (static_cast<std::uintptr_t>(code) % codes) + why);
+  }
+  bool owns() const noexcept { return reinterpret_cast<std::uintptr_t>(at_) >= 4 * codes; }
 
   // Cold, so that what leads to them is small, and not in the way of what succeeds.
   [[gnu::cold]] static error* keep(error& failure) noexcept;
   [[gnu::cold]] static error* copy(const error& failure) noexcept;
   [[gnu::cold]] static void drop(error* failure) noexcept;
-  [[gnu::cold]] static const error& told(bool is_spent) noexcept;
+  [[gnu::cold]] static const error& told(const error* marked) noexcept;
 
   error* at_ = nullptr;
 };

@@ -54,7 +54,7 @@ inline constexpr bool is_result<result<T>> = true;
 // library: those make some twenty classes for each type and argument, a tenth of what including
 // the library took.
 template <class T>
-inline constexpr bool is_outcome = false;  // a result or its failure, with any qualifiers
+inline constexpr bool is_outcome = false;  // a result or its failure, const or a reference or not
 template <class T>
 inline constexpr bool is_outcome<T&> = is_outcome<T>;
 template <class T>
@@ -66,6 +66,8 @@ inline constexpr bool is_outcome<error> = true;
 template <>
 inline constexpr bool is_outcome<failure_box> = true;
 
+template <class T, class... Args>
+concept made_of = __is_constructible(T, Args...);  // a concept, since g++ 14 takes no trait for it
 template <class T>
 void take_value(T) noexcept;
 template <class From, class To>
@@ -85,10 +87,10 @@ class
  public:
   using value_type = T;
 
-  result() requires(__is_constructible(T)) : value_() {}
+  result() requires detail::made_of<T> : value_() {}
 
   template <class U = T>
-    requires(!detail::is_outcome<U> && __is_constructible(T, U))
+    requires(!detail::is_outcome<U> && detail::made_of<T, U>)
   explicit(!detail::turns_into<U, T>)
       result(U&& value)  // NOLINT(bugprone-forwarding-reference-overload)
       : value_(std::forward<U>(value)) {}
@@ -98,14 +100,14 @@ class
     ZARRPOINT_ASSERT(failure_);
   }
 
-  result(const result& other) requires(__is_constructible(T, const T&)) : failure_(other.failure_) {
+  result(const result& other) requires detail::made_of<T, const T&> : failure_(other.failure_) {
     if (!failure_) ::new (static_cast<void*>(&value_)) T(other.value_);
   }
   result(result&& other) noexcept(__is_nothrow_constructible(T, T&&))
       : failure_(std::move(other.failure_)) {
     if (!failure_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
   }
-  result& operator=(const result& other) requires(__is_constructible(T, const T&)) {
+  result& operator=(const result& other) requires detail::made_of<T, const T&> {
     if (this != &other) *this = result(other);
     return *this;
   }
@@ -185,7 +187,9 @@ class
   }
 
   /// The failure, which must be there, as `ZARRPOINT_TRY` hands it on.
-  detail::failure_box take_failure() && noexcept { return std::move(failure_); }
+  detail::failure_box take_failure() && noexcept {
+    return ZARRPOINT_ASSERT(failure_), std::move(failure_);
+  }
 
  private:
   void check() const {
@@ -240,14 +244,17 @@ class
     return std::forward<F>(f)();
   }
 
-  detail::failure_box take_failure() && noexcept { return std::move(failure_); }
+  detail::failure_box take_failure() && noexcept {
+    return ZARRPOINT_ASSERT(failure_), std::move(failure_);
+  }
 
  private:
   detail::failure_box failure_;
 };
 
 /// `ZARRPOINT_TRY(name, expression)`: declares `name` as a reference to the value of a result, or
-/// returns its error from the function. Move the value out with `std::move(name)`.
+/// returns its error from the function, which returns a result, an error or a `std::optional` of
+/// one. Move the value out with `std::move(name)`.
 #define ZARRPOINT_TRY(name, ...)                    \
   auto name##_result = (__VA_ARGS__);               \
   if (!name##_result) [[unlikely]]                  \

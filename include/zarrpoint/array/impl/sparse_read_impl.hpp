@@ -185,7 +185,8 @@ ZARRPOINT_INLINE result<std::vector<sparse_read::run_of_objects>> sparse_read::l
   of_.listed.set(listed_);
   sort_numbers(found);
   std::vector<run_of_objects> out;
-  for (const auto [number, place] : found) {
+  for (const numbered_place& one : found) {
+    const auto number = static_cast<std::size_t>(one.number);
     if (number < first) continue;
     if (out.empty() || out.back().end != number) out.push_back({number, number});
     out.back().end = number + 1;

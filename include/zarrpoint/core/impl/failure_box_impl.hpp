@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/failure_box.hpp>
 
+#include <cstdint>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE error* failure_box::keep(error& failure) noexcept {
   error* const made = new (std::nothrow) error(std::move(failure));
-  return made != nullptr ? made : mark(no_memory);
+  return made != nullptr ? made : mark(failure.code, no_memory);
 }
 
 ZARRPOINT_INLINE error* failure_box::copy(const error& failure) noexcept {
@@ -23,22 +24,31 @@ ZARRPOINT_INLINE error* failure_box::copy(const error& failure) noexcept {
     return keep(copied);
 #if ZARRPOINT_EXCEPTIONS
   } catch (const std::bad_alloc&) {
-    return mark(no_memory);
+    return mark(failure.code, no_memory);
   }
 #endif
 }
 
 ZARRPOINT_INLINE void failure_box::drop(error* failure) noexcept { delete failure; }
 
-ZARRPOINT_INLINE const error& failure_box::told(bool is_spent) noexcept {
-  static const error moved;
-  static const error exhausted{errc::resource_limit, "no memory"};  // the text needs none
-  return is_spent ? moved : exhausted;
+ZARRPOINT_INLINE const error& failure_box::told(const error* marked) noexcept {
+  struct list {
+    error of[4 * codes];
+  };
+  static const list all = [] {
+    list out;
+    for (std::uintptr_t i = 0; i < 4 * codes; ++i) {
+      out.of[i].code = static_cast<errc>(i / 4);
+      if (i % 4 == no_memory) out.of[i].message = "no memory";  // the text itself needs none
+    }
+    return out;
+  }();
+  return all.of[reinterpret_cast<std::uintptr_t>(marked)];
 }
 
 ZARRPOINT_INLINE error failure_box::take() noexcept {
   if (owns()) return std::move(*at_);
-  return told(at_ == mark(spent));
+  return told(at_);
 }
 
 ZARRPOINT_INLINE void failure_box::at(std::string_view context) noexcept {

@@ -85,7 +85,8 @@ class blob_writer {
   virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
 
   /// Announces that the object will take up to `size` bytes, so that a full disk is reported
-  /// before the work is done. Only a hint: neither required nor a limit.
+  /// before the work is done. Only a hint: neither required nor a limit, and it may grow. A writer
+  /// of many objects in one, such as a zip file, announces more while threads write.
   ZARRPOINT_NO_KEY virtual result<void> reserve(std::uint64_t size);
 
   /// Fills `into` with what was written from `offset` on: for stores that build one object of many,

@@ -59,8 +59,23 @@ class file_root {
   /// errno on failure.
   shared_directory shared_parent_of(const store_key& key);
 
-  /// Before directories of the tree move or go.
-  void drop_directories() noexcept { kept_.drop(); }
+  /// Directories of the tree move or go while it lives.
+  class moving_directories {
+   public:
+    explicit moving_directories(file_root& of) noexcept : of_(of) {}
+    moving_directories(const moving_directories&) = delete;
+    moving_directories& operator=(const moving_directories&) = delete;
+    ~moving_directories() { of_.kept_.drop(); }
+
+   private:
+    file_root& of_;
+  };
+
+  /// Before the tree is where others may change it.
+  void stop_keeping_directories() noexcept {
+    keeps_directories_.store(false, std::memory_order_relaxed);
+    kept_.drop();
+  }
 
   /// Makes a written file durable, now or in `sync_tree`: beyond a few files one sync of the whole
   /// file system is faster than one of each (512 files: 123 against 431 ms). 0 or the errno.
@@ -95,7 +110,7 @@ class file_root {
   std::atomic<int> has_locks_{-1};  ///< -1: not asked yet
   std::mutex mutex_;
   std::vector<store_key> made_;
-  bool keeps_directories_ = false;
+  std::atomic<bool> keeps_directories_{false};
   kept_directories kept_;
   staging_blocks blocks_;
 };

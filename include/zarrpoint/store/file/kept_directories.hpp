@@ -30,29 +30,31 @@ shared_directory share_directory(unique_fd open);
 
 /// The directories of a tree that only its owner changes, those used last: they stay open, so that
 /// a file in one need not look up the way to it again. They were opened beneath the root as any
-/// other is, each from the one above it, and no link was followed.
+/// other is, and no link was followed.
 class kept_directories {
  public:
   /// As many as threads are likely to be at work in; they count against the limit of open files.
   static constexpr std::size_t most = 32;
 
-  /// As `make_directories`; empty and errno on failure.
+  /// As `make_directories`; null and errno on failure.
   template <class F>
   shared_directory make(int root, const store_key& key, F&& created) {
-    if (shared_directory known = find(key.str())) return known;
+    std::uint64_t age = 0;
+    if (shared_directory known = find(key.str(), age)) return known;
     shared_directory made = make_below(root, key, created);
     if (!made) {
       // Someone removed what is open here; or there is a reason, which the long way finds.
-      drop();
+      age = drop();
       made = share_directory(unique_fd(make_directories(root, key, created)));
       if (!made) return {};
     }
-    keep(key.str(), made);
+    keep(key.str(), made, age);
     return made;
   }
 
-  /// Forgets them: what their names lead to may change.
-  void drop() noexcept;
+  /// Forgets them, after what their names lead to has changed. What was on its way meanwhile is not
+  /// kept: it has an age of before, and the new one is returned.
+  std::uint64_t drop() noexcept;
 
  private:
   struct entry {
@@ -78,11 +80,13 @@ class kept_directories {
     return share_directory(unique_fd(open_at(parent->get(), name.c_str(), flags)));
   }
 
-  shared_directory find(std::string_view path);
-  void keep(std::string_view path, shared_directory open);
+  /// Null when it is not there; `age` is of now.
+  shared_directory find(std::string_view path, std::uint64_t& age);
+  void keep(std::string_view path, shared_directory open, std::uint64_t age);
 
   std::mutex mutex_;
   std::uint64_t calls_ = 0;
+  std::uint64_t age_ = 0;  ///< how often they were forgotten
   entry entries_[most];
 };
 

@@ -53,7 +53,11 @@ class memory_store::writer final : public blob_writer {
   result<void> reserve(std::uint64_t size) override {
     const std::lock_guard lock(mutex_);
     if (size > bytes_.max_size()) return {};
-    return grow([&] { bytes_.reserve(static_cast<std::size_t>(size)); });
+    // Twofold, since a writer of many objects in one reserves again for each of them.
+    const auto wanted = static_cast<std::size_t>(size);
+    if (wanted <= bytes_.capacity()) return {};
+    const std::size_t twofold = bytes_.empty() ? 0 : 2 * bytes_.capacity();
+    return grow([&] { bytes_.reserve(std::max(wanted, twofold)); });
   }
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
     const std::lock_guard lock(mutex_);

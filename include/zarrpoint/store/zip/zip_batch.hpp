@@ -15,7 +15,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Pieces of a file that follow one another, gathered so that many go to it in one write: a write
-/// of a few KiB costs as much as the kernel's work on three pages. One thread writes what is full
+/// costs the kernel as much as copying some pages. One thread writes what is full
 /// while others add to what comes next. What could not be written stays, for the next try.
 class zip_batch {
  public:
@@ -30,6 +30,8 @@ class zip_batch {
 
   /// Writes all that was added before. Errors: those of the writer.
   result<void> flush();
+  /// The same, unless another thread did so since this one was told that it is time.
+  result<void> flush_if_full();
 
   /// Before something else reads or writes these bytes: flushes if some of them are gathered here.
   result<void> settle(std::uint64_t offset, std::uint64_t size);

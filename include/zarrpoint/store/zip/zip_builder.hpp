@@ -52,7 +52,8 @@ class zip_builder {
   /// it is written, and the file system need not look for room piece by piece.
   result<void> reserve(const zip_extent& extent);
 
-  /// Adds a whole member. Small ones are gathered, and go to the file together.
+  /// Adds a whole member. Small ones are gathered, and go to the file together: what the file
+  /// refuses may be told by the member that fills a batch, by a read, or by `finish`.
   result<void> add(const store_key& key, bytes_view bytes);
 
   /// Writes a piece of the archive. Bytes stay in the file even if another member gets their place
@@ -64,7 +65,7 @@ class zip_builder {
   result<void> describe(const store_key& key, std::shared_ptr<member> made);
 
   void writer_opened() noexcept { writers_.fetch_add(1, std::memory_order_relaxed); }
-  void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_relaxed); }
+  void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_release); }
 
   std::shared_ptr<const member> find(std::string_view key) const;
   void insert(const store_key& key, std::shared_ptr<const member> made);
@@ -86,11 +87,10 @@ class zip_builder {
   /// Before it is done: a write that fails may have written a part.
   void note_written(std::uint64_t end) noexcept;
 
-  result<void> add_small(const store_key& key, bytes_view bytes, std::uint32_t crc);
+  result<void> add_large(const store_key& key, bytes_view bytes);
+  result<void> add_small(const store_key& key, bytes_view bytes);
 
   std::string header_of(std::string_view key, const member& one) const;
-
-  error refuse() const;
 
   const std::unique_ptr<blob_writer> to_;
   const std::string name_;
@@ -103,7 +103,7 @@ class zip_builder {
   member_map members_;
   std::atomic<unsigned> writers_{0};
   std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
-  std::atomic<unsigned> finished_{0};      ///< 1: no more members
+  bool finished_ = false;                  ///< no more members
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -100,7 +100,8 @@ ZARRPOINT_INLINE unique_fd file_root::parent_of(const store_key& key, bool sync)
 }
 
 ZARRPOINT_INLINE shared_directory file_root::shared_parent_of(const store_key& key) {
-  if (!keeps_directories_) return share_directory(parent_of(key, options_.sync));
+  if (!keeps_directories_.load(std::memory_order_relaxed))
+    return share_directory(parent_of(key, options_.sync));
   return kept_.make(fd(), key.parent(), [&](int, const store_key& made) {
     const std::lock_guard guard(mutex_);
     if (durable_tree_) made_.push_back(made);

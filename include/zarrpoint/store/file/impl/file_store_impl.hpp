@@ -140,7 +140,7 @@ ZARRPOINT_INLINE result<void> file_store::rename(const store_key& from, const st
   ZARRPOINT_CHECK(check_writable(to, "rename to"));
   ZARRPOINT_CHECK(detail::check_rename(*this, from, to));
   const bool sync = root_->options().sync;
-  root_->drop_directories();
+  const detail::file_root::moving_directories moving(*root_);
   const detail::unique_fd old_parent(
       detail::open_beneath(root_->fd(), from.parent(), O_RDONLY | O_DIRECTORY));
   if (!old_parent) return detail::system_error("rename", describe(from), errno);
@@ -167,7 +167,7 @@ ZARRPOINT_INLINE result<void> file_store::rename(const store_key& from, const st
 
 ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) const {
   ZARRPOINT_CHECK(check_writable(prefix, "erase"));
-  root_->drop_directories();
+  const detail::file_root::moving_directories moving(*root_);
   const detail::unique_fd parent(
       detail::open_beneath(root_->fd(), prefix.parent(), O_RDONLY | O_DIRECTORY));
   const std::string name(prefix.name());

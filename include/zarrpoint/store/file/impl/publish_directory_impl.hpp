@@ -286,10 +286,11 @@ ZARRPOINT_INLINE result<void> directory_publication::commit() {
     return error{errc::invalid_argument,
                  "publish " + name() + ": " +
                      (at_.empty() ? "it is published already" : "a file is still being written")};
-  tree_->drop_directories();
+  tree_->stop_keeping_directories();
   if (how_.sync) {
     if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
   }
+  const file_root::moving_directories moving(*base_);
   // A plain rename replaces nothing but an empty directory.
   const int code = rename_to_target();
   if (code == EEXIST || code == ENOTEMPTY || code == ENOTDIR)

@@ -55,6 +55,15 @@ ZARRPOINT_INLINE result<void> zip_batch::flush() {
   return {};
 }
 
+ZARRPOINT_INLINE result<void> zip_batch::flush_if_full() {
+  {
+    const std::lock_guard writing(writing_);
+    const std::lock_guard lock(mutex_);
+    if (leaving_.bytes.empty() && waiting_.bytes.size() < full_bytes) return {};
+  }
+  return flush();
+}
+
 ZARRPOINT_INLINE result<void> zip_batch::settle(std::uint64_t offset, std::uint64_t size) {
   {
     const std::lock_guard lock(mutex_);

@@ -47,24 +47,34 @@ ZARRPOINT_INLINE result<void> zip_builder::reserve(const zip_extent& extent) {
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::add(const store_key& key, bytes_view bytes) {
-  const std::uint32_t crc = crc32(0, bytes);
-  if (bytes.size() < paged_bytes) return add_small(key, bytes, crc);
-  if (finished_.load(std::memory_order_relaxed)) return refuse();
+  struct writing {
+    zip_builder& to;
+    ~writing() { to.writer_closed(); }
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return error{errc::invalid_argument, "it is published already"};
+    writer_opened();
+  }
+  const writing counted{*this};
+  return bytes.size() < paged_bytes ? add_small(key, bytes) : add_large(key, bytes);
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::add_large(const store_key& key, bytes_view bytes) {
   auto made = allocate(key, bytes.size());
   ZARRPOINT_CHECK(reserve(made->extent));
   ZARRPOINT_CHECK(write(made->extent.data, bytes));
-  made->crc32 = crc;
+  made->crc32 = crc32(0, bytes);
   made->size = bytes.size();
   return describe(key, std::move(made));
 }
 
-ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes_view bytes,
-                                                     std::uint32_t crc) {
+ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes_view bytes) {
+  const std::uint32_t crc = crc32(0, bytes);
   std::shared_ptr<member> made;
   bool is_full = false;
   {
     const std::lock_guard lock(adding_);
-    if (finished_.load(std::memory_order_relaxed)) return refuse();
     made = allocate(key, bytes.size());
     made->crc32 = crc;
     made->size = bytes.size();
@@ -75,7 +85,7 @@ ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes
   }
   insert(key, std::move(made));
   // Others may add meanwhile: as many small members as there are threads, and then they wait.
-  return is_full ? batch_.flush() : result<void>();
+  return is_full ? batch_.flush_if_full() : result<void>();
 }
 
 ZARRPOINT_INLINE std::string zip_builder::header_of(std::string_view key, const member& one) const {
@@ -139,13 +149,12 @@ ZARRPOINT_INLINE std::vector<list_entry> zip_builder::list(const store_key& pref
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::finish() {
-  const std::lock_guard adding(adding_);
   const std::lock_guard lock(mutex_);
-  if (finished_ || writers_.load(std::memory_order_relaxed) != 0)
+  if (finished_ || writers_.load(std::memory_order_acquire) != 0)
     return error{errc::invalid_argument,
                  "publish " + name_ + ": " +
                      (finished_ ? "it is published already" : "a member is still being written")};
-  finished_.store(1, std::memory_order_relaxed);
+  finished_ = true;
   ZARRPOINT_CHECK(batch_.flush());
   std::string directory;
   for (const auto& [key, one] : members_) append_zip_entry(directory, describe_member(key, *one));
@@ -154,10 +163,6 @@ ZARRPOINT_INLINE result<void> zip_builder::finish() {
   append_zip_end(directory, place);
   ZARRPOINT_CHECK(to_->write(place.offset, as_bytes(directory)));
   return to_->finish();
-}
-
-ZARRPOINT_INLINE error zip_builder::refuse() const {
-  return {errc::invalid_argument, "write " + name_ + ": it is published already"};
 }
 
 ZARRPOINT_INLINE zip_member zip_builder::describe_member(std::string_view key, const member& one) {

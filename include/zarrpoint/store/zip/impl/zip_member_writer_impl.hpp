@@ -107,10 +107,15 @@ ZARRPOINT_INLINE result<void> zip_member_writer::make_room(std::uint64_t end) {
   return guarded([&]() -> result<void> {
     if (place_ == nullptr) {
       const bool is_reserved = reserved_ >= end;
-      place_ = archive_->allocate(key_, is_reserved ? reserved_ : 2 * end);
-      if (is_reserved) ZARRPOINT_CHECK(archive_->reserve(place_->extent));
-      const std::vector<std::byte> before = std::exchange(kept_, {});
-      return before.empty() ? result<void>() : put(0, before);
+      auto made = archive_->allocate(key_, is_reserved ? reserved_ : 2 * end);
+      if (is_reserved) ZARRPOINT_CHECK(archive_->reserve(made->extent));
+      if (!kept_.empty()) {
+        ZARRPOINT_CHECK(archive_->write(made->extent.data, kept_));
+        checksum_.add(0, kept_);
+      }
+      place_ = std::move(made);
+      kept_ = {};
+      return {};
     }
     if (archive_->space().resize(place_->extent, place_->extent.data + 2 * end)) return {};
     auto larger = archive_->allocate(key_, 2 * end);
