@@ -12,8 +12,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE error* failure_box::keep(error& failure) noexcept {
+  const errc code = failure.code;
   error* const made = new (std::nothrow) error(std::move(failure));
-  return made != nullptr ? made : mark(failure.code, no_memory);
+  return made != nullptr ? made : mark(code, no_memory);
 }
 
 ZARRPOINT_INLINE error* failure_box::copy(const error& failure) noexcept {
