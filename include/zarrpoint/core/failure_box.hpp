@@ -57,8 +57,8 @@ class failure_box {
   bool owns() const noexcept { return reinterpret_cast<std::uintptr_t>(at_) >= 4 * codes; }
 
   // Cold, so that what leads to them is small, and not in the way of what succeeds.
-  [[gnu::cold]] static error* keep(error& failure) noexcept;
-  [[gnu::cold]] static error* copy(const error& failure) noexcept;
+  [[gnu::cold, gnu::returns_nonnull]] static error* keep(error& failure) noexcept;
+  [[gnu::cold, gnu::returns_nonnull]] static error* copy(const error& failure) noexcept;
   [[gnu::cold]] static void drop(error* failure) noexcept;
   [[gnu::cold]] static const error& told(const error* marked) noexcept;
 
