@@ -8,6 +8,7 @@
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip/zip_writer.hpp>
 
 #include <doctest/doctest.h>
@@ -78,6 +79,87 @@ TEST_CASE("listed_object: bytes are pickled in a list, and come back") {
   }
 }
 
+/// An archive of others: numpy's.
+std::string npz() {
+  const memory_store store;
+  const store_key key = store_key::parse("o").value();
+  const zip_writer archive = zip_writer::begin(store, key).value();
+  archive.put(store_key::parse("arr_0.npy").value(), as_bytes(std::string_view("elements")))
+      .value();
+  archive.finish().value();
+  return text_of(*get(store, key, SIZE_MAX).value());
+}
+
+TEST_CASE("listed_object: an archive that is not torch.save's is bytes like others") {
+  const std::string text = npz();
+  CHECK_FALSE(megatron::detail::is_torch_file(as_bytes(text)).value());
+  const std::string file = list_object(as_bytes(text), "o").value();
+  CHECK(text_of(unlist_object(blob_of(file)).value()) == text);
+  CHECK(refuses(megatron::detail::is_torch_file(as_bytes(std::string_view("PK\x03\x04"))),
+                errc::corrupt, ""));
+}
+
+/// BINUNICODE.
+std::string text_opcode(std::string_view latin) {
+  std::string utf8;
+  for (const char c : latin) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) utf8 += static_cast<char>(0xc0 | (byte >> 6));
+    utf8 += byte < 0x80 ? c : static_cast<char>(0x80 | (byte & 0x3f));
+  }
+  std::string out = "X";
+  for (int i = 0; i < 4; ++i) out += static_cast<char>((utf8.size() >> (8 * i)) & 0xff);
+  return out + utf8;
+}
+
+/// What Python's pickle of protocol 2 says of `bytes`, a bytearray and an io.BytesIO.
+std::string pickled_bytes(std::string_view bytes) {
+  return "c_codecs\nencode\n" + text_opcode(bytes) + text_opcode("latin1") + "\x86R";
+}
+std::string pickled_array(std::string_view bytes) {
+  return "c__builtin__\nbytearray\n" + pickled_bytes(bytes) + "\x85R";
+}
+std::string pickled_io(std::string_view bytes) {
+  return "c_io\nBytesIO\n)\x81" + pickled_bytes(bytes) +
+         std::string(
+             "K\x00N\x87"
+             "b",
+             5);
+}
+
+TEST_CASE("listed_object: what is not plain bytes keeps its type, and so do bytes of a file") {
+  const std::string file = saved(torch::value(node(node::object{{"step", 3}})));
+  const std::string head("\x80\x02", 2);
+  const auto listed = [&](const std::string& object) {
+    return archive_of(head + "]q\x05" + object + "a.");
+  };
+  // Plain bytes are handed over as they are.
+  for (const std::string& text : {std::string("x"), std::string("\x00PK\x94\xff", 5), npz()})
+    CHECK(text_of(unlist_object(blob_of(listed(pickled_bytes(text)))).value()) == text);
+  CHECK(text_of(unlist_object(blob_of(listed("c__builtin__\nbytes\n)R"))).value()).empty());
+  const std::string kept[] = {
+      pickled_io(file),    pickled_io("x"),
+      pickled_io(""),      pickled_array(file),
+      pickled_array("x"),  "c__builtin__\nbytearray\n)R",
+      pickled_bytes(file), pickled_bytes("PK\x03\x04 and no more"),
+  };
+  for (const std::string& object : kept) {
+    CAPTURE(object);
+    const std::string alone = text_of(unlist_object(blob_of(listed(object))).value());
+    const auto pickle_in = [](const std::string& of) {
+      const memory_store store;
+      const store_key key = store_key::parse("o").value();
+      store.put(key, as_bytes(of)).value();
+      const auto members = zip_store::open(store.open(key).value()).value();
+      const store_key at =
+          torch::file::find_prefix(members).value().value().child("data.pkl").value();
+      return text_of(*get(members, at, SIZE_MAX).value());
+    };
+    CHECK(pickle_in(alone) == head + object + ".");
+    CHECK(pickle_in(list_object(as_bytes(alone), "o").value()) == head + "]" + object + "a.");
+  }
+}
+
 TEST_CASE("listed_object: a file of torch.save becomes one of a list, with its tensors") {
   tensor w = tensor::make({dtype_kind::float32, {2, 3}}).value();
   for (std::size_t i = 0; i < 6; ++i) w.data<float>()[i] = static_cast<float>(i);
@@ -138,15 +220,20 @@ TEST_CASE("listed_object: anything but a file, or the list of one object, is ref
       "e.",  // one, as no pickle says it
       "\x80\x04]K\x01"
       "a.",  // by a protocol that counts the memo
-      "\x80\x02K\x05q\x05]h\x05"
-      "a\x85"
-      "0]q\x05h\x05"
+      "\x80\x02K\x05"
+      "0]K\x01"
       "a.",  // not a list from the start
   };
   for (const std::string_view pickle : no_lists) {
     CAPTURE(pickle);
     CHECK(refuses(unlist_object(blob_of(archive_of(pickle))), errc::corrupt, "item"));
   }
+  // Places in the memo that are counted would be others without that of the list.
+  const std::string counts(
+      "\x80\x02]q\x00X\x01\x00\x00\x00x\x94X\x01\x00\x00\x00y\x94h\x01\x87"
+      "a.",
+      24);
+  CHECK(refuses(unlist_object(blob_of(archive_of(counts))), errc::unsupported, "opcode 148"));
   // It holds itself: without the list there is no such place in the memo.
   const std::string itself(
       "\x80\x02]q\x00h\x00"
@@ -173,7 +260,7 @@ TEST_CASE("listed_object: a damaged file is an error, or an object that opens") 
     const auto out = unlist_object(blob_of(damaged));
     if (!out) return;
     ++opens;
-    if (megatron::detail::is_torch_file(*out)) CHECK(torch::open(blob_of(text_of(*out))));
+    if (megatron::detail::is_torch_file(*out).value()) CHECK(torch::open(blob_of(text_of(*out))));
   };
   for (std::size_t i = 0; i < listed.size(); ++i) {
     for (const char bits : {'\x01', '\x80', '\xff'}) {

@@ -5,6 +5,7 @@
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -464,6 +465,24 @@ TEST_CASE("megatron_strategies: objects are pickled as bytes, or are files of to
   CHECK(has(ask(3), "objects are not resharded"));
   const auto file = megatron::directory::open(folder / "c").value().object({"rng/state", {1}, {2}});
   CHECK(as_text(torch::to_bytes(file->root()).value()) == "state of rank 1");
+
+  // Bytes that are a file of torch.save, pickled: handed over bare they would become what is in it.
+  const std::string path = folder / "c/rng/state/shard_0_2.pt";
+  const std::string inner = test::read_file(folder / "c/rng/state/shard_1_2.pt");
+  const bytes_view bytes = as_bytes(inner);
+  const any_store there = file_store::open(folder / "c").value();
+  torch::save(there, store_key::parse("rng/state/shard_0_2.pt").value(),
+              torch::value(torch::value::bytes(bytes.begin(), bytes.end())))
+      .value();
+  const std::string outer = test::read_file(path);
+  const auto found =
+      load(folder / "c", state{{"o", object(0)}}, group_with({}), {.validate = false}).value();
+  CHECK(as_text(found.loaded.find("o")->if_object()->bytes()) == outer);
+  group_save_options part = in_their_layout();
+  part.validate = false;
+  save(folder / "d", state{{"o", *found.loaded.find("o")->if_object()}}, group_with({}), part)
+      .value();
+  CHECK(test::read_file(folder / "d/rng/state/shard_0_2.pt") == outer);
 }
 
 TEST_CASE("megatron_strategies: what training has in common never stops the tensors") {

@@ -52,9 +52,9 @@ class file {
 
   static result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits);
 
-  /// The directory of an archive that torch.save wrote, whatever its name. Errors: `corrupt` where
-  /// none has a `data.pkl`.
-  static result<store_key> find_prefix(const zip_store& archive);
+  /// The directory of an archive that torch.save wrote, whatever its name: it has a `data.pkl`.
+  /// Nothing for other archives.
+  static result<std::optional<store_key>> find_prefix(const zip_store& archive);
 
  private:
   struct content {

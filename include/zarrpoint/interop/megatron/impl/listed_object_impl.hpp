@@ -10,6 +10,7 @@
 #include <zarrpoint/interop/pickle/pickle_opcode.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -20,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,10 +32,6 @@ namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detai
 using torch::detail::pickle_op;
 
 constexpr char as_char(pickle_op op) { return static_cast<char>(op); }
-
-ZARRPOINT_INLINE bool is_torch_file(bytes_view bytes) {
-  return as_text(bytes).starts_with("PK\x03\x04");
-}
 
 /// The pickle of a list whose one element is that of `object`. What a frame of protocol 4 counts
 /// may end before the last opcode.
@@ -70,10 +68,19 @@ ZARRPOINT_INLINE std::string unlisted_pickle(std::string_view list) {
 template <class = void>
 class torch_archive {
  public:
-  static result<torch_archive> open(std::unique_ptr<blob> from) {
+  /// Nothing for an archive of others.
+  static result<std::optional<torch_archive>> open(std::unique_ptr<blob> from) {
     ZARRPOINT_TRY(members, zip_store::open(std::move(from)));
     ZARRPOINT_TRY(prefix, torch::file::find_prefix(members));
-    return torch_archive(std::move(members), std::move(prefix));
+    if (!prefix) return std::optional<torch_archive>();
+    return std::optional(torch_archive(std::move(members), *std::move(prefix)));
+  }
+
+  /// Of bytes that outlive it. Nothing for those that are no archive at all, too.
+  static result<std::optional<torch_archive>> open(bytes_view object) {
+    if (!as_text(object).starts_with("PK\x03\x04")) return std::optional<torch_archive>();
+    return open(std::make_unique<zarrpoint::detail::memory_blob>(mapping(object, nullptr),
+                                                                 "its file of torch.save"));
   }
 
   result<std::string> pickle() const {
@@ -127,9 +134,28 @@ class torch_archive {
   store_key prefix_;
 };
 
+ZARRPOINT_INLINE result<bool> is_torch_file(bytes_view bytes) {
+  ZARRPOINT_TRY(archive, torch_archive<>::open(bytes));
+  return archive.has_value();
+}
+
+ZARRPOINT_INLINE std::optional<message> bare_bytes(const torch::pickle_value& object) {
+  const bool is_empty = object.is_call_of("builtins", "bytes") &&
+                        object.arguments().element_count() == 0 && object.state_count() == 0;
+  if (object.kind() != torch::pickle_kind::bytes && !object.is_call_of("_codecs", "encode") &&
+      !is_empty)
+    return std::nullopt;
+  auto bytes = torch::to_bytes(object);
+  if (!bytes) return std::nullopt;
+  const auto is_file = is_torch_file(*bytes);
+  if (!is_file || *is_file) return std::nullopt;
+  return *std::move(bytes);
+}
+
 ZARRPOINT_INLINE result<std::string> list_object(bytes_view object, std::string_view name) {
   const auto make = [&]() -> result<std::vector<std::byte>> {
-    if (!is_torch_file(object)) {
+    ZARRPOINT_TRY(archive, torch_archive<>::open(object));
+    if (!archive) {
       torch::value::list list{torch::value(torch::value::bytes(object.begin(), object.end()))};
       const memory_store store;
       ZARRPOINT_TRY(key, store_key::parse("object"));
@@ -137,12 +163,9 @@ ZARRPOINT_INLINE result<std::string> list_object(bytes_view object, std::string_
       ZARRPOINT_TRY(made, get(store, key, SIZE_MAX));
       return *std::move(made);
     }
-    ZARRPOINT_TRY(archive, torch_archive<>::open(std::make_unique<zarrpoint::detail::memory_blob>(
-                               std::vector<std::byte>(object.begin(), object.end()),
-                               "its file of torch.save")));
-    ZARRPOINT_TRY(pickle, archive.pickle());
+    ZARRPOINT_TRY(pickle, archive->pickle());
     ZARRPOINT_CHECK(torch::read_pickle(as_bytes(pickle)).transform([](const auto&) {}));
-    return archive.with(listed_pickle(pickle));
+    return archive->with(listed_pickle(pickle));
   };
   auto made = make();
   if (!made) return std::move(made).failure().at("object " + zarrpoint::detail::in_quotes(name));
@@ -160,12 +183,13 @@ ZARRPOINT_INLINE result<message> unlist_object(std::unique_ptr<blob> file) {
   const error no_list{errc::corrupt, name + ": it is not the list of one object"};
   const torch::pickle_value list = opened.root();
   if (list.kind() != torch::pickle_kind::list || list.element_count() != 1) return no_list;
-  if (auto pickled = torch::to_bytes(list.element(0))) return *std::move(pickled);
+  if (auto bare = bare_bytes(list.element(0))) return *std::move(bare);
   ZARRPOINT_TRY(archive, torch_archive<>::open(again()).at(name));
-  ZARRPOINT_TRY(pickle, archive.pickle().at(name));
+  if (!archive) return no_list;
+  ZARRPOINT_TRY(pickle, archive->pickle().at(name));
   const std::string object = unlisted_pickle(pickle);
   if (object.empty()) return no_list;
-  return archive.with(object).at(name);
+  return archive->with(object).at(name);
 }
 
 }}}}  // namespace zarrpoint::v0::megatron::detail

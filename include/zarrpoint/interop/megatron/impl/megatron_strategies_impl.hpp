@@ -8,11 +8,11 @@
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
+#include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 
@@ -116,8 +116,8 @@ ZARRPOINT_INLINE result<void> saver::write_cell(const save_job& job,
 
 ZARRPOINT_INLINE result<void> saver::write_object(const save_job& job,
                                                   const sharded_object& object) {
-  constexpr std::string_view zip_mark = "PK\x03\x04";
-  if (as_text(object.bytes()).starts_with(zip_mark)) {
+  ZARRPOINT_TRY(is_file, detail::is_torch_file(object.bytes()));
+  if (is_file) {
     ZARRPOINT_TRY(key, store_key::parse(object.unique_key() + ".pt"));
     return job.store.put(key, object.bytes());
   }
@@ -160,14 +160,14 @@ class shards_of_directory final : public sharded_reader {
     return directory_.read(key, part, into, how);
   }
 
-  /// The bytes that were pickled, or the whole file of any other value.
+  /// Bytes that were pickled, or the whole file of any other value.
   result<message> read_object(const zarrpoint::object_id& id) const override {
     if (const auto* at = zarrpoint::detail::find_by_key(objects(), id.key)) {
       ZARRPOINT_TRY(wanted, sharded_object::request(id));
       ZARRPOINT_CHECK(wanted.check_same_grid(at->global_shape));
     }
     ZARRPOINT_TRY(file, directory_.object({id.key, id.global_offset, id.global_shape}));
-    if (auto bytes = torch::to_bytes(file.root())) return *std::move(bytes);
+    if (auto bare = detail::bare_bytes(file.root())) return *std::move(bare);
     ZARRPOINT_TRY(key, store_key::parse(zarrpoint::unique_key(id) + ".pt"));
     ZARRPOINT_TRY(whole, get(directory_.store(), key, SIZE_MAX));
     if (!whole) return error{errc::not_found, "object " + zarrpoint::unique_key(id)};

@@ -400,7 +400,10 @@ class pickle_reader {
       case pickle_op::binpersid: return persistent();
       case pickle_op::put: return put<std::uint8_t>();
       case pickle_op::long_put: return put<std::uint32_t>();
-      case pickle_op::memoize: return put(memo_size());
+      case pickle_op::memoize:
+        // Older protocols say each place, so that a part can be taken out: no pickle mixes the two.
+        if (protocol_ < 4) break;
+        return put(memo_size());
       case pickle_op::get: return get<std::uint8_t>();
       case pickle_op::long_get: return get<std::uint32_t>();
       case pickle_op::frame: return frame();

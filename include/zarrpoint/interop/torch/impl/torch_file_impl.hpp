@@ -69,7 +69,11 @@ ZARRPOINT_INLINE result<file> file::open(std::unique_ptr<blob> from, const pickl
   const std::string name = from->name();
   ZARRPOINT_CHECK(check_kind(*from).at("open " + name));
   ZARRPOINT_TRY(archive, zip_store::open(std::move(from)));
-  ZARRPOINT_TRY(prefix, find_prefix(archive).at("open " + name));
+  ZARRPOINT_TRY(found, find_prefix(archive).at("open " + name));
+  if (!found)
+    return error{errc::corrupt,
+                 "open " + name + ": it has no data.pkl, so it was not written by torch.save"};
+  store_key prefix = *std::move(found);
   ZARRPOINT_TRY(pickle, read_record(archive, prefix, {"data.pkl", limits.max_bytes}));
   if (!pickle) return error{errc::corrupt, "open " + name + ": it has no data.pkl"};
   ZARRPOINT_TRY(root, read_pickle(*pickle, limits).at("open " + name));
@@ -93,16 +97,16 @@ ZARRPOINT_INLINE result<void> file::check_kind(const blob& from) {
   return error{errc::corrupt, "it is not a file of torch.save"};
 }
 
-ZARRPOINT_INLINE result<store_key> file::find_prefix(const zip_store& archive) {
+ZARRPOINT_INLINE result<std::optional<store_key>> file::find_prefix(const zip_store& archive) {
   ZARRPOINT_TRY(entries, archive.list(store_key::root()));
   for (const list_entry& entry : entries) {
     if (!entry.is_prefix) continue;
     ZARRPOINT_TRY(prefix, store_key::parse(entry.name));
     ZARRPOINT_TRY(key, prefix.child("data.pkl"));
     ZARRPOINT_TRY(there, archive.open(key));
-    if (there != nullptr) return std::move(prefix);
+    if (there != nullptr) return std::optional(std::move(prefix));
   }
-  return error{errc::corrupt, "it has no data.pkl, so it was not written by torch.save"};
+  return std::optional<store_key>();
 }
 
 ZARRPOINT_INLINE result<std::optional<std::vector<std::byte>>> file::read_record(

@@ -248,7 +248,9 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_archive(const std::str
   if (as_text(bytes_view(mark)) != "PK\x03\x04") return found();
   ZARRPOINT_TRY(again, v0::detail::open_file(at.file));
   const auto archive = zip_store::open(std::move(again));
-  if (!archive || !file::find_prefix(*archive)) return found();
+  if (!archive) return found();
+  const auto prefix = file::find_prefix(*archive);
+  if (!prefix || !*prefix) return found();
   ZARRPOINT_TRY(opened, archive_store::open(*std::move(from), detail::limits_within(memory)));
   ZARRPOINT_TRY(key, store_key::parse(at.rest).at(path));
   return found(stored_place{std::move(opened), std::move(key)});
