@@ -336,6 +336,10 @@ TEST_CASE("dcp_save: a store that fails leaves nothing new, and the old checkpoi
   }
   CHECK(needed > 10);
   CHECK(opened(folder / "c").load<std::vector<float>>("w").value() == two);
+  const failing_store none{base, std::make_shared<std::atomic<int>>(1)};
+  const auto value = dcp::save(location(none, key("d")), {{"step", 3}});
+  REQUIRE_FALSE(value);
+  CHECK(value.failure().message.find("save \"step\": ") != std::string::npos);
 }
 
 TEST_CASE("dcp_save: into a store that cannot publish, and stopped") {

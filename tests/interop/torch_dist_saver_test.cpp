@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/interop/dcp/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
@@ -447,6 +449,73 @@ TEST_CASE("torch_dist: from devices, with a cast of what lies there") {
   }
 }
 
+TEST_CASE("torch_dist: of a shard on a device that is many cells one is staged at a time") {
+  constexpr index_t rows = 64, columns = index_t{1} << 16;
+  constexpr std::size_t memory = std::size_t{4} << 20;  // half of the shard
+  const tensor_spec spec{dtype_kind::int16, {rows, columns + 1}};
+  fake_device device(1, std::size_t{32} << 20);
+  const fake_space space{&device, device.new_stream()};
+  const shard_metadata about = part_of("w", spec, {{0, 0}, {rows, columns}});
+  const tensor values = values_of(about, 3);
+  device_tensor<std::int16_t> there(space, {rows, columns});
+  there.upload(values.data<std::int16_t>());
+  std::vector<sharded_tensor> shards{
+      sharded<device_tensor<std::int16_t>>::borrow(about, there).value()};
+  for (index_t row = 0; row < rows; ++row)
+    shards.push_back(with_values(part_of("w", spec, {{row, columns}, {1, 1}}), 3));
+  const memory_store store;
+  for (const bool casts : {false, true}) {
+    group_save_options options = as_torch_dist();
+    if (casts) options.storage.rules = {{.cast = dtype_kind::float32}};
+    limited_resource budget(memory);
+    process_group group = group_with();
+    group.how.resource = &budget;
+    group.how.limit.memory = memory;
+    const auto done = save(location(any_store(store)), tree_of(shards), group, options);
+    CAPTURE((done ? std::string() : done.failure().message));
+    REQUIRE(done);
+    CHECK(done->cells == 2 * rows);
+    CHECK(budget.peak() > 0);
+    const auto all = load_plain_tensors(location(any_store(store)), group_with()).value();
+    const tensor& found = all.at("w");
+    REQUIRE(found.spec() ==
+            tensor_spec{casts ? dtype_kind::float32 : dtype_kind::int16, spec.shape});
+    const auto at = [&](index_t row, index_t column) {
+      const auto i = static_cast<std::size_t>(row * (columns + 1) + column);
+      return casts ? found.data<float>()[i] : static_cast<float>(found.data<std::int16_t>()[i]);
+    };
+    for (index_t row = 0; row < rows; ++row)
+      for (const index_t column : {index_t{0}, columns / 2 + row, columns - 1})
+        CHECK(at(row, column) ==
+              static_cast<float>(
+                  values.data<std::int16_t>()[static_cast<std::size_t>(row * columns + column)]));
+  }
+}
+
+TEST_CASE("torch_dist: objects are made when they are written, within the memory there is") {
+  constexpr std::size_t size = std::size_t{1} << 20;
+  const memory_store store;
+  limited_resource budget(3 * size);
+  process_group group = group_with();
+  group.how.resource = &budget;
+  group.how.limit.memory = 3 * size;
+  state tree{state::map{}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string key = "o" + std::to_string(i);
+    std::vector<std::byte> bytes(size, static_cast<std::byte>(i));
+    tree.if_map()->emplace(key, sharded_object::from_bytes(key, std::move(bytes)).value());
+  }
+  save(location(any_store(store)), tree, group, as_torch_dist()).value();
+  CHECK(budget.peak() >= size);
+  const auto found =
+      load(location(any_store(store)), state{{"o", sharded_object::request("o7").value()}},
+           group_with(), {.validate = false})
+          .value();
+  const auto bytes = found.loaded.find("o")->if_object()->bytes();
+  CHECK(bytes.size() == size);
+  CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{7}; }));
+}
+
 /// What all of the ranks say, and that nothing was written, nor an old checkpoint changed.
 template <class F>
 std::string refused(int ranks, const F& state_of_rank,
@@ -522,6 +591,11 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
     CHECK(has(text, std::string("\"") + key + "\""));
   }
   CHECK(has(refused(2, of("w\xff", f32)), "UTF-8"));
+  // The longest name that a load takes.
+  std::string longest;
+  while (longest.size() < 960) longest += "k234567/9";
+  longest.resize(960);
+  CHECK(has(refused(2, of(longest + "k", f32)), "a name of 961 bytes"));
   const auto object = [](const std::string& key, const std::string& text) {
     return [=](int rank) {
       const bytes_view bytes = as_bytes(text);
@@ -531,6 +605,14 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
     };
   };
   CHECK(has(refused(2, object("common", "x")), "common/shard_"));
+  CHECK(has(refused(2, object(longest.substr(0, 951), "x")), "a name of 961 bytes"));
+  const test::temp_directory folder;
+  CHECK(saved(2, folder / "long", [&](int rank) {
+          state out = of(longest, f32)(rank);
+          out.if_map()->emplace("o", *object(longest.substr(0, 950), "x")(rank).find("o"));
+          return out;
+        }) == "done");
+  CHECK(holds(folder / "long", {whole_of(longest, {f32, {4, 2}})}, 1) == "done");
   const std::string broken = refused(2, object("o", "PK\x03\x04 and no more"));
   CHECK(has(broken, "corrupt"));
   CHECK(has(broken, "\"o/shard_"));
@@ -575,6 +657,20 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
             "save_options::attributes"));
 }
 
+TEST_CASE("torch_dist: more boxes than a load takes are refused before anything is written") {
+  const megatron::torch_dist_saver saver;
+  constexpr std::size_t most = dcp::metadata_limits.max_values / 24;
+  std::vector<planned_array> arrays(2);
+  arrays[0].tensor.cells = most - 1;
+  arrays[1].tensor.cells = 1;
+  CHECK(saver.check_plan(arrays, {}));
+  const std::vector<planned_object> one{{{.key = "o"}, 0}};
+  const auto done = saver.check_plan(arrays, one);
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().code == errc::resource_limit);
+  CHECK(has(done.failure().message, std::to_string(most + 1) + " boxes and objects"));
+}
+
 /// Rank 1 leaves something out, and says that all is well.
 struct forgetful_saver : megatron::torch_dist_saver {
   bool arrays = true;
@@ -584,6 +680,36 @@ struct forgetful_saver : megatron::torch_dist_saver {
     if (job.rank == 1 && arrays) rest.arrays.erase(rest.arrays.begin());
     if (job.rank == 1 && !arrays) rest.objects.clear();
     return megatron::torch_dist_saver::write(job, rest);
+  }
+};
+
+/// Rank 1 writes an object twice.
+struct stuttering_saver : megatron::torch_dist_saver {
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    shard_writes more = mine;
+    if (job.rank == 1) more.objects.push_back(more.objects.front());
+    return megatron::torch_dist_saver::write(job, more);
+  }
+};
+
+/// Tells of one cell that it takes so many bytes more than it does.
+struct boasting_saver : megatron::torch_dist_saver {
+  std::uint64_t more = 1;
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    ZARRPOINT_CHECK(megatron::torch_dist_saver::write(job, mine));
+    const array_writes& one = mine.arrays.front();
+    const box& part = one.cells.front().part;
+    ZARRPOINT_TRY(layout,
+                  dcp::detail::archive_layout::of_tensor({one.array->metadata.type, part.shape}));
+    detail::wire_writer to;
+    to.number(0);
+    to.text(one.array->tensor.key);
+    to.shape(part.offset);
+    to.number(0);
+    to.number(0);
+    to.number(layout.size() + more);
+    return std::move(to).take();
   }
 };
 
@@ -609,6 +735,18 @@ TEST_CASE("torch_dist: what was not written is named, and the old checkpoint sta
   saver.arrays = false;
   options.sharded = saver;
   CHECK(has(refused(2, tree, options), "the receipt of rank 1 lacks \"rng/shard_1_2\""));
+  options.sharded = stuttering_saver();
+  CHECK(has(refused(2, tree, options), "the receipt of rank 1 has \"rng/shard_1_2\" twice"));
+  const auto alone = [](int) {
+    return tree_of({with_values(whole_of("w", {dtype_kind::float32, {3}}), 1)});
+  };
+  boasting_saver boasts;
+  options.sharded = boasts;
+  CHECK(has(refused(1, alone, options), "the receipt of rank 0 says that \"w\" at "));
+  boasts.more = 0;
+  options.sharded = boasts;
+  const test::temp_directory folder;
+  CHECK(saved(1, folder / "c", alone, options) == "done");
   for (const int more : {1, -1}) {
     talkative_saver talks;
     talks.more = more;
@@ -641,6 +779,14 @@ TEST_CASE("torch_dist: a store that fails leaves nothing new, and the old checkp
   }
   CHECK(needed > 20);
   CHECK(holds(folder / "c", wholes(1), 2) == "done");
+  // Objects are named like tensors.
+  const failing_store none{base, std::make_shared<std::atomic<int>>(1)};
+  const auto object = sharded_object::from_bytes("rng", std::vector<std::byte>(3)).value();
+  const auto done = save(location(any_store(none), store_key::parse("d").value()),
+                         state{{"o", object}}, group_with(), options);
+  REQUIRE_FALSE(done);
+  CAPTURE(done.failure().message);
+  CHECK(has(done.failure().message, "\"rng/shard__\": "));
 }
 
 TEST_CASE("torch_dist: a checkpoint of its own kind or ours is replaced, another never") {
@@ -694,6 +840,50 @@ TEST_CASE("torch_dist: a checkpoint of its own kind or ours is replaced, another
   CHECK(store.list(store_key::root()).value().size() == 5);
 }
 
+/// A store that can neither list nor publish nor remove all of a folder.
+struct bare_store {
+  memory_store base;
+
+  auto open(const store_key& key) const { return base.open(key); }
+  std::string describe(const store_key& key) const { return base.describe(key); }
+  auto create(const store_key& key) const { return base.create(key); }
+  auto put(const store_key& key, bytes_view bytes) const { return base.put(key, bytes); }
+  auto erase(const store_key& key) const { return base.erase(key); }
+};
+
+TEST_CASE("torch_dist: in place, old metadata never vouch for new data") {
+  const auto tree = [](std::uint64_t seed) {
+    return [seed](int rank) { return state_of(rank, 2, seed); };
+  };
+  const location bare{any_store(bare_store())};
+  CHECK(saved(2, bare, tree(1)) == "done");
+  const std::string again = saved(2, bare, tree(2));
+  CHECK(has(again, "unsupported"));
+  CHECK(has(again, "the old checkpoint of strategy "));
+  CHECK(holds(bare, wholes(2), 1) == "done");
+  // What is refused before anything is written costs no checkpoint.
+  const memory_store store;
+  const location where{any_store(store)};
+  REQUIRE(saved(2, where, tree(1)) == "done");
+  const auto with = [&](const std::string& name, const state& more) {
+    return [=](int rank) {
+      state out = state_of(rank, 2, 2);
+      if (rank == 1) out.if_map()->emplace(name, more);
+      return out;
+    };
+  };
+  const auto shard = with_values(whole_of("common", {dtype_kind::float32, {2}}), 1);
+  CHECK(has(saved(2, where, with("t", shard)), "\"common\""));
+  CHECK(holds(where, wholes(2), 1) == "done");
+  const auto object = sharded_object::from_bytes("common", std::vector<std::byte>(3)).value();
+  const std::string why = saved(2, where, with("o", object));
+  CAPTURE(why);
+  CHECK(has(why, "\"common/shard__\""));
+  CHECK(holds(where, wholes(2), 1) == "done");
+  CHECK(saved(2, where, tree(2)) == "done");
+  CHECK(holds(where, wholes(2), 2) == "done");
+}
+
 TEST_CASE("torch_dist: in the background, and with the plan of the last save") {
   const test::temp_directory folder;
   std::vector<std::shared_ptr<plan_cache>> plans(2);
@@ -705,7 +895,10 @@ TEST_CASE("torch_dist: in the background, and with the plan of the last save") {
             options.plans = plans[static_cast<std::size_t>(self.rank())];
             async_saves saves(group_with(self));
             ZARRPOINT_CHECK(saves.schedule(path, state_of(self.rank(), 2, step), options));
-            return saves.finalize().transform([](auto&&) {});
+            ZARRPOINT_TRY(done, saves.finalize());
+            const bool again = done.size() == 1 && done.front().plan_reused;
+            if (again == (step == 2)) return {};
+            return error{errc::corrupt, "another plan than the last one"};
           })) == "done");
     CHECK(holds(path, wholes(2), step) == "done");
   }

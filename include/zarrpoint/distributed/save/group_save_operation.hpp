@@ -107,7 +107,11 @@ class group_save_operation {
   result<std::vector<message>> plan_all(std::span<const message> described,
                                         message_budget& counted);
 
+  /// Changes nothing that is there.
   result<void> open_target();
+
+  /// In a store that cannot publish: removes the old checkpoint, once nothing is refused any more.
+  result<void> clear_target();
 
   group_save_target as_target() const { return {saver_, group_.how}; }
 

@@ -62,7 +62,9 @@ concept common_saver = strategy<S> && S::action ==
 /// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
 /// overwritten (if `save_options::overwrite` is set), too, as ours may; a member
 /// `result<std::vector<std::string>> paths_of(const any_store& root) const` says which files and
-/// directories of it are the checkpoint: all else is kept. Without it all of the directory is.
+/// directories of it are the checkpoint: all else is kept. Without it all of the directory is. A
+/// member `result<void> check_plan(std::span<const planned_array>, std::span<const planned_object>)
+/// const` refuses, on rank 0, what it cannot store, before anything is staged.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,
@@ -132,6 +134,8 @@ struct common_saver_interface : strategy_interface {
 };
 struct sharded_saver_interface : strategy_interface {
   virtual result<array_metadata> layout(const save_job&, const planned_tensor&) const = 0;
+  virtual result<void> check_plan(std::span<const planned_array>,
+                                  std::span<const planned_object>) const = 0;
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
   virtual result<bool> is_checkpoint(const any_store&) const = 0;
@@ -161,6 +165,14 @@ struct strategy_model<S> final : sharded_saver_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
   result<array_metadata> layout(const save_job& job, const planned_tensor& one) const final {
     return self.layout(job, one);
+  }
+  result<void> check_plan(std::span<const planned_array> arrays,
+                          std::span<const planned_object> objects) const final {
+    if constexpr (requires { self.check_plan(arrays, objects); }) {
+      return self.check_plan(arrays, objects);
+    } else {
+      return {};
+    }
   }
   result<message> write(const save_job& job, const shard_writes& mine) const final {
     return self.write(job, mine);

@@ -24,8 +24,8 @@ class archive_layout {
   static result<archive_layout> of_tensor(const tensor_spec& spec);
   /// Of a value without tensors. Errors: those of `pickle_writer`.
   static result<archive_layout> of_value(const torch::value& value);
-  /// Of one that is made already.
-  static archive_layout of_file(std::string whole);
+  /// Of one that is made elsewhere: all of it are elements.
+  static archive_layout of_file(std::uint64_t bytes);
 
   std::uint64_t size() const noexcept { return tail_ + tail_size_; }
   /// Where its elements begin, and how many bytes they have.
@@ -52,8 +52,7 @@ class archive_layout {
   archive_layout() = default;
   archive_layout(std::string pickle, bool has_tensor, std::uint64_t element_bytes);
 
-  std::vector<member> small_;  ///< in front of the elements
-  std::string file_;           ///< all of it, if that is made already
+  std::vector<member> small_;  ///< in front of the elements; none where those are all
   bool has_tensor_ = false;
   std::uint64_t element_bytes_ = 0;
   std::uint64_t elements_ = 0;

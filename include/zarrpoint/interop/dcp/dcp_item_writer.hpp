@@ -39,6 +39,7 @@ struct item_to_write {
   box part;                ///< of what the source has; none for a value
   std::size_t file = 0;
   std::uint64_t offset = 0;
+  std::string name{};  ///< of a value; a tensor's is its source's
 };
 
 /// Linux lets one thread at a time write to a file, so that threads want several: each of so many

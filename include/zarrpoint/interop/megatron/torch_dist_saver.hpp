@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct torch_dist_saver {
   std::size_t files_at_once = 8;
 
   result<array_metadata> layout(const save_job& job, const planned_tensor& tensor) const;
+
+  /// Errors: `invalid_argument` for objects that a load could not name; `resource_limit` for more
+  /// boxes and objects than a load takes.
+  result<void> check_plan(std::span<const planned_array> arrays,
+                          std::span<const planned_object> objects) const;
 
   result<message> write(const save_job& job, const shard_writes& mine) const;
 

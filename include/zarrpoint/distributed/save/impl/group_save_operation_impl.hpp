@@ -225,6 +225,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan_again() {
   const auto open = [&]() -> result<message> {
     if (!is_root()) return message{};
     ZARRPOINT_CHECK(open_target());
+    ZARRPOINT_CHECK(clear_target());
     const std::string name = publication_ ? publication_->staged_name() : std::string();
     const bytes_view bytes = as_bytes(name);
     return message(bytes.begin(), bytes.end());
@@ -260,6 +261,7 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
     ZARRPOINT_TRY(document, array_document(metadata).at(named));
     arrays_.push_back({tensor, std::move(metadata), std::move(document)});
   }
+  ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
   hidden_leaves hidden;
   for (const planned_array& one : arrays_)
@@ -270,6 +272,7 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
                 planner.parts_of(planned, arrays_,
                                  {group_.ranks.size(), random_id(), staged, report_.warnings}));
   ZARRPOINT_CHECK(counted.count("the plan", parts, -1));
+  ZARRPOINT_CHECK(clear_target());
   planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
   plan_ = detail::make_counted<const group_plan>(std::move(planned));
   return std::move(parts);
@@ -296,6 +299,11 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
   // cannot publish.
   job_.emplace(
       save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> group_save_operation::clear_target() {
+  if (publication_) return {};
   ZARRPOINT_TRY(holds, as_target().holds_checkpoint(job_->store));
   std::optional<std::vector<std::string>> old;
   if (holds && job_->store.can_list()) {
@@ -316,8 +324,14 @@ ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
     return {};
   };
   const auto erased = erase();
-  if (erased || erased.failure().code == errc::unsupported) return {};
-  return erased.failure();
+  if (erased) return {};
+  if (erased.failure().code != errc::unsupported) return erased.failure();
+  // Ours is none without its root document. What names another's must not vouch for new data.
+  ZARRPOINT_TRY(stays, saver_.sharded_saver()->is_checkpoint(job_->store));
+  if (!stays) return {};
+  return error{errc::unsupported,
+               "the old checkpoint of strategy " + to_string(saver_) +
+                   " cannot be removed, which its store can neither list nor erase at once"};
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() const {

@@ -75,7 +75,7 @@ ZARRPOINT_INLINE std::string archive_layout::head(std::uint32_t crc) const {
 }
 
 ZARRPOINT_INLINE std::string archive_layout::tail(std::uint32_t crc) const {
-  if (!file_.empty()) return file_;
+  if (small_.empty()) return {};
   std::string out;
   std::uint64_t at = 0;
   for (const member& one : small_) {
@@ -107,10 +107,9 @@ ZARRPOINT_INLINE result<archive_layout> archive_layout::of_value(const torch::va
   return archive_layout(std::move(pickle.bytes), false, 0);
 }
 
-ZARRPOINT_INLINE archive_layout archive_layout::of_file(std::string whole) {
+ZARRPOINT_INLINE archive_layout archive_layout::of_file(std::uint64_t bytes) {
   archive_layout out;
-  out.tail_size_ = whole.size();
-  out.file_ = std::move(whole);
+  out.element_bytes_ = out.tail_ = bytes;
   return out;
 }
 

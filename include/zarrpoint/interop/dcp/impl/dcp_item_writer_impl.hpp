@@ -157,7 +157,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
         const item_to_write& front = what_.items[units[u].begin];
         staged elements;
         byte_limiter::reservation room;
-        std::string called = "a value";
+        std::string called = v0::detail::in_quotes(front.name);
         if (front.source != SIZE_MAX) {
           const tensor_source& source = what_.sources[front.source];
           called = v0::detail::in_quotes(source.name);

@@ -282,7 +282,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
     }
   }
   for (std::size_t v = 0; v < values_.size(); ++v)
-    if (is_chosen()) items_.push_back({values_[v], SIZE_MAX, {}});
+    if (is_chosen()) items_.push_back({values_[v], SIZE_MAX, {}, 0, 0, mine_.values[v].name});
   items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
                 std::make_move_iterator(tensors.end()));
   files_ = place_items(items_, options_.file_bytes, options_.files_at_once);

@@ -6,22 +6,26 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
-#include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,18 +67,38 @@ ZARRPOINT_INLINE box stored_box(const dcp::tensor_entry& in, const planned_tenso
   return out;
 }
 
-/// A checkpoint must be one that is read again.
-ZARRPOINT_INLINE result<void> check_torch_dist_key(std::string_view key) {
-  ZARRPOINT_CHECK(torch::pickle_writer().string(key));  // it is UTF-8
+/// A checkpoint must be one that is read again. `name` is what `.metadata` calls it.
+ZARRPOINT_INLINE result<void> check_torch_dist_key(std::string_view key, std::string_view name) {
+  if (name.size() > zarrpoint::detail::max_leaf_name)
+    return error{errc::invalid_argument, "a name of " + std::to_string(name.size()) +
+                                             " bytes, and torch_dist is read with " +
+                                             std::to_string(zarrpoint::detail::max_leaf_name)};
   if (key != "common" && !key.starts_with("common/")) return {};
   return error{errc::invalid_argument,
                "that is what the common state is called where a checkpoint of torch_dist is read"};
 }
 
+/// Of a cell that lies on a device only that: its shard may be many cells.
+ZARRPOINT_INLINE result<staged> stage_cell(const cell_write& cell, const context& how,
+                                           memory_resource& resource) {
+  std::unique_ptr<element_source> source;
+  if (cell.source) {
+    ZARRPOINT_TRY(made, cell.source(how));
+    source = std::move(made);
+  }
+  if (source == nullptr) return cell.stage(resource);
+  const tensor_spec& spec = source->spec();
+  ZARRPOINT_TRY(bytes, byte_count(spec));
+  ZARRPOINT_TRY(room, buffer::allocate(bytes, resource));
+  ZARRPOINT_CHECK(zarrpoint::detail::read_all(*source, dense_view(room.data(), spec)));
+  const host_view made = dense_view(static_cast<const std::byte*>(room.data()), spec);
+  return staged{made, std::move(room)};
+}
+
 /// The elements of a cell as they are stored.
 ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& type,
-                                         memory_resource& resource) {
-  ZARRPOINT_TRY(from, cell.stage(resource));
+                                         const context& how, memory_resource& resource) {
+  ZARRPOINT_TRY(from, stage_cell(cell, how, resource));
   if (from.view.type == type) return std::move(from);
   const tensor_spec spec{type, from.view.shape};
   ZARRPOINT_TRY(bytes, byte_count(spec));
@@ -84,37 +108,73 @@ ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& ty
   return staged{made, std::move(room)};
 }
 
-/// Where an item is, as its process tells rank 0.
+/// The file of an object.
+ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object,
+                                             memory_resource& resource) {
+  ZARRPOINT_TRY(file, list_object(object.bytes(), object.unique_key()));
+  ZARRPOINT_TRY(room, buffer::allocate(file.size(), resource));
+  if (!file.empty()) std::memcpy(room.data(), file.data(), file.size());
+  const host_view made = dense_view(static_cast<const std::byte*>(room.data()),
+                                    {dtype_kind::uint8, {static_cast<index_t>(file.size())}});
+  return staged{made, std::move(room)};
+}
+
+/// Where an item is, as its process tells rank 0, which knows the names of the files.
 ZARRPOINT_INLINE void put_item(zarrpoint::detail::wire_writer& to,
-                               const dcp::detail::item_to_write& item, int rank) {
-  to.text(dcp::detail::file_name(rank, item.file));
+                               const dcp::detail::item_to_write& item) {
+  to.number(item.file);
   to.number(item.offset);
   to.number(item.layout.size());
 }
-ZARRPOINT_INLINE dcp::stored_item take_item(zarrpoint::detail::wire_reader& from) {
-  std::string file = from.text();
-  const std::uint64_t offset = from.number();
-  return {std::move(file), offset, from.number(), {}, false};
-}
+
+/// What the cells of a tensor take in a file: most have one shape.
+class item_sizes {
+ public:
+  explicit item_sizes(const dtype& type) : type_(type) {}
+
+  result<std::uint64_t> of(const dims& shape) {
+    if (bytes_ != 0 && shape == shape_) return bytes_;
+    ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type_, shape}));
+    shape_ = shape;
+    return bytes_ = layout.size();
+  }
+
+ private:
+  dtype type_;
+  dims shape_{};
+  std::uint64_t bytes_ = 0;
+};
 
 /// What one process wrote: objects by their unique keys, and cells in the order of the plan.
 template <class = void>
 class torch_dist_receipt {
  public:
   torch_dist_receipt(bytes_view receipt, std::size_t rank)
-      : from_(receipt), called_("the receipt of rank " + std::to_string(rank)) {
+      : from_(receipt),
+        rank_(static_cast<int>(rank)),
+        called_("the receipt of rank " + std::to_string(rank)) {}
+
+  /// What comes first. Errors: `corrupt` for an object that is there twice.
+  result<void> read_objects() {
     for (std::size_t left = from_.count(); left != 0 && !from_.failed(); --left) {
-      std::string name = from_.text();
-      objects_.insert_or_assign(std::move(name), take_item(from_));
+      const std::string name = from_.text();
+      if (!objects_.try_emplace(name, take_item()).second)
+        return error{errc::corrupt,
+                     called_ + " has " + zarrpoint::detail::in_quotes(name) + " twice"};
     }
+    return {};
   }
 
-  /// Errors: `corrupt` where it does not come next.
-  result<dcp::stored_item> cell(const std::string& key, const dims& offset) {
+  /// Errors: `corrupt` where it does not come next, or takes not `bytes`.
+  result<dcp::stored_item> cell(const std::string& key, const dims& offset, std::uint64_t bytes) {
     const bool is_there = from_.rest() != 0 && from_.text() == key && from_.shape() == offset;
-    dcp::stored_item item = is_there ? take_item(from_) : dcp::stored_item();
-    if (is_there && !from_.failed()) return item;
-    return lacks(zarrpoint::detail::in_quotes(key) + " at " + to_string(offset));
+    dcp::stored_item item = is_there ? take_item() : dcp::stored_item();
+    const std::string what = zarrpoint::detail::in_quotes(key) + " at " + to_string(offset);
+    if (!is_there || from_.failed()) return lacks(what);
+    if (item.length == bytes) return item;
+    return error{errc::corrupt, called_ + " says that " + what + " takes " +
+                                    std::to_string(item.length) + " bytes, and not " +
+                                    std::to_string(bytes)};
   }
 
   result<dcp::stored_item> object(const std::string& name) {
@@ -132,11 +192,18 @@ class torch_dist_receipt {
   }
 
  private:
+  dcp::stored_item take_item() {
+    const auto file = static_cast<std::size_t>(from_.number());
+    const std::uint64_t offset = from_.number();
+    return {dcp::detail::file_name(rank_, file), offset, from_.number(), {}, false};
+  }
+
   error lacks(const std::string& what) const {
     return {errc::corrupt, called_ + " lacks " + what + ", which was planned"};
   }
 
   zarrpoint::detail::wire_reader from_;
+  int rank_;
   std::string called_;
   std::map<std::string, dcp::stored_item, std::less<>> objects_;
 };
@@ -146,7 +213,7 @@ class torch_dist_receipt {
 ZARRPOINT_INLINE result<array_metadata> torch_dist_saver::layout(
     const save_job& job, const planned_tensor& tensor) const {
   const write_grid& grid = tensor.grid;
-  ZARRPOINT_CHECK(detail::check_torch_dist_key(tensor.key));
+  ZARRPOINT_CHECK(detail::check_torch_dist_key(tensor.key, tensor.key));
   ZARRPOINT_CHECK(detail::check_attributes(job));
   ZARRPOINT_TRY(type, detail::stored_type(job, tensor));
   if (!torch::dtype_name(type.kind()))
@@ -172,15 +239,39 @@ ZARRPOINT_INLINE result<array_metadata> torch_dist_saver::layout(
   return out;
 }
 
+ZARRPOINT_INLINE result<void> torch_dist_saver::check_plan(
+    std::span<const planned_array> arrays, std::span<const planned_object> objects) const {
+  constexpr std::size_t values_each = 24;  // of the pickle; a load counts them
+  constexpr std::size_t most = dcp::metadata_limits.max_values / values_each;
+  std::size_t items = objects.size();
+  for (const planned_array& one : arrays) items += one.tensor.cells;
+  if (items > most)
+    return error{errc::resource_limit, "a checkpoint of torch_dist with " + std::to_string(items) +
+                                           " boxes and objects, of which a load takes " +
+                                           std::to_string(most)};
+  for (const planned_object& one : objects) {
+    const std::string name = zarrpoint::unique_key(one.id);
+    ZARRPOINT_CHECK(detail::check_torch_dist_key(one.id.key, name)
+                        .at("save " + zarrpoint::detail::in_quotes(name)));
+  }
+  return {};
+}
+
 ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
                                                          const shard_writes& mine) const {
   std::vector<dcp::detail::item_to_write> items;
-  for (const sharded_object& object : mine.objects) {
-    ZARRPOINT_CHECK(detail::check_torch_dist_key(object.key()).at("save " + object.unique_key()));
-    ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
-    items.push_back({dcp::detail::archive_layout::of_file(std::move(file)), SIZE_MAX, {}});
-  }
   std::vector<dcp::detail::tensor_source> sources;
+  for (const sharded_object& object : mine.objects) {
+    // Made twice, so that they do not lie in memory all at once.
+    ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
+    const std::uint64_t bytes = file.size();
+    const box whole = box::whole({static_cast<index_t>(bytes)});
+    items.push_back({dcp::detail::archive_layout::of_file(bytes), sources.size(), whole});
+    sources.push_back(
+        {object.unique_key(),
+         [&object](memory_resource& into) { return detail::stage_object(object, into); }, false,
+         whole, 0, bytes});
+  }
   for (const array_writes& one : mine.arrays) {
     const dcp::tensor_entry entry = detail::entry_of(*one.array);
     const dtype& type = entry.spec.type;
@@ -189,11 +280,18 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
       ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type, shape}));
       const std::uint64_t bytes = layout.element_bytes();
       items.push_back({std::move(layout), sources.size(), box::whole(cell.part.shape)});
-      const bool is_there = !cell.source && one.array->tensor.type == type;
-      sources.push_back(
-          {entry.name,
-           [&cell, type](memory_resource& into) { return detail::stage_as(cell, type, into); },
-           is_there, cell.part, 0, bytes});
+      const dtype& own = one.array->tensor.type;
+      const bool is_there = !cell.source && own == type;
+      std::uint64_t room = bytes;
+      if (cell.source && own != type) {
+        ZARRPOINT_TRY(uncast, byte_count({own, cell.part.shape}));
+        room += uncast;
+      }
+      sources.push_back({entry.name,
+                         [&cell, &how = job.how, type](memory_resource& into) {
+                           return detail::stage_as(cell, type, how, into);
+                         },
+                         is_there, cell.part, 0, room});
     }
   }
   const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
@@ -208,7 +306,7 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
       receipt.text(sources[items[i].source].name);
       receipt.shape(sources[items[i].source].at.offset);
     }
-    detail::put_item(receipt, items[i], job.rank);
+    detail::put_item(receipt, items[i]);
   }
   return std::move(receipt).take();
 }
@@ -217,17 +315,22 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
                                                        const save_receipts& all) const {
   ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
   std::vector<detail::torch_dist_receipt<>> receipts;
-  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank)
+  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank) {
     receipts.emplace_back(all.receipts[rank], rank);
+    ZARRPOINT_CHECK(receipts.back().read_objects());
+  }
   const auto of = [&](int writer) -> auto& { return receipts[static_cast<std::size_t>(writer)]; };
   dcp::metadata made;
   for (const planned_array& array : all.arrays) {
     const planned_tensor& tensor = array.tensor;
     dcp::tensor_entry entry = detail::entry_of(array);
+    detail::item_sizes sizes(entry.spec.type);
     for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
       const box part = tensor.grid.cell(cell.index);
-      ZARRPOINT_TRY(item, of(cell.writer).cell(tensor.key, part.offset));
-      entry.chunks.push_back({detail::stored_box(entry, tensor, part), std::move(item)});
+      box stored = detail::stored_box(entry, tensor, part);
+      ZARRPOINT_TRY(bytes, sizes.of(stored.shape));
+      ZARRPOINT_TRY(item, of(cell.writer).cell(tensor.key, part.offset, bytes));
+      entry.chunks.push_back({std::move(stored), std::move(item)});
     }
     made.tensors.push_back(std::move(entry));
   }
@@ -240,6 +343,9 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
   std::sort(made.values.begin(), made.values.end(),
             [](const dcp::value_entry& a, const dcp::value_entry& b) { return a.name < b.name; });
   ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));
+  // With many axes it has more values than planned with.
+  ZARRPOINT_CHECK(torch::read_pickle(as_bytes(std::string_view(document)), dcp::metadata_limits)
+                      .transform([](const auto&) {}));
   ZARRPOINT_TRY(key, store_key::parse(dcp::detail::metadata_file));
   ZARRPOINT_CHECK(job.store.put(key, as_bytes(std::string_view(document))));
   return detail::write_metadata(job.store, {.sharded = std::string(backend),
