@@ -76,7 +76,7 @@ class torch_archive {
     return std::optional(torch_archive(std::move(members), *std::move(prefix)));
   }
 
-  /// Of bytes that outlive it. Nothing for those that are no archive at all, too.
+  /// Of bytes that outlive it. Nothing for bytes that do not begin as an archive.
   static result<std::optional<torch_archive>> open(bytes_view object) {
     if (!as_text(object).starts_with("PK\x03\x04")) return std::optional<torch_archive>();
     return open(std::make_unique<zarrpoint::detail::memory_blob>(mapping(object, nullptr),

@@ -327,10 +327,10 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
     detail::item_sizes sizes(entry.spec.type);
     for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
       const box part = tensor.grid.cell(cell.index);
-      box stored = detail::stored_box(entry, tensor, part);
+      const box stored = detail::stored_box(entry, tensor, part);
       ZARRPOINT_TRY(bytes, sizes.of(stored.shape));
       ZARRPOINT_TRY(item, of(cell.writer).cell(tensor.key, part.offset, bytes));
-      entry.chunks.push_back({std::move(stored), std::move(item)});
+      entry.chunks.push_back({stored, std::move(item)});
     }
     made.tensors.push_back(std::move(entry));
   }
