@@ -426,8 +426,9 @@ TEST_CASE("orbax group save: a large box is several chunks of Zarr v2, and one s
     leaf.path = {{"w", false}};
     leaf.spec = spec;
     leaf.at = box::whole(spec.shape);
+    const orbax::detail::leaf_cuts cuts{unit, 1};
     const auto plan =
-        orbax::detail::plan_tree({{&leaf, 1}, {&unit, 1}}, {.zarr_format = zarr_format}).value();
+        orbax::detail::plan_tree({{&leaf, 1}, {&cuts, 1}}, {.zarr_format = zarr_format}).value();
     REQUIRE(plan.arrays.size() == 1);
     return plan.arrays[0].metadata.chunk_shape;
   };
@@ -438,6 +439,16 @@ TEST_CASE("orbax group save: a large box is several chunks of Zarr v2, and one s
   CHECK(chunk_of(large, {1000, 0}, 2) == dims{1000, 16384});
   CHECK(chunk_of(large, {1500, 0}, 2) == dims{750, 16384});  // 1024 rows would be 64 MiB
   CHECK(chunk_of(large, {}, 3) == dims{8192, 16384});
+  // Of a prime number of rows no part is equal to the others: all of them, not one each.
+  const tensor_spec prime{dtype_kind::float32, {16022, 4096}};
+  CHECK(chunk_of(prime, {8011, 0}, 2) == dims{8011, 4096});
+  CHECK(chunk_of(prime, {8010, 0}, 2) == dims{4005, 4096});
+  CHECK(chunk_of({dtype_kind::float32, {3 * 8011, 4096}}, {2 * 8011, 0}, 2) ==
+        dims{2 * 8011, 4096});
+  // What nothing cuts may have any length, the last chunk is cut off.
+  CHECK(chunk_of({dtype_kind::float32, {50021, 4096}}, {0, 2048}, 2) == dims{8192, 2048});
+  // Rows that are large themselves are objects by themselves.
+  CHECK(chunk_of({dtype_kind::float32, {22, 1 << 21}}, {11, 0}, 2) == dims{1, 1 << 21});
 }
 
 TEST_CASE("orbax group save: boxes with little in common are told of, and too many refused") {
@@ -465,6 +476,29 @@ TEST_CASE("orbax group save: boxes with little in common are told of, and too ma
     CHECK(one->warnings[0].find("[1, 64]") != std::string::npos);
   }
   CHECK(same(opened(folder / "c").value().load<tensor>("v").value(), w));
+  // A device that has two rows, where boxes begin at odd ones: the chunks are what counts.
+  const orbax::sharding cut{"NamedSharding",
+                            {{16}, {"x"}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
+                            {{"x"}},
+                            {}};
+  for (const save_tree_options& how : layouts()) {
+    for (const bool is_cut : {false, true}) {
+      save_tree_options with = how;
+      with.overwrite = true;
+      if (is_cut) with.shardings = {{"w", cut}};
+      const tensor odd = counted({32, 64});
+      for (const auto& one : thread_world::run(2, [&](auto& self) {
+             const box part = self.rank() == 0 ? box{{0, 0}, {17, 64}} : box{{17, 0}, {15, 64}};
+             return orbax::save(folder / "e", self, std::vector{shard_of("w", odd, part)}, {},
+                                with);
+           })) {
+        REQUIRE(one);
+        REQUIRE(one->warnings.size() == (is_cut ? 1 : 0));
+        if (is_cut) CHECK(one->warnings[0].find("\"w\"") != std::string::npos);
+        if (is_cut) CHECK(one->warnings[0].find("[1, 64]") != std::string::npos);
+      }
+    }
+  }
   context few;
   few.limit.max_chunks = 96;
   for (const auto& one : run(folder / "d", few))
@@ -576,12 +610,14 @@ TEST_CASE("orbax group save: what one process has wrong, all are told, and nothi
     CHECK(names_in(folder.path()).empty());
   };
   const errc bad = errc::invalid_argument;
-  run(bad, "w", [&](int) { return brought{{shard_of("w", w, top)}}; });  // a hole
-  run(bad, "w", [&](int rank) {
-    return brought{{shard_of("w", w, rank == 0 ? top : box{{3, 0}, {5, 6}})}};  // an overlap
+  // A hole, an overlap, and one of boxes that begin at one place.
+  run(bad, "\"w\": 1 of 2 parts between the boundaries of shards have no main replica",
+      [&](int) { return brought{{shard_of("w", w, top)}}; });
+  run(bad, "\"w\": shards overlap", [&](int rank) {
+    return brought{{shard_of("w", w, rank == 0 ? top : box{{3, 0}, {5, 6}})}};
   });
-  run(bad, "w", [&](int rank) {
-    return brought{{shard_of("w", w, rank == 0 ? box{{0, 0}, {8, 6}} : top)}};  // of one offset
+  run(bad, "\"w\": shards overlap", [&](int rank) {
+    return brought{{shard_of("w", w, rank == 0 ? box{{0, 0}, {8, 6}} : top)}};
   });
   run(bad, "no process has an element", [&](int) {
     return brought{{shard_of("w", w, {{0, 0}, {0, 6}})}};
@@ -646,6 +682,29 @@ TEST_CASE("orbax group save: what one process has wrong, all are told, and nothi
   });
   run(bad, "no process has a shard of that key", [&](int rank) {
     return brought{halves(rank), {}, {.paths = {{"v", {"x", 0}}}}};
+  });
+  run(bad, "no process has a shard of that key", [&](int rank) {
+    return brought{halves(rank), {{"lr", 1}}, {.paths = {{"typo", {"lr"}}}}};
+  });
+  // Two shards at one path would be one array, whatever each of them has.
+  const save_tree_options joined{.paths = {{"a", {"x"}}, {"b", {"x"}}}};
+  const auto whole = [&](const std::string& name) { return shard_of(name, w, {{0, 0}, {8, 6}}); };
+  run(bad, "\"x\" is that of the shard \"a\" to rank 0 and of the shard \"b\" to rank 0", [&](int) {
+    return brought{{whole("a"), whole("b")}, {}, joined};
+  });
+  run(bad, "\"x\" is that of the shard \"a\" to rank 0 and of the shard \"b\" to rank 1",
+      [&](int rank) {
+        return brought{{whole(rank == 0 ? "a" : "b")}, {}, joined};
+      });
+  run(bad, "the shard \"b\" to rank 1", [&](int rank) {
+    return brought{halves(rank, rank == 0 ? "a" : "b"), {}, joined};
+  });
+  run(bad, "\"params/w\" is that of the shard \"block\"", [&](int) {
+    return brought{
+        {whole("block"), whole("params/w")}, {}, {.paths = {{"block", {"params", "w"}}}}};
+  });
+  run(bad, "\"w\" is that of the shard \"w\" to rank 0 and of a value to rank 1", [&](int rank) {
+    return rank == 0 ? brought{{whole("w")}} : brought{{}, {{"w", w}}};
   });
   run(bad, "two paths for \"w\"", [&](int rank) {
     return brought{halves(rank), {}, {.paths = {{"w", {"x"}}, {"w", {"y"}}}}};

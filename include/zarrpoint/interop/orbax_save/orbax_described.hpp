@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -25,15 +26,23 @@ struct described_leaf {
   /// Of what is empty its type, such as "None"; of an array what it is to be, or nothing.
   std::string value_type;
   bool is_empty = false;
-  std::optional<std::string> text;  ///< of a text
-  bool is_number = false;           ///< an array that is a number of C++
-  tensor_spec spec{};               ///< of an array, all of it
-  box at{};                         ///< what of the array is here
-  std::string random_key;           ///< see `tree_item`
+  std::optional<std::string> text;         ///< of a text
+  bool is_number = false;                  ///< an array that is a number of C++
+  tensor_spec spec{};                      ///< of an array, all of it
+  box at{};                                ///< what of the array is here
+  std::string random_key;                  ///< see `tree_item`
+  std::optional<std::string> shard_key{};  ///< of a shard
 
   bool is_array() const noexcept { return !is_empty && !text; }
   std::string name() const { return tree_path(path).joined('/'); }
   friend bool operator==(const described_leaf&, const described_leaf&) = default;
+};
+
+/// How processes cut an array, each of which writes its own boxes.
+struct leaf_cuts {
+  /// What chunks must divide along each axis, 0 where nothing cuts it; empty if nothing cuts any.
+  dims unit{};
+  index_t largest = 0;  ///< the elements of the largest box
 };
 
 /// The leaves of a tree and their values.

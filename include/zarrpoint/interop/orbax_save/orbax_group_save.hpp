@@ -16,20 +16,21 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-/// `save` by many processes, as Orbax's many processes save; all call it. Each gives the shards
-/// that it has, and values that are whole. Of a box that several have, the one stores it that has
-/// the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to
+/// `save` by many processes, with the files that Orbax's processes write; all call it. Each gives
+/// the shards that it has, and values that are whole. Of a box that several have, the one stores it
+/// that has the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to
 /// `ocdbt.process_<rank>` and rank 0 makes one database of them without copying a value; without,
-/// each writes its own chunks, and rank 0 the documents. Chunks divide all boxes, so that no two
-/// processes write to one. All give the same options; what rank 0 gives counts where it decides.
-/// The directory must be one for all. The report is the same for all, but for its seconds, of which
-/// single leaves have none.
+/// each writes its own chunks, and rank 0 the documents. No box begins inside a chunk, so that no
+/// two processes write to one. All give the same options; what rank 0 gives counts where it
+/// decides. The directory must be one for all. The report is the same for all, but for its seconds,
+/// of which single leaves have none.
 ///
 /// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
 /// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all
-/// processes, for options that differ, and for rules whose chunks have elements of two boxes;
-/// `unsupported` for flat pieces of shards, and for several processes whose target is not a
-/// directory; `outcome_unknown` where a process cannot know whether rank 0 has committed.
+/// processes, for two shards at one path, for options that differ, and for rules whose chunks have
+/// elements of two boxes; `unsupported` for flat pieces of shards, and for several processes whose
+/// target is not a directory; `outcome_unknown` where a process cannot know whether rank 0 has
+/// committed.
 result<save_report> save(const location& where, const any_communicator& ranks,
                          std::span<const sharded_tensor> shards,
                          std::span<const tree_item> leaves = {},

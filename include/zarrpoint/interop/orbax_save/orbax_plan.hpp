@@ -44,9 +44,7 @@ struct tree_plan {
 /// Leaves to plan for.
 struct leaves_to_plan {
   std::span<const described_leaf> leaves;
-  /// Of arrays that several processes write, for each of the leaves, what chunks must divide along
-  /// each axis, 0 where nothing cuts it; empty for the others, or for all.
-  std::span<const dims> units{};
+  std::span<const leaf_cuts> cuts{};  ///< of each; empty if one process writes all
 };
 
 /// Plans. Pure: no element is read. Errors: those of `save`.

@@ -34,10 +34,9 @@ struct shared_part {
 /// The tree of all processes.
 struct shared_tree {
   std::vector<described_leaf> leaves;  ///< each leaf once, whole
-  std::vector<dims> units;             ///< for each, see `leaves_to_plan`
+  std::vector<leaf_cuts> cuts;         ///< of each
   /// Of each process the arrays of which it writes what it has, in its own order.
   std::vector<std::vector<shared_part>> parts;
-  std::vector<std::string> warnings;
 };
 
 /// Joins what the processes have, by rank. Of a box that several have, the one writes it that has

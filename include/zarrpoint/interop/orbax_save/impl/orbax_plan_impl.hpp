@@ -206,11 +206,18 @@ ZARRPOINT_INLINE std::optional<dims> largest_chunk(const std::optional<dims>& of
   return out;
 }
 
-/// An equal part of `spec`, of at most 64 MiB where there is such, which is one object of Zarr v2.
-ZARRPOINT_INLINE dims part_of_v2(const tensor_spec& spec) {
+/// A part of `spec`, of at most 64 MiB where that is no small part, which is one object of Zarr v2.
+/// Along an axis that `unit` cuts it is an equal part.
+ZARRPOINT_INLINE dims part_of_v2(const tensor_spec& spec, const dims& unit) {
   dims out = v0::detail::contiguous_chunk_shape(spec, std::uint64_t{64} << 20);
-  for (std::size_t d = 0; d < out.rank(); ++d)
-    out[d] = v0::detail::largest_divisor(std::max<index_t>(spec.shape[d], 1), out[d]);
+  for (std::size_t d = 0; d < out.rank(); ++d) {
+    if (unit[d] == 0) continue;
+    const index_t all = std::max<index_t>(spec.shape[d], 1);
+    const index_t most = out[d];
+    out[d] = v0::detail::largest_divisor(all, most);
+    // Of a prime number of rows there is no part but a row: one large object is better.
+    if (out[d] < most / 8) out[d] = all;
+  }
   return out;
 }
 
@@ -227,6 +234,15 @@ ZARRPOINT_INLINE result<void> check_units(const dims& chunk, const dims& unit) {
   return {};
 }
 
+/// Whether the largest box is very many small objects.
+ZARRPOINT_INLINE bool are_many_small(const array_metadata& of, index_t largest) {
+  constexpr index_t small_bytes = 64 << 10;
+  constexpr index_t many = 16;
+  const index_t elements = element_count(of.chunk_shape).value_or(INT64_MAX);
+  const auto size = static_cast<index_t>(std::max<std::size_t>(of.type.size(), 1));
+  return elements > 0 && elements < small_bytes / size && largest / elements >= many;
+}
+
 class tree_planner {
  public:
   explicit tree_planner(const save_tree_options& options) : options_(options) {}
@@ -234,7 +250,7 @@ class tree_planner {
   result<tree_plan> run(const leaves_to_plan& of) {
     ZARRPOINT_CHECK(check_options());
     for (std::size_t i = 0; i < of.leaves.size(); ++i)
-      ZARRPOINT_CHECK(add(of.leaves[i], i, of.units.empty() ? dims() : of.units[i]));
+      ZARRPOINT_CHECK(add(of.leaves[i], i, of.cuts.empty() ? leaf_cuts{} : of.cuts[i]));
     if (plan_.items.empty()) return bad_tree("a tree without leaves");
     std::sort(plan_.items.begin(), plan_.items.end(),
               [](const planned_item& a, const planned_item& b) { return comes_before(a, b); });
@@ -269,7 +285,7 @@ class tree_planner {
     return {};
   }
 
-  result<void> add(const described_leaf& of, std::size_t source, const dims& unit) {
+  result<void> add(const described_leaf& of, std::size_t source, const leaf_cuts& cuts) {
     const tree_path where(of.path);
     planned_item item;
     item.told.path = of.path;
@@ -285,13 +301,14 @@ class tree_planner {
       item.text = *of.text;
     } else {
       ZARRPOINT_CHECK(
-          add_array(item, of, unit).at("the leaf " + v0::detail::in_quotes(item.told.name)));
+          add_array(item, of, cuts).at("the leaf " + v0::detail::in_quotes(item.told.name)));
     }
     plan_.items.push_back(std::move(item));
     return {};
   }
 
-  result<void> add_array(planned_item& item, const described_leaf& of, const dims& unit) {
+  result<void> add_array(planned_item& item, const described_leaf& of, const leaf_cuts& cuts) {
+    const dims& unit = cuts.unit;
     tensor_spec spec = of.spec;
     item.random_key = of.random_key;
     if (const dtype* cast =
@@ -310,9 +327,14 @@ class tree_planner {
       return bad_tree("the data of a key of jax.random are a jax.Array of uint32");
     std::optional<dims> local = largest_chunk(of_device, unit, spec.shape);
     if (options_.zarr_format == 2 && !unit.empty() && !of_device)
-      local = part_of_v2({spec.type, *local});
+      local = part_of_v2({spec.type, *local}, unit);
     ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr));
     ZARRPOINT_CHECK(check_units(metadata.chunk_shape, unit));
+    if (!unit.empty() && are_many_small(metadata, cuts.largest))
+      plan_.warnings.push_back(
+          v0::detail::in_quotes(item.told.name) +
+          ": the boxes of the processes, its sharding and its rules allow no larger chunks than " +
+          to_string(metadata.chunk_shape) + ", so it is stored in many small objects");
     ZARRPOINT_TRY(bytes, byte_count(spec));
     ZARRPOINT_TRY(key, store_key::parse(item.told.storage));
     item.array = plan_.arrays.size();

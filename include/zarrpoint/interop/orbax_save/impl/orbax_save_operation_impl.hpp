@@ -50,6 +50,7 @@ ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
   out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();
   out.spec = {of.type, of.global_shape};
   out.at = of.global_box();
+  out.shard_key = of.key;
   return out;
 }
 
@@ -125,11 +126,10 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
   ZARRPOINT_TRY(shared, share_tree(all));
   shared_ = std::move(shared);
   ZARRPOINT_CHECK(check_paths());
-  ZARRPOINT_TRY(planned, plan_tree({shared_.leaves, shared_.units}, options_));
+  ZARRPOINT_TRY(planned, plan_tree({shared_.leaves, shared_.cuts}, options_));
   plan_ = std::move(planned);
   ZARRPOINT_CHECK(count_chunks());
   report_.warnings = plan_.warnings;
-  report_.warnings.insert(report_.warnings.end(), shared_.warnings.begin(), shared_.warnings.end());
   ZARRPOINT_TRY(target, tree_target::open(where_, options_, how_));
   target_.emplace(std::move(target));
   if (ranks_.size() > 1 && target_->staged_name().empty())
@@ -139,10 +139,11 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
 
 ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
   if (options_.paths.empty()) return {};
-  std::set<std::string> names;
-  for (const described_leaf& leaf : shared_.leaves) names.insert(leaf.name());
+  std::set<std::string> keys;
+  for (const described_leaf& leaf : shared_.leaves)
+    if (leaf.shard_key) keys.insert(*leaf.shard_key);
   for (const auto& [name, path] : options_.paths)
-    if (!names.contains(path.joined('/')))
+    if (!keys.contains(name))
       return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
                       ", and no process has a shard of that key");
   return {};

@@ -39,6 +39,8 @@ ZARRPOINT_INLINE std::vector<std::byte> encode_leaves(std::span<const described_
     to.shape(leaf.spec.shape);
     to.part(leaf.at);
     to.text(leaf.random_key);
+    to.flag(leaf.shard_key.has_value());
+    if (leaf.shard_key) to.text(*leaf.shard_key);
   }
   return std::move(to).take();
 }
@@ -62,6 +64,7 @@ ZARRPOINT_INLINE result<std::vector<described_leaf>> decode_leaves(bytes_view me
     leaf.spec.shape = from.shape();
     leaf.at = from.part();
     leaf.random_key = from.text();
+    if (from.flag()) leaf.shard_key = from.text();
   }
   ZARRPOINT_CHECK(from.finish());
   return out;
@@ -85,6 +88,11 @@ ZARRPOINT_INLINE std::string kind_of(const described_leaf& leaf) {
   return out;
 }
 
+/// Whose the leaf is. Two that are not one value may be of one shape at one path.
+ZARRPOINT_INLINE std::string owner_of(const described_leaf& leaf) {
+  return leaf.shard_key ? "the shard " + v0::detail::in_quotes(*leaf.shard_key) : "a value";
+}
+
 class tree_sharer {
  public:
   explicit tree_sharer(std::span<const std::vector<described_leaf>> all) : all_(all) {}
@@ -97,7 +105,7 @@ class tree_sharer {
     ZARRPOINT_CHECK(check_holders());
     ZARRPOINT_TRY(chosen, v0::detail::distribute(table_));
     ZARRPOINT_CHECK(check_boxes(chosen));
-    set_units(chosen);
+    set_cuts(chosen);
     for (const std::uint32_t i : chosen)
       out_.parts[boxes_[i].rank].push_back({boxes_[i].place, boxes_[i].leaf});
     for (std::vector<shared_part>& parts : out_.parts)
@@ -137,6 +145,10 @@ class tree_sharer {
       return bad_tree("the leaf " + v0::detail::in_quotes(leaf.name()) + " is " + kind_of(known) +
                       " to rank " + std::to_string(at->second.rank) + " and " + kind_of(leaf) +
                       " to rank " + std::to_string(rank));
+    } else if (known.shard_key != leaf.shard_key) {
+      return bad_tree("the path " + v0::detail::in_quotes(leaf.name()) + " is that of " +
+                      owner_of(known) + " to rank " + std::to_string(at->second.rank) + " and of " +
+                      owner_of(leaf) + " to rank " + std::to_string(rank));
     } else if (at->second.rank == rank && !leaf.is_array()) {
       return bad_tree("rank " + std::to_string(rank) + " has two leaves of the path " +
                       v0::detail::in_quotes(leaf.name()));
@@ -186,39 +198,19 @@ class tree_sharer {
     return v0::detail::validate_sharding(once);
   }
 
-  void set_units(std::span<const std::uint32_t> chosen) {
-    out_.units.resize(out_.leaves.size());
-    std::vector<index_t> largest(out_.leaves.size());
+  void set_cuts(std::span<const std::uint32_t> chosen) {
+    out_.cuts.resize(out_.leaves.size());
     for (const std::uint32_t i : chosen) {
       const described_leaf& leaf = leaf_of(i);
-      dims& unit = out_.units[boxes_[i].leaf];
+      auto& [unit, largest] = out_.cuts[boxes_[i].leaf];
       if (unit.empty()) unit = dims(leaf.at.rank(), 0);
       for (std::size_t d = 0; d < unit.rank(); ++d)
         for (const index_t edge : {leaf.at.offset[d], leaf.at.offset[d] + leaf.at.shape[d]})
           if (edge != leaf.spec.shape[d]) unit[d] = std::gcd(unit[d], edge);
-      largest[boxes_[i].leaf] =
-          std::max(largest[boxes_[i].leaf], element_count(leaf.at.shape).value_or(0));
+      largest = std::max(largest, element_count(leaf.at.shape).value_or(0));
     }
-    for (std::size_t i = 0; i < out_.units.size(); ++i) {
-      dims& unit = out_.units[i];
+    for (auto& [unit, largest] : out_.cuts)
       if (std::all_of(unit.begin(), unit.end(), [](index_t n) { return n == 0; })) unit = dims();
-      if (!unit.empty()) warn_of_small(out_.leaves[i], unit, largest[i]);
-    }
-  }
-
-  /// Boxes of which none is a multiple of another make many objects.
-  void warn_of_small(const described_leaf& leaf, const dims& unit, index_t largest) {
-    constexpr index_t small_bytes = 64 << 10;
-    constexpr index_t many = 16;
-    dims chunk = unit;
-    for (std::size_t d = 0; d < chunk.rank(); ++d)
-      if (chunk[d] == 0) chunk[d] = leaf.spec.shape[d];
-    const index_t elements = element_count(chunk).value_or(INT64_MAX);
-    const auto size = static_cast<index_t>(std::max<std::size_t>(leaf.spec.type.size(), 1));
-    if (elements >= small_bytes / size || largest / elements < many) return;
-    out_.warnings.push_back(v0::detail::in_quotes(leaf.name()) +
-                            ": the boxes of the processes have no larger chunk in common than " +
-                            to_string(chunk) + ", so it is stored in many small objects");
   }
 
   std::span<const std::vector<described_leaf>> all_;
