@@ -54,6 +54,23 @@ TEST_CASE("told_commit: all ranks have the error of rank 0, which is known to be
   }
 }
 
+TEST_CASE("told_commit: what fails after the commit does not undo it") {
+  for (const int ranks : {1, 3}) {
+    const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
+      const any_communicator group(self);
+      told_commit commit(group);
+      commit.give_receipt();
+      if (self.rank() != 0) return commit.tell(message{});
+      commit.take_place();
+      auto heard = commit.tell(error{errc::resource_limit, "no memory for the report"});
+      // What comes after it is not said to be a failure either.
+      CHECK(commit.explain({errc::io, "x"}).code == errc::outcome_unknown);
+      return heard;
+    });
+    for (const auto& one : done) CHECK(one.value() == message{});
+  }
+}
+
 TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
   const auto done = thread_world::run(3, [&](thread_communicator& self) -> result<message> {
     const any_communicator group(self);

@@ -804,6 +804,46 @@ TEST_CASE("orbax group save: steps of a manager, and their items") {
   CHECK(names_in(root) == std::set<std::string>{"3", "7"});
 }
 
+TEST_CASE("orbax group save: what others publish while a group writes stays") {
+  const tensor w = counted({8, 6});
+  const tensor v = counted({8, 6}, 50);
+  for (const bool is_there : {false, true}) {
+    CAPTURE(is_there);
+    const test::temp_directory folder;
+    const std::string root = folder / "run";
+    fs::create_directories(root);
+    const auto save_item = [&](const location& where, const std::string& item, const tensor& from) {
+      const auto done = thread_world::run(2, [&](thread_communicator& self) {
+        const std::vector<sharded_tensor> shards{
+            shard_of("w", from, {{4 * self.rank(), 0}, {4, 6}})};
+        return orbax::save(where, self, shards, {},
+                           {.overwrite = true, .sync = false, .step = 3, .item = item});
+      });
+      for (const auto& one : done) {
+        INFO((one ? std::string() : to_string(one.failure())));
+        REQUIRE(one);
+      }
+    };
+    if (is_there) save_item(root, "default", w);
+    // Both groups have looked before one of them publishes.
+    const test::hooked_publisher slow{file_store::open(root).value(),
+                                      {.after_stage = [&] { save_item(root, "ema", v); }}};
+    save_item(any_store(slow), "default", w);
+    CHECK(same(opened(root + "/3/default").value().load<tensor>("w").value(), w));
+    CHECK(same(opened(root + "/3/ema").value().load<tensor>("w").value(), v));
+    const auto facts =
+        orbax::read_checkpoint_facts(as_bytes(test::read_file(root + "/3/_CHECKPOINT_METADATA")));
+    REQUIRE(facts);
+    for (const char* item : {"default", "ema"}) {
+      CAPTURE(item);
+      const auto* const handlers = facts->item_handlers.if_object();
+      REQUIRE(handlers != nullptr);
+      CHECK(std::any_of(handlers->begin(), handlers->end(),
+                        [&](const auto& one) { return one.key == item; }));
+    }
+  }
+}
+
 TEST_CASE("orbax group save: what lies on devices") {
   using zarrpoint_test::fake_device;
   using zarrpoint_test::fake_space;

@@ -19,8 +19,12 @@ class told_commit {
   /// From here on rank 0 may commit, even if this process does not hear of that.
   void give_receipt() noexcept;
 
+  /// On rank 0: it has taken place. What fails from here on is no failure of the commit.
+  void take_place() noexcept { outcome_ = outcome::done; }
+
   /// Collective: what the commit gave on rank 0, on every rank; what others give is not looked at.
-  /// Errors: that of the commit, with the rank, on all; those of the communicator.
+  /// Empty where it took place, and what it gave cannot be told. Errors: that of the commit, with
+  /// the rank, on all; those of the communicator.
   result<message> tell(result<message> committed);
 
   /// An error must not say that a save failed that may have taken place: `outcome_unknown` then.

@@ -65,17 +65,23 @@ class tree_target {
   result<void> merge(std::span<const store_key> databases) const;
 
   /// What is beside the arrays and their own records, the mark of the commit last. `processes` may
-  /// have written. Then the checkpoint is in its place, and the report says what stayed there.
+  /// have written. Then the checkpoint is in its place, and the report says what stayed there. What
+  /// others have put there since `open`, such as another item of the step, stays too.
   result<void> publish(const tree_plan& plan, int processes, save_report& report);
 
  private:
-  tree_target(const save_tree_options& options, std::string name)
-      : options_(&options), name_(std::move(name)) {}
+  tree_target(const save_tree_options& options, stored_place target)
+      : options_(&options),
+        target_(std::move(target)),
+        name_(target_.store.describe(target_.key)) {}
 
+  /// What is there now, and what a step tells of its other items.
+  result<void> look();
   result<void> put_records(const tree_plan& plan);
   std::vector<std::string> taken_paths(const tree_plan& plan, int processes) const;
 
   const save_tree_options* options_;
+  stored_place target_;
   std::string name_;
   old_checkpoint old_;
   checkpoint_facts about_;

@@ -20,13 +20,26 @@ ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
   message told;
   if (is_root) {
     if (committed) outcome_ = outcome::done;
-    wire_writer to;
-    to.flag(committed.has_value());
-    to.bytes(committed ? bytes_view(*committed) : bytes_view(pack_status(committed.failure())));
-    told = std::move(to).take();
+    const auto pack = [&](bytes_view about) {
+      return guarded([&]() -> result<message> {
+        wire_writer to;
+        to.flag(outcome_ == outcome::done);
+        to.bytes(about);
+        return std::move(to).take();
+      });
+    };
+    auto packed = guarded([&] {
+      return pack(committed                   ? bytes_view(*committed)
+                  : outcome_ == outcome::done ? bytes_view()
+                                              : bytes_view(pack_status(committed.failure())));
+    });
+    // A process without memory for the report still says whether there is a checkpoint. What says
+    // nothing does not keep the others waiting.
+    if (!packed && outcome_ == outcome::done) packed = pack({});
+    if (packed) told = *std::move(packed);
   }
   const auto heard = broadcast(ranks_, std::move(told));
-  if (is_root && !committed)
+  if (is_root && outcome_ != outcome::done)
     return ranks_.size() == 1 ? error(committed.failure())
                               : error(committed.failure()).at(rank_list({0}));
   ZARRPOINT_CHECK(heard);
@@ -34,7 +47,7 @@ ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
   const bool is_committed = from.flag();
   const bytes_view about = from.bytes();
   ZARRPOINT_CHECK(from.finish().at("what rank 0 told of the commit"));
-  outcome_ = is_committed ? outcome::done : outcome::none;
+  if (!is_root) outcome_ = is_committed ? outcome::done : outcome::none;
   if (is_committed) return message(about.begin(), about.end());
   const result<void> status = unpack_status(about);
   if (!status) return error(status.failure()).at(rank_list({0}));

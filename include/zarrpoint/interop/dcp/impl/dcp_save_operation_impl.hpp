@@ -364,6 +364,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
              result<void>();
     }));
   }
+  commit_.take_place();
   v0::detail::wire_writer to;
   for (const std::uint64_t number :
        {std::uint64_t{report_.tensors}, std::uint64_t{report_.boxes}, std::uint64_t{report_.values},
@@ -397,6 +398,8 @@ ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_
 }
 
 ZARRPOINT_INLINE result<void> save_operation::read_report(const message& told) {
+  report_ = {};
+  if (told.empty()) return {};  // rank 0 has committed, and had no memory to tell of it
   v0::detail::wire_reader about(told);
   report_.tensors = static_cast<std::size_t>(about.number());
   report_.boxes = static_cast<std::size_t>(about.number());

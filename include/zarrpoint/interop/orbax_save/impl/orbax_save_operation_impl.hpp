@@ -324,6 +324,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
     ZARRPOINT_CHECK(target_->merge(databases));
   }
   ZARRPOINT_CHECK(target_->publish(plan_, ranks_.size(), report_));
+  commit_.take_place();
   v0::detail::wire_writer to;
   to.number(report_.leaves.size());
   for (const leaf_report& leaf : report_.leaves) {
@@ -342,6 +343,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
 
 ZARRPOINT_INLINE result<void> save_operation::hear(const message& told) {
   report_ = {};
+  if (told.empty()) return {};  // rank 0 has committed, and had no memory to tell of it
   v0::detail::wire_reader from(told);
   for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
     leaf_report& leaf = report_.leaves.emplace_back();

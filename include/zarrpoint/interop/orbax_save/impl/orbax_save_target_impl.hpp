@@ -137,32 +137,39 @@ ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
                                                        const save_tree_options& options,
                                                        const context& how) {
   ZARRPOINT_TRY(target, place_of(where, options, how));
-  tree_target out(options, target.store.describe(target.key));
-  if (!target.store.can_publish() || !target.store.can_list())
+  tree_target out(options, std::move(target));
+  const any_store& store = out.target_.store;
+  if (!store.can_publish() || !store.can_list())
     return error{errc::unsupported,
                  out.name_ + ": its store cannot publish a directory in one step"};
-  ZARRPOINT_TRY(old, look_at_target(target, options.item, options.overwrite));
-  out.old_ = std::move(old);
-  checkpoint_facts& about = out.about_;  // of the step before, what is not of the item
-  if (options.item.empty()) {
-    about.item_handlers = std::string(tree_handler);
-  } else {
-    about = std::move(out.old_.about);
-    if (about.item_handlers.if_object() == nullptr) about.item_handlers = node::object{};
-    about.item_handlers.set(options.item, std::string(tree_handler));
-    for (node* one : {&about.metrics, &about.performance_metrics, &about.custom_metadata})
-      if (one->if_object() == nullptr) *one = node();
-  }
-  if (!options.step_metadata.is_null()) about.custom_metadata = options.step_metadata;
-  if (!about.begin_time) about.begin_time = nanoseconds_now();
-  ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
-                                                        .sync = options.sync,
-                                                        .mark = unfinished_mark}));
+  ZARRPOINT_CHECK(out.look());
+  ZARRPOINT_TRY(staged, store.stage(out.target_.key, {.overwrite = options.overwrite,
+                                                      .sync = options.sync,
+                                                      .mark = unfinished_mark}));
   out.staged_ = std::move(staged);
   out.store_ = out.staged_->store();
   ZARRPOINT_TRY(item, item_of(*out.store_, options));
   out.item_ = std::move(item);
   return out;
+}
+
+ZARRPOINT_INLINE result<void> tree_target::look() {
+  ZARRPOINT_TRY(old, look_at_target(target_, options_->item, options_->overwrite));
+  old_ = std::move(old);
+  const auto begin_time = about_.begin_time;
+  about_ = {};
+  if (options_->item.empty()) {
+    about_.item_handlers = std::string(tree_handler);
+  } else {
+    about_ = std::move(old_.about);
+    if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
+    about_.item_handlers.set(options_->item, std::string(tree_handler));
+    for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
+      if (one->if_object() == nullptr) *one = node();
+  }
+  if (!options_->step_metadata.is_null()) about_.custom_metadata = options_->step_metadata;
+  if (!about_.begin_time) about_.begin_time = begin_time ? begin_time : nanoseconds_now();
+  return {};
 }
 
 ZARRPOINT_INLINE result<void> tree_target::merge(std::span<const store_key> databases) const {
@@ -201,8 +208,10 @@ ZARRPOINT_INLINE std::vector<std::string> tree_target::taken_paths(const tree_pl
 
 ZARRPOINT_INLINE result<void> tree_target::publish(const tree_plan& plan, int processes,
                                                    save_report& report) {
+  // Writing takes long: another group may have published an item of this step meanwhile.
+  if (options_->overwrite) ZARRPOINT_CHECK(look());
   ZARRPOINT_CHECK(put_records(plan));
-  if (old_.is_there) {
+  if (options_->overwrite) {
     ZARRPOINT_TRY(kept, staged_->keep({std::move(old_.paths), taken_paths(plan, processes)}));
     report.kept = std::move(kept);
   }
