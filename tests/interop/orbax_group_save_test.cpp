@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
@@ -983,6 +984,7 @@ TEST_CASE("orbax group save: a process that dies leaves the old checkpoint") {
     CHECK(same(opened(path).value().load<tensor>("w").value(), *from));
   }
   int exchanges = 0;
+  std::set<std::string> codes;
   for (const int dying : {0, 3}) {
     const auto before = texts_in(path);
     for (int last = 0; last < 40; ++last) {
@@ -999,7 +1001,13 @@ TEST_CASE("orbax group save: a process that dies leaves the old checkpoint") {
       if (done[static_cast<std::size_t>(dying)] == "done") break;
       const bool is_new = same(opened(path).value().load<tensor>("w").value(), v);
       // Who says that it failed is right, who does not know says so.
-      for (const std::string& one : done) {
+      for (std::size_t rank = 0; rank < done.size(); ++rank) {
+        const std::string& one = done[rank];
+        CAPTURE(one);
+        codes.insert(one);
+        if (static_cast<int>(rank) == dying) continue;
+        const bool is_known = one == "unavailable" || one == "done" || one == "outcome_unknown";
+        CHECK(is_known);
         if (one == "unavailable") CHECK_FALSE(is_new);
         if (one == "done") CHECK(is_new);
       }
@@ -1011,6 +1019,7 @@ TEST_CASE("orbax group save: a process that dies leaves the old checkpoint") {
       REQUIRE(same(opened(path).value().load<tensor>("w").value(), w));
     }
     CHECK(exchanges >= 6);
+    if (dying == 0) CHECK(codes.contains("outcome_unknown"));
     orbax::save(path, {{"w", w}}, {.overwrite = true, .sync = false}).value();
     // What the dead left goes with the next save.
     CHECK(names_in(folder.path()) == std::set<std::string>{"c"});
@@ -1024,6 +1033,7 @@ TEST_CASE("orbax group save: messages that are cut off, or lie") {
   leaves[0].spec = {dtype_kind::bfloat16, {4, 5}};
   leaves[0].at = {{1, 2}, {2, 3}};
   leaves[0].random_key = "x";
+  leaves[0].shard_key = "of the shard";
   leaves[1].path = {{"t", false}};
   leaves[1].text = "a text";
   leaves[2].value_type = "None";
@@ -1042,8 +1052,20 @@ TEST_CASE("orbax group save: messages that are cut off, or lie") {
     auto wrong = told;
     wrong[random() % wrong.size()] = static_cast<std::byte>(random() % 256);
     const auto read = orbax::detail::decode_leaves(wrong);
-    // What it says may be anything, but what is made of it is a tree or an error.
-    if (read) static_cast<void>(orbax::detail::share_tree({&*read, 1}));
+    if (!read) {
+      CHECK(read.failure().code == errc::corrupt);
+      continue;
+    }
+    // What it says may be anything, but what is made of it is a tree of such leaves or an error.
+    CHECK(read->size() <= wrong.size());
+    const auto tree = orbax::detail::share_tree({&*read, 1});
+    if (!tree) continue;
+    CHECK(tree->leaves.size() == read->size());
+    for (const auto& part : tree->parts.at(0)) {
+      CHECK(part.place < read->size());
+      CHECK(part.leaf < tree->leaves.size());
+      CHECK((*read)[part.place].path == tree->leaves[part.leaf].path);
+    }
   }
   // A box outside of the array.
   leaves.resize(1);
@@ -1051,6 +1073,141 @@ TEST_CASE("orbax group save: messages that are cut off, or lie") {
   const auto shared = orbax::detail::share_tree({&leaves, 1});
   REQUIRE_FALSE(shared);
   CHECK(shared.failure().message.find("\"a/0\" of rank 0") != std::string::npos);
+}
+
+/// Changes the messages that others sent, but not the marks of `marked_exchange`, by which the
+/// processes stay together.
+struct lying_communicator {
+  using change = std::function<void(collective what, int from, message& body)>;
+  thread_communicator inner;
+  change lie;
+
+  int rank() const { return inner.rank(); }
+  int size() const { return inner.size(); }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    auto heard = inner.exchange(std::move(to_each));
+    if (!heard || !lie) return heard;
+    constexpr std::size_t mark_size = 5;
+    for (int from = 0; from < size(); ++from) {
+      message& one = (*heard)[static_cast<std::size_t>(from)];
+      if (from == rank() || one.size() <= mark_size) continue;
+      const message mark(one.end() - mark_size, one.end());
+      one.resize(one.size() - mark_size);
+      lie(static_cast<collective>(mark[0]), from, one);
+      one.insert(one.end(), mark.begin(), mark.end());
+    }
+    return heard;
+  }
+};
+
+/// A step of a save, by what it sends, and the process that hears the lie.
+struct told_step {
+  const char* name;
+  collective what;
+  int nth;  ///< of its kind
+  int hears;
+};
+
+const std::vector<told_step>& told_steps() {
+  static const std::vector<told_step> out{{"a description", collective::gather, 0, 0},
+                                          {"the plan", collective::scatter, 0, 1},
+                                          {"a receipt", collective::gather, 1, 0},
+                                          {"the report", collective::broadcast, 0, 1}};
+  return out;
+}
+
+TEST_CASE("orbax group save: a receipt that tells of other objects is no checkpoint") {
+  const tensor w = counted({8, 6});
+  const auto objects = [](const std::string& key, std::uint64_t count) {
+    zarrpoint::detail::wire_writer to;
+    to.number(1);
+    to.text(key);
+    to.number(count);
+    to.number(96);
+    return std::move(to).take();
+  };
+  zarrpoint::detail::wire_writer nothing;
+  nothing.number(0);
+  struct forged {
+    message receipt;
+    const char* text;
+  };
+  for (const forged& lie :
+       {forged{objects("w", 0), "\"w\" 0 objects of 1"}, forged{objects("w", 2), "2 objects of 1"},
+        forged{objects("v", 1), "\"v\" 1 objects of 0"},
+        forged{std::move(nothing).take(), "\"w\" 0 objects of 1"}, forged{message{}, "corrupt"}}) {
+    CAPTURE(lie.text);
+    const test::temp_directory folder;
+    const auto done = thread_world::run(2, [&](thread_communicator& self) {
+      int gathers = 0;
+      lying_communicator with{self, {}};
+      if (self.rank() == 0)
+        with.lie = [&](collective what, int, message& body) {
+          if (what == collective::gather && gathers++ == 1) body = lie.receipt;
+        };
+      const std::vector<sharded_tensor> shards{shard_of("w", w, {{4 * self.rank(), 0}, {4, 6}})};
+      return orbax::save(folder / "c", with, shards);
+    });
+    for (const auto& one : done) {
+      REQUIRE_FALSE(one);
+      CHECK(one.failure().code == errc::corrupt);
+      CHECK(to_string(one.failure()).find("the receipt of rank 1") != std::string::npos);
+      CHECK(to_string(one.failure()).find(lie.text) != std::string::npos);
+    }
+    CHECK(fs::is_empty(folder.path()));
+  }
+}
+
+TEST_CASE("orbax group save: what is cut off on its way is refused, step for step") {
+  const tensor w = counted({8, 6});
+  const tensor v = counted({8, 6}, 70);
+  std::mt19937_64 random(7);
+  for (const told_step& step : told_steps()) {
+    CAPTURE(step.name);
+    for (const bool cuts : {true, false}) {
+      for (int round = 0; round < 40; ++round) {
+        CAPTURE(round);
+        const test::temp_directory folder;
+        const std::string path = folder / "c";
+        orbax::save(path, {{"w", w}}, {.sync = false}).value();
+        const auto before = texts_in(path);
+        const std::uint64_t at = random();
+        const std::uint64_t value = 1 + random() % 255;
+        bool has_lied = false;
+        const auto done = thread_world::run(2, [&](thread_communicator& self) {
+          int count = 0;
+          lying_communicator with{self, {}};
+          if (self.rank() == step.hears)
+            with.lie = [&](collective what, int, message& body) {
+              if (what != step.what || count++ != step.nth || body.empty()) return;
+              has_lied = true;
+              if (cuts) {
+                body.resize(at % body.size());
+              } else {
+                body[at % body.size()] ^= static_cast<std::byte>(value);
+              }
+            };
+          const std::vector<sharded_tensor> shards{
+              shard_of("w", v, {{4 * self.rank(), 0}, {4, 6}})};
+          return orbax::save(path, with, shards, {}, {.overwrite = true, .sync = false});
+        });
+        CHECK(has_lied);
+        // A part of a message is no message.
+        const bool is_report = step.what == collective::broadcast;
+        if (cuts) CHECK_FALSE(done[static_cast<std::size_t>(step.hears)]);
+        if (cuts && !is_report) CHECK_FALSE(done[0]);
+        if (is_report) CHECK(done[0]);
+        // Who says that it failed is right.
+        const auto is_failure = [](const auto& one) {
+          return !one && one.failure().code != errc::outcome_unknown;
+        };
+        if (!is_report && std::any_of(done.begin(), done.end(), is_failure))
+          CHECK(texts_in(path) == before);
+        if (is_report) CHECK(same(opened(path).value().load<tensor>("w").value(), v));
+        CHECK(names_in(folder.path()) == std::set<std::string>{"c"});
+      }
+    }
+  }
 }
 
 TEST_CASE("orbax group save: the example of docs/orbax.md") {

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -52,6 +53,9 @@ class save_operation {
 
   result<void> run_steps(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
 
+  /// Describes, plans and joins.
+  result<void> share_plan(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
+
   // Describe.
   result<message> describe(std::span<const sharded_tensor> shards,
                            std::span<const tree_item> items);
@@ -59,10 +63,12 @@ class save_operation {
   void add_options(v0::detail::wire_writer& to) const;
 
   // On rank 0.
-  result<std::vector<message>> plan(std::span<const message> described);
+  result<std::vector<message>> plan(std::vector<message> described);
+  result<void> check_options(v0::detail::wire_reader& from) const;
   result<void> check_paths() const;
   result<void> count_chunks();
   result<std::vector<message>> parts() const;
+  result<void> read_receipt(int rank, const message& receipt);
   result<message> commit(std::span<const message> receipts);
 
   // On all ranks.
@@ -87,7 +93,9 @@ class save_operation {
   // Of rank 0.
   shared_tree shared_;
   tree_plan plan_;
-  std::vector<std::uint64_t> chunks_;  ///< of each array
+  using numbers = std::map<std::string, std::uint64_t, std::less<>>;
+  std::vector<numbers> wanted_;  ///< of each rank, how many objects of each array it writes
+  numbers stored_;               ///< of each array the bytes
   std::optional<tree_target> target_;
 
   std::optional<any_store> store_;    ///< the directory of the tree

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/dims.hpp>
@@ -27,6 +28,7 @@ result<std::vector<described_leaf>> decode_leaves(bytes_view message);
 struct shared_part {
   std::size_t place = 0;  ///< among the leaves of the process
   std::size_t leaf = 0;   ///< in `shared_tree::leaves`
+  box at{};               ///< of that leaf
 
   friend bool operator==(const shared_part&, const shared_part&) = default;
 };

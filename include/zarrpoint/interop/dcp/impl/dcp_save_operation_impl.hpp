@@ -12,6 +12,7 @@
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
@@ -20,7 +21,6 @@
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
@@ -292,10 +292,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
     store_ = beneath(target);
     return {};
   }
-  const std::string path = target.store.describe(target.key);
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
-  ZARRPOINT_TRY(tree, file_store::open(parent + staged, {.sync = options_.sync}));
+  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
   store_ = std::move(tree);
   return {};
 }

@@ -14,12 +14,13 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/save/staged_store.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
-#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -33,6 +34,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,23 +107,19 @@ ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharde
   return std::move(to).take();
 }
 
-ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
-    std::span<const message> described) {
-  v0::detail::wire_writer own;
-  add_options(own);
-  const message head = std::move(own).take();
+ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(std::vector<message> described) {
   std::vector<std::vector<described_leaf>> all;
   for (std::size_t rank = 0; rank < described.size(); ++rank) {
-    const bytes_view from = described[rank];
-    if (from.size() < head.size() || !std::equal(head.begin(), head.end(), from.begin()))
-      return bad_tree("rank " + std::to_string(rank) +
-                      " has other options than rank 0: zarr_format, ocdbt, step and item must be "
-                      "the same");
-    v0::detail::wire_reader rest(from.subspan(head.size()));
-    const bytes_view leaves = rest.bytes();
-    ZARRPOINT_CHECK(rest.finish());
-    ZARRPOINT_TRY(decoded, decode_leaves(leaves));
+    const auto decode = [&]() -> result<std::vector<described_leaf>> {
+      v0::detail::wire_reader from(described[rank]);
+      ZARRPOINT_CHECK(check_options(from));
+      const bytes_view leaves = from.bytes();
+      ZARRPOINT_CHECK(from.finish());
+      return decode_leaves(leaves);
+    };
+    ZARRPOINT_TRY(decoded, decode().at("the description of rank " + std::to_string(rank)));
     all.push_back(std::move(decoded));
+    described[rank] = message();
   }
   ZARRPOINT_TRY(shared, share_tree(all));
   shared_ = std::move(shared);
@@ -137,6 +135,21 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
   return parts();
 }
 
+ZARRPOINT_INLINE result<void> save_operation::check_options(v0::detail::wire_reader& from) const {
+  const std::uint64_t zarr_format = from.number();
+  const bool ocdbt = from.flag();
+  const bool has_step = from.flag();
+  const std::uint64_t step = from.number();
+  const std::string item = from.text();
+  if (from.failed()) return from.finish();
+  if (zarr_format == static_cast<std::uint32_t>(options_.zarr_format) && ocdbt == options_.ocdbt &&
+      has_step == options_.step.has_value() && step == options_.step.value_or(0) &&
+      item == options_.item)
+    return {};
+  return bad_tree(
+      "it has other options than rank 0: zarr_format, ocdbt, step and item must be the same");
+}
+
 ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
   if (options_.paths.empty()) return {};
   std::set<std::string> keys;
@@ -150,8 +163,10 @@ ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
 }
 
 ZARRPOINT_INLINE result<void> save_operation::count_chunks() {
+  std::vector<const planned_item*> item_of(shared_.leaves.size());
   for (const planned_item& item : plan_.items) {
     if (!item.array) continue;
+    item_of[item.source] = &item;
     const array_metadata& metadata = plan_.arrays[*item.array].metadata;
     dims counts = metadata.shape;
     for (std::size_t d = 0; d < counts.rank(); ++d)
@@ -162,7 +177,18 @@ ZARRPOINT_INLINE result<void> save_operation::count_chunks() {
                                              " would be more objects than " +
                                              std::to_string(how_.limit.max_chunks) +
                                              ", each of shape " + to_string(metadata.chunk_shape)};
-    chunks_.push_back(static_cast<std::uint64_t>(*count));
+  }
+  wanted_.resize(shared_.parts.size());
+  for (std::size_t rank = 0; rank < wanted_.size(); ++rank) {
+    for (const shared_part& part : shared_.parts[rank]) {
+      const planned_item& item = *item_of[part.leaf];
+      const dims& chunk = plan_.arrays[*item.array].metadata.chunk_shape;
+      // No box begins inside a chunk.
+      index_t objects = 1;
+      for (std::size_t d = 0; d < chunk.rank(); ++d)
+        objects *= ceil_div(part.at.shape[d], chunk[d]);
+      wanted_[rank][item.told.storage] += static_cast<std::uint64_t>(objects);
+    }
   }
   return {};
 }
@@ -183,10 +209,12 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::parts() const {
     to.text(target_->staged_name());
     to.text(record);
     to.number(parts.size());
+    std::set<std::size_t> told;
     for (const shared_part& part : parts) {
+      const std::size_t number = array_of[part.leaf];
       to.number(part.place);
-      to.number(array_of[part.leaf]);
-      to.text(documents[array_of[part.leaf]]);
+      to.number(number);
+      if (told.insert(number).second) to.text(documents[number]);
     }
     out.push_back(std::move(to).take());
   }
@@ -198,18 +226,20 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
   const std::string staged = from.text();
   record_ = from.text();
   std::map<std::uint64_t, std::size_t> known;  // the arrays of `writes_`
-  for (std::size_t n = from.count(3); n > 0 && !from.failed(); --n) {
+  const error wrong{errc::corrupt, "what rank 0 planned is cut off, or of other leaves"};
+  for (std::size_t n = from.count(2); n > 0 && !from.failed(); --n) {
     const auto place = static_cast<std::size_t>(from.number());
     const std::uint64_t number = from.number();
-    const std::string text = from.text();
-    if (from.failed() || place >= mine_.size() || !mine_[place].is_array())
-      return error{errc::corrupt, "what rank 0 planned is cut off"};
+    if (from.failed() || place >= mine_.size() || !mine_[place].is_array()) return wrong;
     const auto [at, is_new] = known.try_emplace(number, writes_.arrays.size());
     if (is_new) {
+      const std::string text = from.text();
+      if (from.failed()) return wrong;
       ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
       auto parsed =
           options_.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
       if (!parsed) return std::move(parsed).failure().at(mine_[place].name());
+      if (parsed->shape != mine_[place].spec.shape) return wrong;
       planned_array& made = arrays_.emplace_back();
       made.tensor.key = tree_path(mine_[place].path).joined('.');
       made.tensor.type = parsed->type;
@@ -226,10 +256,7 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
 
 ZARRPOINT_INLINE result<void> save_operation::join_store(const std::string& staged) {
   ZARRPOINT_TRY(target, place_of(where_, options_, how_));
-  const std::string path = target.store.describe(target.key);
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
-  ZARRPOINT_TRY(tree, file_store::open(parent + staged, {.sync = options_.sync}));
+  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
   ZARRPOINT_TRY(item, item_of(tree, options_));
   store_ = std::move(item);
   return {};
@@ -282,37 +309,45 @@ ZARRPOINT_INLINE result<message> save_operation::write_parts(const any_store& to
   return std::move(receipt).take();
 }
 
-ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
-  struct of_array {
-    std::uint64_t objects = 0;
-    std::uint64_t bytes = 0;
+/// What was not written must not become a checkpoint, whatever the writers said.
+ZARRPOINT_INLINE result<void> save_operation::read_receipt(int rank, const message& receipt) {
+  const auto differ = [&](std::string_view key, std::uint64_t written, std::uint64_t wanted) {
+    return error{errc::corrupt, "of the array " + v0::detail::in_quotes(key) + " " +
+                                    std::to_string(written) + " objects of " +
+                                    std::to_string(wanted) + " were written"};
   };
-  std::map<std::string, of_array, std::less<>> written;
-  for (const message& receipt : receipts) {
-    v0::detail::wire_reader from(receipt);
-    for (std::size_t n = from.count(3); n > 0 && !from.failed(); --n) {
-      of_array& one = written[from.text()];
-      one.objects += from.number();
-      one.bytes += from.number();
-    }
-    ZARRPOINT_CHECK(from.finish().at("a receipt"));
+  numbers missing = wanted_[static_cast<std::size_t>(rank)];
+  v0::detail::wire_reader from(receipt);
+  for (std::size_t n = from.count(3); n > 0; --n) {
+    const std::string key = from.text();
+    const std::uint64_t objects = from.number();
+    const std::uint64_t bytes = from.number();
+    if (from.failed()) break;
+    const auto at = missing.find(key);
+    const std::uint64_t wanted = at != missing.end() ? at->second : 0;
+    if (objects != wanted || wanted == 0) return differ(key, objects, wanted);
+    missing.erase(at);
+    stored_[key] += bytes;
   }
-  std::size_t number = 0;
+  ZARRPOINT_CHECK(from.finish());
+  if (missing.empty()) return {};
+  return differ(missing.begin()->first, 0, missing.begin()->second);
+}
+
+ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
+  for (int rank = 0; rank < ranks_.size(); ++rank)
+    ZARRPOINT_CHECK(read_receipt(rank, receipts[static_cast<std::size_t>(rank)])
+                        .at("the receipt of rank " + std::to_string(rank)));
   for (const planned_item& item : plan_.items) {
     if (!item.array) continue;
     const v0::detail::planned_leaf& array = plan_.arrays[*item.array];
-    const of_array& one = written[item.told.storage];
-    // What was not written must not become a checkpoint, whatever the writers said.
-    if (const std::uint64_t wanted = chunks_[number++]; one.objects != wanted)
-      return error{errc::corrupt, "of the leaf " + v0::detail::in_quotes(item.told.name) + " " +
-                                      std::to_string(one.objects) + " objects of " +
-                                      std::to_string(wanted) + " were written"};
+    const std::uint64_t stored = stored_[item.told.storage];
     report_.leaves.push_back({.name = item.told.name,
                               .stored = array.metadata.spec(),
                               .bytes = array.bytes,
-                              .stored_bytes = one.bytes});
+                              .stored_bytes = stored});
     report_.bytes += array.bytes;
-    report_.stored_bytes += one.bytes;
+    report_.stored_bytes += stored;
   }
   if (options_.ocdbt) {
     std::vector<store_key> databases;
@@ -362,20 +397,50 @@ ZARRPOINT_INLINE result<void> save_operation::hear(const message& told) {
   return from.finish();
 }
 
-ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
-                                                        std::span<const tree_item> items) {
-  ZARRPOINT_TRY(described, agree(ranks_, guarded([&] { return describe(shards, items); })));
+ZARRPOINT_INLINE result<void> save_operation::share_plan(std::span<const sharded_tensor> shards,
+                                                         std::span<const tree_item> items) {
+  v0::detail::message_budget counted(how_);
+  ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {
+                                   ZARRPOINT_TRY(out, describe(shards, items));
+                                   ZARRPOINT_CHECK(
+                                       counted.count("the description", ranks_.rank(), out.size()));
+                                   return std::move(out);
+                                 })));
   ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
+  const auto plan_all = [&]() -> result<std::vector<message>> {
+    ZARRPOINT_CHECK(counted.count("the description", all, 0));
+    ZARRPOINT_TRY(out, plan(std::move(all)));
+    ZARRPOINT_CHECK(counted.count("the plan", out, -1));
+    return std::move(out);
+  };
   result<std::vector<message>> planned = std::vector<message>{};
   // What one has fails on all: none waits for a process that has given up.
-  if (is_root()) planned = guarded([&] { return plan(all); });
+  if (is_root()) planned = guarded(plan_all);
   ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(planned)));
-  ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
-  ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
+  return agree(ranks_, guarded([&]() -> result<void> {
+                 if (!is_root())
+                   ZARRPOINT_CHECK(counted.count("the plan", ranks_.rank(), part.size()));
+                 return join(part);
+               }));
+}
+
+ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
+                                                        std::span<const tree_item> items) {
+  ZARRPOINT_CHECK(share_plan(shards, items));
+  v0::detail::message_budget counted(how_);
+  ZARRPOINT_TRY(receipt,
+                agree(ranks_, guarded([&]() -> result<message> {
+                        ZARRPOINT_TRY(out, write());
+                        ZARRPOINT_CHECK(counted.count("the receipt", ranks_.rank(), out.size()));
+                        return std::move(out);
+                      })));
   commit_.give_receipt();
   ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
-  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded([&] { return commit(receipts); })
-                                             : result<message>(message{})));
+  const auto commit_all = [&]() -> result<message> {
+    ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
+    return commit(receipts);
+  };
+  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded(commit_all) : result<message>(message{})));
   return hear(told);
 }
 

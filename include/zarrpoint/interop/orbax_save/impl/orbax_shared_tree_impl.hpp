@@ -107,7 +107,7 @@ class tree_sharer {
     ZARRPOINT_CHECK(check_boxes(chosen));
     set_cuts(chosen);
     for (const std::uint32_t i : chosen)
-      out_.parts[boxes_[i].rank].push_back({boxes_[i].place, boxes_[i].leaf});
+      out_.parts[boxes_[i].rank].push_back({boxes_[i].place, boxes_[i].leaf, leaf_of(i).at});
     for (std::vector<shared_part>& parts : out_.parts)
       std::sort(parts.begin(), parts.end(),
                 [](const shared_part& a, const shared_part& b) { return a.place < b.place; });
