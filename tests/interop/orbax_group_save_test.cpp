@@ -1116,7 +1116,7 @@ const std::vector<told_step>& told_steps() {
   return out;
 }
 
-TEST_CASE("orbax group save: a receipt that tells of other objects is no checkpoint") {
+TEST_CASE("orbax group save: a receipt that tells of other objects is refused") {
   const tensor w = counted({8, 6});
   const auto objects = [](const std::string& key, std::uint64_t count) {
     zarrpoint::detail::wire_writer to;
@@ -1192,7 +1192,7 @@ TEST_CASE("orbax group save: what is cut off on its way is refused, step for ste
           return orbax::save(path, with, shards, {}, {.overwrite = true, .sync = false});
         });
         CHECK(has_lied);
-        // A part of a message is no message.
+        // A part of a message is refused.
         const bool is_report = step.what == collective::broadcast;
         if (cuts) CHECK_FALSE(done[static_cast<std::size_t>(step.hears)]);
         if (cuts && !is_report) CHECK_FALSE(done[0]);

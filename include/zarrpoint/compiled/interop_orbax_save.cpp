@@ -5,10 +5,12 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/orbax_save/impl/orbax_chunks_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_described_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_group_save_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_item_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_plan_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_receipts_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_records_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_operation_impl.hpp>

@@ -12,7 +12,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The directory in which rank 0 publishes `target`, for the other processes that write there, too.
-/// `name` is the `publication::staged_name` that it told. Errors: `corrupt` for what is no name of
+/// `name` is the `publication::staged_name` that it told. Errors: `corrupt` for what does not name
 /// a directory beside the target; those of `file_store::open`.
 result<any_store> open_staged(const stored_place& target, const std::string& name, bool sync);
 

@@ -19,7 +19,7 @@ class told_commit {
   /// From here on rank 0 may commit, even if this process does not hear of that.
   void give_receipt() noexcept;
 
-  /// On rank 0: it has taken place. What fails from here on is no failure of the commit.
+  /// On rank 0: it has taken place. What fails from here on does not undo it.
   void take_place() noexcept { outcome_ = outcome::done; }
 
   /// Collective: what the commit gave on rank 0, on every rank; what others give is not looked at.

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -66,9 +65,8 @@ class save_operation {
   result<std::vector<message>> plan(std::vector<message> described);
   result<void> check_options(v0::detail::wire_reader& from) const;
   result<void> check_paths() const;
-  result<void> count_chunks();
+  result<void> count_chunks() const;
   result<std::vector<message>> parts() const;
-  result<void> read_receipt(int rank, const message& receipt);
   result<message> commit(std::span<const message> receipts);
 
   // On all ranks.
@@ -77,7 +75,6 @@ class save_operation {
   result<message> write();
   result<void> write_documents(const any_store& to) const;
   result<message> write_parts(const any_store& to);
-  result<void> hear(const message& told);
 
   const location& where_;
   const any_communicator& ranks_;
@@ -93,9 +90,6 @@ class save_operation {
   // Of rank 0.
   shared_tree shared_;
   tree_plan plan_;
-  using numbers = std::map<std::string, std::uint64_t, std::less<>>;
-  std::vector<numbers> wanted_;  ///< of each rank, how many objects of each array it writes
-  numbers stored_;               ///< of each array the bytes
   std::optional<tree_target> target_;
 
   std::optional<any_store> store_;    ///< the directory of the tree

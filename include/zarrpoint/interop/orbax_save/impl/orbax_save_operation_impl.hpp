@@ -19,6 +19,7 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_receipts.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -34,7 +35,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -162,11 +162,9 @@ ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> save_operation::count_chunks() {
-  std::vector<const planned_item*> item_of(shared_.leaves.size());
+ZARRPOINT_INLINE result<void> save_operation::count_chunks() const {
   for (const planned_item& item : plan_.items) {
     if (!item.array) continue;
-    item_of[item.source] = &item;
     const array_metadata& metadata = plan_.arrays[*item.array].metadata;
     dims counts = metadata.shape;
     for (std::size_t d = 0; d < counts.rank(); ++d)
@@ -177,18 +175,6 @@ ZARRPOINT_INLINE result<void> save_operation::count_chunks() {
                                              " would be more objects than " +
                                              std::to_string(how_.limit.max_chunks) +
                                              ", each of shape " + to_string(metadata.chunk_shape)};
-  }
-  wanted_.resize(shared_.parts.size());
-  for (std::size_t rank = 0; rank < wanted_.size(); ++rank) {
-    for (const shared_part& part : shared_.parts[rank]) {
-      const planned_item& item = *item_of[part.leaf];
-      const dims& chunk = plan_.arrays[*item.array].metadata.chunk_shape;
-      // No box begins inside a chunk.
-      index_t objects = 1;
-      for (std::size_t d = 0; d < chunk.rank(); ++d)
-        objects *= ceil_div(part.at.shape[d], chunk[d]);
-      wanted_[rank][item.told.storage] += static_cast<std::uint64_t>(objects);
-    }
   }
   return {};
 }
@@ -309,39 +295,16 @@ ZARRPOINT_INLINE result<message> save_operation::write_parts(const any_store& to
   return std::move(receipt).take();
 }
 
-/// What was not written must not become a checkpoint, whatever the writers said.
-ZARRPOINT_INLINE result<void> save_operation::read_receipt(int rank, const message& receipt) {
-  const auto differ = [&](std::string_view key, std::uint64_t written, std::uint64_t wanted) {
-    return error{errc::corrupt, "of the array " + v0::detail::in_quotes(key) + " " +
-                                    std::to_string(written) + " objects of " +
-                                    std::to_string(wanted) + " were written"};
-  };
-  numbers missing = wanted_[static_cast<std::size_t>(rank)];
-  v0::detail::wire_reader from(receipt);
-  for (std::size_t n = from.count(3); n > 0; --n) {
-    const std::string key = from.text();
-    const std::uint64_t objects = from.number();
-    const std::uint64_t bytes = from.number();
-    if (from.failed()) break;
-    const auto at = missing.find(key);
-    const std::uint64_t wanted = at != missing.end() ? at->second : 0;
-    if (objects != wanted || wanted == 0) return differ(key, objects, wanted);
-    missing.erase(at);
-    stored_[key] += bytes;
-  }
-  ZARRPOINT_CHECK(from.finish());
-  if (missing.empty()) return {};
-  return differ(missing.begin()->first, 0, missing.begin()->second);
-}
-
 ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
-  for (int rank = 0; rank < ranks_.size(); ++rank)
-    ZARRPOINT_CHECK(read_receipt(rank, receipts[static_cast<std::size_t>(rank)])
+  const std::vector<object_counts> wanted = wanted_objects(shared_, plan_);
+  object_counts stored_bytes;
+  for (std::size_t rank = 0; rank < wanted.size(); ++rank)
+    ZARRPOINT_CHECK(read_receipt(receipts[rank], wanted[rank], stored_bytes)
                         .at("the receipt of rank " + std::to_string(rank)));
   for (const planned_item& item : plan_.items) {
     if (!item.array) continue;
     const v0::detail::planned_leaf& array = plan_.arrays[*item.array];
-    const std::uint64_t stored = stored_[item.told.storage];
+    const std::uint64_t stored = stored_bytes[item.told.storage];
     report_.leaves.push_back({.name = item.told.name,
                               .stored = array.metadata.spec(),
                               .bytes = array.bytes,
@@ -360,41 +323,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   }
   ZARRPOINT_CHECK(target_->publish(plan_, ranks_.size(), report_));
   commit_.take_place();
-  v0::detail::wire_writer to;
-  to.number(report_.leaves.size());
-  for (const leaf_report& leaf : report_.leaves) {
-    to.text(leaf.name);
-    to.type(leaf.stored.type);
-    to.shape(leaf.stored.shape);
-    to.number(leaf.bytes);
-    to.number(leaf.stored_bytes);
-  }
-  for (const auto* list : {&report_.kept, &report_.warnings}) {
-    to.number(list->size());
-    for (const std::string& one : *list) to.text(one);
-  }
-  return std::move(to).take();
-}
-
-ZARRPOINT_INLINE result<void> save_operation::hear(const message& told) {
-  report_ = {};
-  if (told.empty()) return {};  // rank 0 has committed, and had no memory to tell of it
-  v0::detail::wire_reader from(told);
-  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
-    leaf_report& leaf = report_.leaves.emplace_back();
-    leaf.name = from.text();
-    leaf.stored.type = from.type();
-    leaf.stored.shape = from.shape();
-    leaf.bytes = from.number();
-    leaf.stored_bytes = from.number();
-    report_.bytes += leaf.bytes;
-    report_.stored_bytes += leaf.stored_bytes;
-  }
-  for (auto* list : {&report_.kept, &report_.warnings}) {
-    list->resize(from.count());
-    for (std::string& one : *list) one = from.text();
-  }
-  return from.finish();
+  return encode_report(report_);
 }
 
 ZARRPOINT_INLINE result<void> save_operation::share_plan(std::span<const sharded_tensor> shards,
@@ -441,7 +370,9 @@ ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_
     return commit(receipts);
   };
   ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded(commit_all) : result<message>(message{})));
-  return hear(told);
+  ZARRPOINT_TRY(report, decode_report(told));
+  report_ = std::move(report);
+  return {};
 }
 
 ZARRPOINT_INLINE result<save_report> save_operation::run(std::span<const sharded_tensor> shards,
