@@ -71,7 +71,7 @@ concept made_of = __is_constructible(T, Args...);  // a concept, since g++ 14 ta
 template <class T>
 void take_value(T) noexcept;
 template <class From, class To>
-concept turns_into = requires(From&& from) {
+concept turns_into = is_outcome<From> || requires(From&& from) {
   take_value<To>(static_cast<From&&>(from));
 };
 }  // namespace detail
