@@ -44,7 +44,7 @@ TEST_CASE("told_commit: all ranks have the error of rank 0, which is known to be
       if (self.rank() == 0) mine = error{errc::io, "no space left"};
       auto heard = commit.tell(std::move(mine));
       if (heard) return heard;
-      return commit.explain(std::move(heard).failure());
+      return commit.explain(std::move(heard).failure(), "x.zarr");
     });
     for (const auto& one : done) {
       REQUIRE_FALSE(one);
@@ -64,7 +64,7 @@ TEST_CASE("told_commit: what fails after the commit does not undo it") {
       commit.take_place();
       auto heard = commit.tell(error{errc::resource_limit, "no memory for the report"});
       // What comes after it is not said to be a failure either.
-      CHECK(commit.explain({errc::io, "x"}).code == errc::outcome_unknown);
+      CHECK(commit.explain({errc::io, "x"}, "x.zarr").code == errc::outcome_unknown);
       return heard;
     });
     for (const auto& one : done) CHECK(one.value() == message{});
@@ -76,13 +76,13 @@ TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
     const any_communicator group(self);
     told_commit commit(group);
     // Before the receipt an error is what it is.
-    CHECK(commit.explain({errc::io, "x"}).code == errc::io);
+    CHECK(commit.explain({errc::io, "x"}, "x.zarr").code == errc::io);
     commit.give_receipt();
     // Rank 0 is gone before it tells: itself it did not commit.
-    if (self.rank() == 0) return commit.explain({errc::io, "x"});
+    if (self.rank() == 0) return commit.explain({errc::io, "x"}, "x.zarr");
     auto heard = commit.tell(message{});
     if (heard) return heard;
-    return commit.explain(std::move(heard).failure());
+    return commit.explain(std::move(heard).failure(), "x.zarr");
   });
   CHECK(done[0].failure().code == errc::io);
   for (const int rank : {1, 2}) {
@@ -104,7 +104,7 @@ TEST_CASE("told_commit: what is cut off is refused") {
       commit.give_receipt();
       auto heard = commit.tell(message{});
       if (heard) return heard;
-      return commit.explain(std::move(heard).failure());
+      return commit.explain(std::move(heard).failure(), "x.zarr");
     });
     REQUIRE_FALSE(done[1]);
     CHECK(done[1].failure().code == errc::outcome_unknown);

@@ -296,13 +296,13 @@ class Build:
             sys.exit("mutation: %s does not compile:\n%s" % (unit, said[:4000]))
 
     def archive(self, units):
-        self.library = os.path.join(self.out, "libmutated.a")
+        self.archive = os.path.join(self.out, "libmutated.a")
         objects = [os.path.join(self.out, unit + ".o") for unit in units] + [os.path.join(self.out, "switch.o")]
-        if os.path.exists(self.library):
-            os.remove(self.library)
+        if os.path.exists(self.archive):
+            os.remove(self.archive)
         switch = os.path.join(self.out, "switch")
         subprocess.run(["g++", "-O1", "-c", switch + ".cpp", "-o", switch + ".o"], check=True)
-        subprocess.run(["ar", "qcs", self.library, *objects], check=True)
+        subprocess.run(["ar", "qcs", self.archive, *objects], check=True)
 
     def link(self):
         """The programs of dev with the mutated library; those of ROWS."""
@@ -311,7 +311,7 @@ class Build:
             target = "tests/%s_tests" % name
             line = self.ninja("-t", "commands", target).splitlines()[-1]
             line = re.sub(r" -o \S+", " %s/listener.o -o %s/%s_tests" % (self.out, self.out, name), line, count=1)
-            line = re.sub(r"\S*libzarrpoint_compiled\.a", self.library, line)
+            line = re.sub(r"\S*libzarrpoint_compiled\.a", self.archive, line)
             subprocess.run(line, shell=True, cwd=self.dev, check=True)
             self.programs[name] = os.path.join(self.out, name + "_tests")
         source, target = os.path.join(ROOT, "tests/reliability/reliability.cpp"), os.path.join(self.out, "reliability")
@@ -319,7 +319,7 @@ class Build:
         subprocess.run([*compiler, "-D_GLIBCXX_ASSERTIONS", "-DZARRPOINT_COMPILED", "-c", source, "-o", target + ".o"], check=True)
         subprocess.run([*compiler, "-c", os.path.join(ROOT, "tests/allocation/failing_new.cpp"), "-o", target + "_new.o"],
                        check=True)
-        subprocess.run(["g++", target + ".o", target + "_new.o", os.path.join(self.out, "row_listener.o"), self.library, "-o",
+        subprocess.run(["g++", target + ".o", target + "_new.o", os.path.join(self.out, "row_listener.o"), self.archive, "-o",
                         target, "-lzstd", "-pthread"], check=True)
         self.programs["reliability"] = target
 

@@ -12,6 +12,7 @@
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
@@ -70,22 +71,9 @@ class group_save_operation {
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
 
-  /// What a process knows of the commit.
-  enum class outcome : std::uint8_t {
-    none,  ///< it did not take place, and will not
-    open,  ///< this process gave its receipt, and has not heard of it since
-    done,
-  };
-
-  /// What became of the commit, what it kept and what it warns of, told by rank 0. A rank that does
-  /// not hear of it does not know.
-  result<void> tell(result<void> committed);
-
-  /// What rank 0 told.
-  result<void> hear(bytes_view told);
-
-  /// An error must not say that a save failed that may have taken place.
-  error with_outcome(error failure) const;
+  /// What rank 0 tells of a commit that took place.
+  message encode_report() const;
+  result<void> read_report(bytes_view told);
 
   result<void> prepare(const state& tree);
 
@@ -124,7 +112,7 @@ class group_save_operation {
   result<void> stage(bool copies);
 
   /// Rank 0: everything is written; metadata, and one rename.
-  result<void> commit(std::vector<message> receipts);
+  result<message> commit(std::vector<message> receipts);
 
   /// The rename: the new tree takes the place of the old one, with what is kept of that.
   result<void> publish();
@@ -143,7 +131,7 @@ class group_save_operation {
   shard_writes writes_;
   std::optional<save_job> job_;
   group_save_report report_;
-  outcome outcome_ = outcome::none;
+  told_commit commit_{group_.ranks};
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;

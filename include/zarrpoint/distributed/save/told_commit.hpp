@@ -7,6 +7,7 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -27,8 +28,9 @@ class told_commit {
   /// the rank, on all; those of the communicator.
   result<message> tell(result<message> committed);
 
-  /// An error must not say that a save failed that may have taken place: `outcome_unknown` then.
-  error explain(error failure) const;
+  /// An error must not say that a save to `name` failed that may have taken place:
+  /// `outcome_unknown` then.
+  error explain(error failure, std::string_view name) const;
 
  private:
   enum class outcome : std::uint8_t {

@@ -20,12 +20,12 @@
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -64,72 +64,38 @@ ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<m
     else
       mine = counted.count("the receipt", ranks.rank(), receipt->size());
     ZARRPOINT_CHECK(agree(ranks, std::move(mine)));
-    // Rank 0 may have it and commit, even if this process does not hear of that.
-    if (!is_root()) outcome_ = outcome::open;
+    commit_.give_receipt();
     ZARRPOINT_TRY(receipts, gather(ranks, std::move(*receipt)));
     // Collective: the commit itself happens on rank 0 alone.
-    const auto commit_all = [&]() -> result<void> {
+    const auto commit_all = [&]() -> result<message> {
       ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
       return commit(std::move(receipts));
     };
-    return tell(is_root() ? guarded(commit_all) : result<void>());
+    ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded(commit_all) : result<message>(message{})));
+    return is_root() || told.empty() ? result<void>() : read_report(told);
   };
   if (result<void> done = guarded(run); !done)
-    return with_outcome(std::move(done).failure()).at("save " + name_);
+    return commit_.explain(std::move(done).failure(), name_).at("save " + name_);
   publication_.reset();
   report_.seconds = seconds_since(start_);
   return report_;
 }
 
-ZARRPOINT_INLINE error group_save_operation::with_outcome(error failure) const {
-  if (outcome_ == outcome::none) return failure;
-  failure.code = errc::outcome_unknown;
-  // Memory may be what there is none of: the code is what counts.
-  static_cast<void>(guarded([&]() -> result<void> {
-    if (outcome_ == outcome::open)
-      failure.message +=
-          "; this process gave its receipt, so rank 0 may have committed the checkpoint: open " +
-          name_ + " to see which one is there";
-    else
-      failure.message += is_root()
-                             ? "; the checkpoint is committed, but other ranks may not know it"
-                             : "; the checkpoint is committed";
-    return {};
-  }));
-  return failure;
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::tell(result<void> committed) {
-  message told;
-  if (is_root()) {
-    if (committed) outcome_ = outcome::done;
-    wire_writer to;
-    to.flag(committed.has_value());
-    to.bytes(pack_status(committed));
-    to.number(report_.kept.size());
-    for (const std::string& path : report_.kept) to.bytes(as_bytes(path));
-    to.number(report_.warnings.size());
-    for (const std::string& warning : report_.warnings) to.bytes(as_bytes(warning));
-    told = std::move(to).take();
+ZARRPOINT_INLINE message group_save_operation::encode_report() const {
+  wire_writer to;
+  for (const auto* list : {&report_.kept, &report_.warnings}) {
+    to.number(list->size());
+    for (const std::string& one : *list) to.text(one);
   }
-  const auto heard = broadcast(group_.ranks, std::move(told));
-  if (!is_root()) return heard ? hear(*heard) : result<void>(heard.failure());
-  if (committed) return heard ? result<void>() : result<void>(heard.failure());
-  return group_.ranks.size() == 1 ? committed : std::move(committed).at(rank_list({0}));
+  return std::move(to).take();
 }
 
-ZARRPOINT_INLINE result<void> group_save_operation::hear(bytes_view told) {
+ZARRPOINT_INLINE result<void> group_save_operation::read_report(bytes_view told) {
   wire_reader from(told);
-  const bool committed = from.flag();
-  const result<void> status = unpack_status(from.bytes());
-  if (from.failed() || committed != status.has_value())
-    return error{errc::corrupt, "what rank 0 told of the commit is cut off"};
-  outcome_ = committed ? outcome::done : outcome::none;
-  if (!committed) return error(status.failure()).at(rank_list({0}));
-  report_.kept.resize(from.count());
-  for (std::string& path : report_.kept) path = from.text();
-  report_.warnings.resize(from.count());
-  for (std::string& warning : report_.warnings) warning = from.text();
+  for (auto* list : {&report_.kept, &report_.warnings}) {
+    list->resize(from.count());
+    for (std::string& one : *list) one = from.text();
+  }
   return from.finish();
 }
 
@@ -359,10 +325,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::join() {
         save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
     return {};
   }
-  const std::string path = target.store.describe(target.key);
-  const std::size_t slash = path.rfind('/');
-  const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
-  ZARRPOINT_TRY(tree, file_store::open(parent + part_.staged_name, {.sync = storage.sync}));
+  ZARRPOINT_TRY(tree, open_staged(target, part_.staged_name, storage.sync));
   job_.emplace(save_job{std::move(tree), storage, group_.how, group_.ranks.rank()});
   return {};
 }
@@ -398,16 +361,18 @@ ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> group_save_operation::commit(std::vector<message> receipts) {
-  return guarded([&]() -> result<void> {
-    ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(*job_, common_));
-    ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
-        *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
-                plan_->plan.cells, plan_->objects}));
-    if (publication_) return publish();
+ZARRPOINT_INLINE result<message> group_save_operation::commit(std::vector<message> receipts) {
+  ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(*job_, common_));
+  ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
+      *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
+              plan_->plan.cells, plan_->objects}));
+  if (publication_) {
+    ZARRPOINT_CHECK(publish());
+  } else {
+    commit_.take_place();
     if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
-    return {};
-  });
+  }
+  return encode_report();
 }
 
 ZARRPOINT_INLINE result<void> group_save_operation::publish() {
@@ -425,6 +390,7 @@ ZARRPOINT_INLINE result<void> group_save_operation::publish() {
   }
   if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
   ZARRPOINT_CHECK(publication_->commit());
+  commit_.take_place();
   // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
   static_cast<void>(guarded([&]() -> result<void> {
     return add_late(publication_->late(), report_.kept, report_.warnings), result<void>();

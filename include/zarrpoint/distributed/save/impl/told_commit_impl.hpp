@@ -7,6 +7,7 @@
 #include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -54,15 +55,19 @@ ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
   return error{errc::corrupt, "rank 0 failed to commit without an error"};
 }
 
-ZARRPOINT_INLINE error told_commit::explain(error failure) const {
+ZARRPOINT_INLINE error told_commit::explain(error failure, std::string_view name) const {
   if (outcome_ == outcome::none) return failure;
   failure.code = errc::outcome_unknown;
   // Memory may be what there is none of: the code is what counts.
   static_cast<void>(guarded([&]() -> result<void> {
-    failure.message += outcome_ == outcome::done
-                           ? "; the checkpoint is committed, but other ranks may not know it"
-                           : "; this process gave its receipt, so rank 0 may have committed the "
-                             "checkpoint: open it to see which one is there";
+    if (outcome_ == outcome::open) {
+      failure.message +=
+          "; this process gave its receipt, so rank 0 may have committed the checkpoint: open ";
+      failure.message.append(name).append(" to see which one is there");
+    } else {
+      failure.message += "; the checkpoint is committed";
+      if (ranks_.rank() == 0) failure.message += ", but other ranks may not know it";
+    }
     return {};
   }));
   return failure;

@@ -416,7 +416,7 @@ ZARRPOINT_INLINE result<state_save_report> save_operation::run(
   auto done = guarded([&] { return run_steps(shards, leaves); });
   if (!done)
     return guarded([&]() -> result<state_save_report> {
-      return commit_.explain(std::move(done).failure()).at("save " + where_.name());
+      return commit_.explain(std::move(done).failure(), where_.name()).at("save " + where_.name());
     });
   report_.seconds = v0::detail::seconds_since(start);
   return std::move(report_);

@@ -381,7 +381,7 @@ ZARRPOINT_INLINE result<save_report> save_operation::run(std::span<const sharded
   auto done = guarded([&] { return run_steps(shards, items); });
   if (!done)
     return guarded([&]() -> result<save_report> {
-      return commit_.explain(std::move(done).failure())
+      return commit_.explain(std::move(done).failure(), where_.name())
           .at("save the Orbax checkpoint " + where_.name());
     });
   report_.seconds = report_.blocked_seconds = v0::detail::seconds_since(start);
