@@ -273,9 +273,14 @@ void many_small(const setup& s) {
     names.push_back("layers/" + std::to_string(i / 10) + "/w" + std::to_string(i % 10));
     leaves.emplace_back(names.back(), tensors[i]);
   }
+  // Moved away, and removed at the end: ext4 does not use an inode again for some seconds, and to
+  // pass thousands of such ones takes it longer than all else.
+  const std::string past = s.directory + "/small.past";
+  fs::create_directory(past);
+  int turn = 0;
   const auto clean = [&] {
-    fs::remove_all(path);
-    fs::remove_all(files);
+    for (const std::string& each : {path, files})
+      if (fs::exists(each)) fs::rename(each, past + "/" + std::to_string(turn++));
   };
   const auto save_floor = [&] {
     fs::create_directory(files);
@@ -324,6 +329,7 @@ void many_small(const setup& s) {
                   }},
                  s.rounds);
   clean();
+  fs::remove_all(past);
 }
 
 }  // namespace
