@@ -3,4 +3,5 @@
 #pragma once
 
 // Checkpoints of Orbax, to write by many processes. Link zstd.
+#include <zarrpoint/interop/orbax_save/orbax_async_saves.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>

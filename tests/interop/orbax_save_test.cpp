@@ -21,6 +21,7 @@
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
+#include "support/failing_publisher.hpp"
 #include "support/fake_device.hpp"
 #include "support/hooked_publisher.hpp"
 #include "support/recording_store.hpp"
@@ -608,66 +609,6 @@ TEST_CASE("orbax save: until it is done it is in a directory that Orbax does not
   CHECK(!fs::exists(folder / seen[0]));
 }
 
-/// A store whose publications fail at one of their writes.
-struct failing_publisher {
-  using result_of_stage = result<std::unique_ptr<publication>>;
-
-  struct staged_store {
-    any_store inner;
-    std::shared_ptr<std::atomic<int>> left;
-
-    result<void> count() const {
-      if (--*left < 0) return error{errc::io, "no space left"};
-      return {};
-    }
-    std::string describe(const store_key& at) const { return inner.describe(at); }
-    auto open(const store_key& at) const { return inner.open(at); }
-    result<std::unique_ptr<blob_writer>> create(const store_key& at) const {
-      ZARRPOINT_CHECK(count());
-      return inner.create(at);
-    }
-    result<void> put(const store_key& at, bytes_view bytes) const {
-      ZARRPOINT_CHECK(count());
-      return inner.put(at, bytes);
-    }
-    auto erase(const store_key& at) const { return inner.erase(at); }
-    auto list(const store_key& at) const { return inner.list(at); }
-  };
-  class staged final : public publication {
-   public:
-    staged(std::unique_ptr<publication> inner, std::shared_ptr<std::atomic<int>> left)
-        : inner_(std::move(inner)), left_(std::move(left)) {}
-    any_store store() const override { return staged_store{inner_->store(), left_}; }
-    result<std::vector<std::string>> keep(const owned_paths& all) override {
-      ZARRPOINT_CHECK(staged_store({inner_->store(), left_}).count());
-      return inner_->keep(all);
-    }
-    result<void> commit() override {
-      ZARRPOINT_CHECK(staged_store({inner_->store(), left_}).count());
-      return inner_->commit();
-    }
-
-   private:
-    std::unique_ptr<publication> inner_;
-    std::shared_ptr<std::atomic<int>> left_;
-  };
-
-  file_store inner;
-  std::shared_ptr<std::atomic<int>> left;
-
-  std::string describe(const store_key& at) const { return inner.describe(at); }
-  auto open(const store_key& at) const { return inner.open(at); }
-  auto create(const store_key& at) const { return inner.create(at); }
-  auto put(const store_key& at, bytes_view bytes) const { return inner.put(at, bytes); }
-  auto erase(const store_key& at) const { return inner.erase(at); }
-  auto list(const store_key& at) const { return inner.list(at); }
-  result_of_stage stage(const store_key& at, const publish_options& how) const {
-    auto made = inner.stage(at, how);
-    if (!made) return made;
-    return std::unique_ptr<publication>(std::make_unique<staged>(*std::move(made), left));
-  }
-};
-
 TEST_CASE("orbax save: whatever write fails, the old checkpoint is whole and nothing is left") {
   const std::vector<float> w = numbers(3000);
   for (const save_tree_options& layout : layouts()) {
@@ -677,7 +618,8 @@ TEST_CASE("orbax save: whatever write fails, the old checkpoint is whole and not
     how.arrays = orbax::array_kind::jax;
     how.shardings = {{"w", {"SingleDeviceSharding", {}, {}, "cpu:0"}}};
     const auto left = std::make_shared<std::atomic<int>>(0);
-    const failing_publisher store{file_store::open(folder.path().string()).value(), left};
+    const zarrpoint_test::failing_publisher store{file_store::open(folder.path().string()).value(),
+                                                  left};
     const location where(any_store(store), key("c"));
     int writes = 0;
     for (const bool is_new : {true, false}) {

@@ -13,6 +13,7 @@
 #include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
 #include <zarrpoint/distributed/save/impl/prepare_state_impl.hpp>
+#include <zarrpoint/distributed/save/impl/save_queue_impl.hpp>
 #include <zarrpoint/distributed/save/impl/staged_store_impl.hpp>
 #include <zarrpoint/distributed/save/impl/told_commit_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>

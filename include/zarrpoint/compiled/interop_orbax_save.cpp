@@ -5,6 +5,7 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/orbax_save/impl/orbax_async_saves_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_chunks_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_described_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_group_save_impl.hpp>

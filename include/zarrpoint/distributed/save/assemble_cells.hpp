@@ -26,8 +26,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// A cell, or a part of it, of a shard that is not flat.
 result<staged> stage_part(const sharded_tensor& shard, const box& part, memory_resource& resource);
 
-/// The same as it is now, in memory of its own, so that the caller may change its tensor.
-result<tensor> copy_of_part(const sharded_tensor& shard, const box& part, const context& how);
+/// Copies the elements as they are now to memory of the cell's own, so that the caller may change
+/// its tensor.
+result<void> keep_elements(cell_write& of, const context& how);
 
 /// Makes cells of shards.
 class cell_assembler {

@@ -4,16 +4,11 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/distributed/save/save_queue.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +22,8 @@ namespace zarrpoint { inline namespace v0 {
 /// removed.
 class async_saves {
  public:
-  explicit async_saves(process_group group) : group_(std::move(group)) {}
+  explicit async_saves(process_group group)
+      : group_(std::move(group)), queue_(group_.ranks, group_.how.executor) {}
 
   /// What a process does when a save is committed, such as to note its iteration or to remove an
   /// older one.
@@ -53,23 +49,11 @@ class async_saves {
   result<std::vector<group_save_report>> finalize(bool wait = true);
 
   /// How many saves are scheduled and not yet finalized.
-  std::size_t unfinalized() const noexcept { return calls_.size(); }
+  std::size_t unfinalized() const noexcept { return queue_.size(); }
 
  private:
-  struct call {
-    std::shared_ptr<detail::group_save_operation> operation;
-    pending<message> written;  // destroyed before the operation: it waits
-    std::uint64_t number = 0;
-    finalizer when_committed{};
-  };
-
-  /// Whether every process is ready to commit the oldest save; all must mean the same one, or have
-  /// none.
-  result<bool> oldest_is_ready(bool wait) const;
-
   process_group group_;
-  std::deque<call> calls_;
-  std::uint64_t scheduled_ = 0;
+  detail::save_queue<detail::group_save_operation, group_save_report> queue_;
 };
 
 }}  // namespace zarrpoint::v0

@@ -16,6 +16,12 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
+/// What one process has of a tree: shards, and values that are whole.
+struct tree_part {
+  std::span<const sharded_tensor> shards{};
+  std::span<const tree_item> leaves{};
+};
+
 /// `save` by many processes, with the files that Orbax's processes write; all call it. Each gives
 /// the shards that it has, and values that are whole. Of a box that several have, the one stores it
 /// that has the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
 
@@ -25,6 +26,9 @@ using object_counts = std::map<std::string, std::uint64_t, std::less<>>;
 
 /// Of each process how many objects of each array it writes.
 std::vector<object_counts> wanted_objects(const shared_tree& shared, const tree_plan& plan);
+
+/// What a process tells of the objects that it wrote.
+message encode_receipt(const v0::detail::digests_of_arrays& written);
 
 /// Holds what a process wrote against what it was to write, and adds its bytes to `stored`: what
 /// was not written must not become a checkpoint, whatever the writers said. Errors: `corrupt`.

@@ -7,11 +7,13 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
@@ -37,6 +39,15 @@ result<save_report> save(const location& where, std::span<const tree_item> items
 result<save_report> save(const location& where, std::initializer_list<tree_item> items,
                          const save_tree_options& options = {},
                          const context& how = default_context());
+
+/// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
+/// there; what lives on a device is copied before this returns, to the host or, with
+/// `save_tree_options::device_copy`, on the device, and numbers and texts are copied too.
+/// `context::stop` cancels it. Destroying the result waits for it. Errors, all by the result: those
+/// of `save`.
+pending<save_report> save_async(location where, std::vector<tree_item> items,
+                                save_tree_options options = {},
+                                const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::orbax
 

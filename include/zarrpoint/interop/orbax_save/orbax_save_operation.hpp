@@ -14,6 +14,7 @@
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_described.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
@@ -21,6 +22,7 @@
 #include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,30 +36,38 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-/// A save by many processes, as one of them sees it.
+/// A save by many processes, as one of them sees it, step by step: `begin` and `finish` are
+/// collective, `write` between them is not, and may run in the background.
 class save_operation {
  public:
-  save_operation(const location& where, const any_communicator& ranks,
-                 const save_tree_options& options, const context& how)
-      : where_(where),
-        ranks_(ranks),
+  save_operation(location where, any_communicator ranks, const save_tree_options& options,
+                 const context& how)
+      : where_(std::move(where)),
+        ranks_(std::move(ranks)),
         options_(with_item(options)),
-        how_(with_scratch(how)),
-        commit_(ranks) {}
+        how_(with_scratch(how)) {}
 
-  result<save_report> run(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
+  /// Describes, plans and joins. With `copies` the caller may change its tensors afterwards.
+  result<void> begin(const tree_part& mine, bool copies);
+
+  /// Encodes and writes what this process has to; a receipt for `finish`.
+  result<message> write();
+
+  /// The commit, or on all processes the error of any.
+  result<save_report> finish(result<message> receipt);
+
+  /// The tree that all write to: another one for each save, the same on all processes.
+  const std::string& staged_name() const noexcept { return staged_name_; }
 
  private:
   bool is_root() const { return ranks_.rank() == 0; }
 
-  result<void> run_steps(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
-
-  /// Describes, plans and joins.
-  result<void> share_plan(std::span<const sharded_tensor> shards, std::span<const tree_item> items);
+  result<void> share_plan(const tree_part& mine);
+  result<void> finish_steps(result<message> receipt);
+  error explain(error failure) const;
 
   // Describe.
-  result<message> describe(std::span<const sharded_tensor> shards,
-                           std::span<const tree_item> items);
+  result<message> describe(const tree_part& mine);
   result<described_leaf> describe_shard(const sharded_tensor& shard) const;
   void add_options(v0::detail::wire_writer& to) const;
 
@@ -71,17 +81,20 @@ class save_operation {
 
   // On all ranks.
   result<void> join(const message& part);
-  result<void> join_store(const std::string& staged);
-  result<message> write();
+  result<void> join_store();
+  result<void> keep_parts();
+  result<message> write_all();
   result<void> write_documents(const any_store& to) const;
   result<message> write_parts(const any_store& to);
 
-  const location& where_;
-  const any_communicator& ranks_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const location where_;
+  const any_communicator ranks_;
   const save_tree_options options_;
   const context how_;
-  v0::detail::told_commit commit_;
+  v0::detail::told_commit commit_{ranks_};
   save_report report_;
+  std::optional<double> blocked_seconds_;  ///< of `begin` with copies
 
   std::map<std::string_view, const tree_path*> paths_;  ///< those of the options
   std::vector<described_leaf> mine_;
@@ -92,6 +105,7 @@ class save_operation {
   tree_plan plan_;
   std::optional<tree_target> target_;
 
+  std::string staged_name_;
   std::optional<any_store> store_;    ///< the directory of the tree
   std::string record_;                ///< what this process tells of the arrays
   std::deque<planned_array> arrays_;  ///< those of `writes_`

@@ -32,7 +32,8 @@ struct save_tree_options {
   /// Replace a checkpoint of Orbax's at the target, or this item of it. What else lies in its
   /// directory stays, see `save_report::kept`; no other directory is ever touched.
   bool overwrite = false;
-  bool sync = true;  ///< survive a power cut, as `save_options::sync`
+  bool sync = true;          ///< survive a power cut, as `save_options::sync`
+  bool device_copy = false;  ///< for `save_async`, as `save_options::device_copy`
   array_kind arrays = array_kind::numpy;
   /// Of arrays by their names, as `tree_store::shardings` gives them: they are `jax.Array`, and in
   /// chunks of what each device had, unless rules say otherwise.

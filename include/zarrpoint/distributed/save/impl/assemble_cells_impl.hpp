@@ -34,19 +34,27 @@ ZARRPOINT_INLINE result<staged> stage_part(const sharded_tensor& shard, const bo
   return std::move(out);
 }
 
-ZARRPOINT_INLINE result<tensor> copy_of_part(const sharded_tensor& shard, const box& part,
-                                             const context& how) {
+ZARRPOINT_INLINE result<void> keep_elements(cell_write& of, const context& how) {
   memory_resource& resource = how.scratch->resource();
-  ZARRPOINT_TRY(from, shard.source(how, &part));
-  if (from != nullptr) {
-    ZARRPOINT_TRY(out, tensor::make(from->spec(), resource));
-    ZARRPOINT_CHECK(read_all(*from, out.mutable_view()));
+  const auto copy = [&]() -> result<tensor> {
+    if (of.source) {
+      ZARRPOINT_TRY(from, of.source(how));
+      ZARRPOINT_TRY(out, tensor::make(from->spec(), resource));
+      ZARRPOINT_CHECK(read_all(*from, out.mutable_view()));
+      return std::move(out);
+    }
+    ZARRPOINT_TRY(there, of.stage(resource));
+    ZARRPOINT_TRY(out, tensor::make(there.view.spec(), resource));
+    copy_elements(out.mutable_view(), there.view);
     return std::move(out);
-  }
-  ZARRPOINT_TRY(there, stage_part(shard, part, resource));
-  ZARRPOINT_TRY(out, tensor::make(there.view.spec(), resource));
-  copy_elements(out.mutable_view(), there.view);
-  return std::move(out);
+  };
+  ZARRPOINT_TRY(copied, copy());
+  auto kept = detail::make_counted<const tensor>(std::move(copied));
+  of.stage = [kept = std::move(kept)](memory_resource&) -> result<staged> {
+    return staged{kept->view(), {}};
+  };
+  of.source = {};
+  return {};
 }
 
 ZARRPOINT_INLINE cell_assembler::cell_assembler(const process_part& part,
@@ -112,22 +120,15 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
       } else {
         ZARRPOINT_TRY(shard, shard_of(sources.front()));
         ZARRPOINT_CHECK(check_part(*shard, write.part));
-        if (copies) {
-          ZARRPOINT_TRY(kept, copy_of_part(*shard, write.part, how));
-          auto shared = detail::make_counted<const zarrpoint::tensor>(std::move(kept));
-          write.stage = [shared](memory_resource&) -> result<staged> {
-            return staged{shared->view(), {}};
+        write.stage = [shard = *shard, at = write.part](memory_resource& into) {
+          return stage_part(shard, at, into);
+        };
+        if (!shard->host_accessible()) {
+          write.source = [shard = *shard, at = write.part](const context& with) {
+            return shard.source(with, &at);
           };
-        } else {
-          write.stage = [shard = *shard, at = write.part](memory_resource& into) {
-            return stage_part(shard, at, into);
-          };
-          if (!shard->host_accessible()) {
-            write.source = [shard = *shard, at = write.part](const context& with) {
-              return shard.source(with, &at);
-            };
-          }
         }
+        if (copies) ZARRPOINT_CHECK(keep_elements(write, how));
       }
       writes.cells.push_back(std::move(write));
     }

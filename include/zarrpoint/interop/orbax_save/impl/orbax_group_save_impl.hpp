@@ -14,7 +14,8 @@ ZARRPOINT_INLINE result<save_report> save(const location& where, const any_commu
                                           std::span<const tree_item> leaves,
                                           const save_tree_options& options, const context& how) {
   detail::save_operation one(where, ranks, options, how);
-  return one.run(shards, leaves);
+  ZARRPOINT_CHECK(one.begin({shards, leaves}, false));
+  return one.finish(one.write());
 }
 
 }}}  // namespace zarrpoint::v0::orbax

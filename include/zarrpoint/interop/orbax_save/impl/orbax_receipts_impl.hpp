@@ -35,6 +35,19 @@ ZARRPOINT_INLINE std::vector<object_counts> wanted_objects(const shared_tree& sh
   return out;
 }
 
+ZARRPOINT_INLINE message encode_receipt(const v0::detail::digests_of_arrays& written) {
+  v0::detail::wire_writer to;
+  to.number(written.size());
+  for (const auto& [key, digests] : written) {
+    std::uint64_t bytes = 0;
+    for (const auto& [name, object] : digests.objects()) bytes += object.size;
+    to.text(key);
+    to.number(digests.objects().size());
+    to.number(bytes);
+  }
+  return std::move(to).take();
+}
+
 ZARRPOINT_INLINE result<void> read_receipt(bytes_view receipt, object_counts wanted,
                                            object_counts& stored) {
   const auto differ = [&](std::string_view key, std::uint64_t written, std::uint64_t planned) {

@@ -4,8 +4,10 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_described.hpp>
@@ -15,9 +17,12 @@
 #include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
@@ -42,16 +47,27 @@ ZARRPOINT_INLINE result<v0::detail::written_leaves> write_arrays(const tree_targ
   return std::move(written);
 }
 
-ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
-                                               std::span<const tree_item> items,
-                                               const save_tree_options& given, const context& how) {
-  const save_tree_options options = with_item(given);
-  if (!options.paths.empty())
-    return bad_tree("save_tree_options::paths are of shards, of which there are none");
-  ZARRPOINT_TRY(mine, describe_items(items));
-  ZARRPOINT_TRY(plan, plan_tree({mine.leaves}, options));
-  for (const planned_item& item : plan.items)
-    if (item.array) plan.arrays[*item.array].value = &*mine.values[item.source];
+/// A tree, and what was staged of its leaves (by index; may be empty).
+struct tree_to_save {
+  described_tree described;
+  std::vector<v0::detail::staged_leaf> early{};
+};
+
+/// The arrays of a plan with their elements. `of` stays where it is.
+ZARRPOINT_INLINE void add_values(const tree_to_save& of, tree_plan& to) {
+  for (const planned_item& item : to.items) {
+    if (!item.array) continue;
+    v0::detail::planned_leaf& array = to.arrays[*item.array];
+    array.value = &*of.described.values[item.source];
+    if (!of.early.empty() && !array.value->host_accessible()) array.early = &of.early[item.source];
+  }
+}
+
+ZARRPOINT_INLINE result<save_report> save_described(const location& where, const tree_to_save& mine,
+                                                    const save_tree_options& options,
+                                                    const context& how) {
+  ZARRPOINT_TRY(plan, plan_tree({mine.described.leaves}, options));
+  add_values(mine, plan);
   ZARRPOINT_TRY(target, tree_target::open(where, options, how));
   ZARRPOINT_TRY(written, write_arrays(target, plan, options, how));
   save_report report;
@@ -73,13 +89,76 @@ ZARRPOINT_INLINE result<save_report> save_tree(const location& where,
   return report;
 }
 
+/// Describes a tree as it is now; the options are those of one process.
+ZARRPOINT_INLINE result<tree_to_save> describe_tree(std::span<const tree_item> items,
+                                                    const save_tree_options& options) {
+  if (!options.paths.empty())
+    return bad_tree("save_tree_options::paths are of shards, of which there are none");
+  ZARRPOINT_TRY(described, describe_items(items));
+  return tree_to_save{std::move(described)};
+}
+
+ZARRPOINT_INLINE error in_save(error failure, const location& where) {
+  return std::move(failure).at("save the Orbax checkpoint " + where.name());
+}
+
+/// A save in the background.
+struct async_tree_save {
+  context how;  // the first: its scratch memory outlives what was staged in it
+  location where;
+  save_tree_options options;
+  tree_to_save mine{};
+  double pin_seconds = 0;
+  std::vector<std::string> warnings{};  // of what was staged
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double blocked_seconds = 0;
+
+  /// Copies what the caller may change or free when `save_async` has returned.
+  result<void> stage(std::span<const tree_item> items) {
+    ZARRPOINT_TRY(described, describe_tree(items, options));
+    mine = std::move(described);
+    std::vector<leaf> on_devices;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < mine.described.leaves.size(); ++i) {
+      if (!mine.described.leaves[i].is_array()) continue;
+      const leaf& value = *mine.described.values[i];
+      if (value.host_accessible()) continue;
+      on_devices.push_back(value);
+      places.push_back(i);
+    }
+    ZARRPOINT_TRY(early,
+                  v0::detail::stage_leaves(on_devices, {.device_copy = options.device_copy}, how));
+    mine.early.resize(mine.described.leaves.size());
+    for (std::size_t i = 0; i < places.size(); ++i)
+      mine.early[places[i]] = std::move(early.leaves[i]);
+    pin_seconds = early.pin_seconds;
+    warnings = std::move(early.warnings);
+    blocked_seconds = v0::detail::seconds_since(start);
+    return {};
+  }
+
+  result<save_report> operator()() {
+    auto done = guarded([&] { return save_described(where, mine, options, how); });
+    if (!done) return in_save(std::move(done).failure(), where);
+    done->seconds = v0::detail::seconds_since(start);
+    done->blocked_seconds = blocked_seconds;
+    done->pin_seconds += pin_seconds;
+    done->warnings.insert(done->warnings.end(), warnings.begin(), warnings.end());
+    return done;
+  }
+};
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const tree_item> items,
-                                          const save_tree_options& options, const context& how) {
+                                          const save_tree_options& given, const context& how) {
   const auto start = std::chrono::steady_clock::now();
-  auto report = guarded([&] { return detail::save_tree(where, items, options, how); });
-  if (!report) return std::move(report).failure().at("save the Orbax checkpoint " + where.name());
+  auto report = guarded([&]() -> result<save_report> {
+    const save_tree_options options = detail::with_item(given);
+    ZARRPOINT_TRY(mine, detail::describe_tree(items, options));
+    return detail::save_described(where, mine, options, how);
+  });
+  if (!report) return detail::in_save(std::move(report).failure(), where);
   report->seconds = report->blocked_seconds = v0::detail::seconds_since(start);
   return report;
 }
@@ -88,6 +167,19 @@ ZARRPOINT_INLINE result<save_report> save(const location& where,
                                           std::initializer_list<tree_item> items,
                                           const save_tree_options& options, const context& how) {
   return save(where, std::span<const tree_item>(items.begin(), items.size()), options, how);
+}
+
+ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tree_item> items,
+                                                 save_tree_options options, const context& how) {
+  auto begun = guarded([&]() -> result<pending<save_report>> {
+    // What is staged now must outlive this call, so that the scratch pool goes with it.
+    detail::async_tree_save one{with_scratch(how), where, detail::with_item(std::move(options))};
+    ZARRPOINT_CHECK(one.stage(items));
+    const any_executor executor = one.how.executor;
+    return run_async(executor, std::move(one));
+  });
+  if (!begun) return pending<save_report>(detail::in_save(std::move(begun).failure(), where));
+  return *std::move(begun);
 }
 
 }}}  // namespace zarrpoint::v0::orbax

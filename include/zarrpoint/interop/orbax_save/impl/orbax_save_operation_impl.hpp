@@ -28,7 +28,6 @@
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -65,9 +64,8 @@ ZARRPOINT_INLINE void save_operation::add_options(v0::detail::wire_writer& to) c
   to.text(options_.item);
 }
 
-ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharded_tensor> shards,
-                                                          std::span<const tree_item> items) {
-  ZARRPOINT_TRY(described, describe_items(items));
+ZARRPOINT_INLINE result<message> save_operation::describe(const tree_part& mine) {
+  ZARRPOINT_TRY(described, describe_items(mine.leaves));
   mine_ = std::move(described.leaves);
   for (const auto& [name, path] : options_.paths)
     if (!paths_.emplace(name, &path).second)
@@ -86,7 +84,7 @@ ZARRPOINT_INLINE result<message> save_operation::describe(std::span<const sharde
       return value.source(v0::detail::source_options_of(with));
     };
   }
-  for (const sharded_tensor& shard : shards) {
+  for (const sharded_tensor& shard : mine.shards) {
     ZARRPOINT_TRY(leaf, describe_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
     if (names.contains(leaf.name()))
       return bad_tree("two leaves have the path " + v0::detail::in_quotes(leaf.name()));
@@ -209,7 +207,7 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::parts() const {
 
 ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
   v0::detail::wire_reader from(part);
-  const std::string staged = from.text();
+  staged_name_ = from.text();
   record_ = from.text();
   std::map<std::uint64_t, std::size_t> known;  // the arrays of `writes_`
   const error wrong{errc::corrupt, "what rank 0 planned is cut off, or of other leaves"};
@@ -235,20 +233,33 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
     writes_.arrays[at->second].cells.push_back(sources_[place]);
   }
   ZARRPOINT_CHECK(from.finish());
-  if (!is_root()) return join_store(staged);
+  if (!is_root()) return join_store();
   store_ = target_->item();
   return {};
 }
 
-ZARRPOINT_INLINE result<void> save_operation::join_store(const std::string& staged) {
+ZARRPOINT_INLINE result<void> save_operation::join_store() {
   ZARRPOINT_TRY(target, place_of(where_, options_, how_));
-  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
+  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged_name_, options_.sync));
   ZARRPOINT_TRY(item, item_of(tree, options_));
   store_ = std::move(item);
   return {};
 }
 
+ZARRPOINT_INLINE result<void> save_operation::keep_parts() {
+  for (array_writes& array : writes_.arrays)
+    for (cell_write& cell : array.cells)
+      ZARRPOINT_CHECK(v0::detail::keep_elements(cell, how_)
+                          .at("the leaf " + v0::detail::in_quotes(array.array->tensor.key)));
+  sources_.clear();  // the caller's
+  return {};
+}
+
 ZARRPOINT_INLINE result<message> save_operation::write() {
+  return guarded([&] { return write_all(); });
+}
+
+ZARRPOINT_INLINE result<message> save_operation::write_all() {
   ZARRPOINT_CHECK(
       put_text(*store_, "array_metadatas/process_" + std::to_string(ranks_.rank()), record_));
   if (!options_.ocdbt) {
@@ -283,16 +294,7 @@ ZARRPOINT_INLINE result<message> save_operation::write_parts(const any_store& to
         ZARRPOINT_TRY(array, array::from_metadata(to, key, job.array.metadata, job.how));
         return job.write_to(array, {.elide_fill = false, .cast = true, .how = &job.how});
       }));
-  v0::detail::wire_writer receipt;
-  receipt.number(digests.size());
-  for (const auto& [key, written] : digests) {
-    std::uint64_t bytes = 0;
-    for (const auto& [name, object] : written.objects()) bytes += object.size;
-    receipt.text(key);
-    receipt.number(written.objects().size());
-    receipt.number(bytes);
-  }
-  return std::move(receipt).take();
+  return encode_receipt(digests);
 }
 
 ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
@@ -326,11 +328,10 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   return encode_report(report_);
 }
 
-ZARRPOINT_INLINE result<void> save_operation::share_plan(std::span<const sharded_tensor> shards,
-                                                         std::span<const tree_item> items) {
+ZARRPOINT_INLINE result<void> save_operation::share_plan(const tree_part& mine) {
   v0::detail::message_budget counted(how_);
   ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {
-                                   ZARRPOINT_TRY(out, describe(shards, items));
+                                   ZARRPOINT_TRY(out, describe(mine));
                                    ZARRPOINT_CHECK(
                                        counted.count("the description", ranks_.rank(), out.size()));
                                    return std::move(out);
@@ -353,18 +354,30 @@ ZARRPOINT_INLINE result<void> save_operation::share_plan(std::span<const sharded
                }));
 }
 
-ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
-                                                        std::span<const tree_item> items) {
-  ZARRPOINT_CHECK(share_plan(shards, items));
+ZARRPOINT_INLINE error save_operation::explain(error failure) const {
+  return guarded([&]() -> result<void> {
+           return commit_.explain(std::move(failure), where_.name())
+               .at("save the Orbax checkpoint " + where_.name());
+         })
+      .failure();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::begin(const tree_part& mine, bool copies) {
+  auto begun = guarded([&]() -> result<void> {
+    ZARRPOINT_CHECK(share_plan(mine));
+    return copies ? agree(ranks_, guarded([&] { return keep_parts(); })) : result<void>();
+  });
+  if (!begun) return explain(std::move(begun).failure());
+  if (copies) blocked_seconds_ = v0::detail::seconds_since(start_);
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_operation::finish_steps(result<message> given) {
   v0::detail::message_budget counted(how_);
-  ZARRPOINT_TRY(receipt,
-                agree(ranks_, guarded([&]() -> result<message> {
-                        ZARRPOINT_TRY(out, write());
-                        ZARRPOINT_CHECK(counted.count("the receipt", ranks_.rank(), out.size()));
-                        return std::move(out);
-                      })));
+  ZARRPOINT_CHECK(agree(ranks_, given ? counted.count("the receipt", ranks_.rank(), given->size())
+                                      : result<void>(given.failure())));
   commit_.give_receipt();
-  ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
+  ZARRPOINT_TRY(receipts, gather(ranks_, *std::move(given)));
   const auto commit_all = [&]() -> result<message> {
     ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
     return commit(receipts);
@@ -375,16 +388,11 @@ ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_
   return {};
 }
 
-ZARRPOINT_INLINE result<save_report> save_operation::run(std::span<const sharded_tensor> shards,
-                                                         std::span<const tree_item> items) {
-  const auto start = std::chrono::steady_clock::now();
-  auto done = guarded([&] { return run_steps(shards, items); });
-  if (!done)
-    return guarded([&]() -> result<save_report> {
-      return commit_.explain(std::move(done).failure(), where_.name())
-          .at("save the Orbax checkpoint " + where_.name());
-    });
-  report_.seconds = report_.blocked_seconds = v0::detail::seconds_since(start);
+ZARRPOINT_INLINE result<save_report> save_operation::finish(result<message> receipt) {
+  auto done = guarded([&] { return finish_steps(std::move(receipt)); });
+  if (!done) return explain(std::move(done).failure());
+  report_.seconds = v0::detail::seconds_since(start_);
+  report_.blocked_seconds = blocked_seconds_.value_or(report_.seconds);
   return std::move(report_);
 }
 
