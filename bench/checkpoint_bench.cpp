@@ -273,8 +273,8 @@ void many_small(const setup& s) {
     names.push_back("layers/" + std::to_string(i / 10) + "/w" + std::to_string(i % 10));
     leaves.emplace_back(names.back(), tensors[i]);
   }
-  // Moved away, and removed at the end: ext4 does not use an inode again for some seconds, and to
-  // pass thousands of such ones takes it longer than all else.
+  // Moved away, and removed at the end: ext4 without a journal uses no inode again for minutes, and
+  // to pass thousands of such ones takes it longer than all else.
   const std::string past = s.directory + "/small.past";
   fs::create_directory(past);
   int turn = 0;

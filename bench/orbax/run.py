@@ -39,25 +39,34 @@ def make_model(path, megabytes):
     return sum(each.nbytes for each in tensors.values())
 
 
-def seconds(program, library, what, path, count, size=0):
-    touched = np.ones(2 * size, np.uint8)  # a hypervisor gives memory slowly; what follows finds it ready
-    del touched
-    words = [program, what] if library == "zarrpoint" else [sys.executable, PEERS, what, library]
-    done = subprocess.run([*words, path], check=True, capture_output=True, text=True)
+def seconds(words, count):
+    """By the clock and of processors, of a command that tells them and has so many arrays."""
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
     spent, used, arrays = done.stdout.split()[-3:]
     if int(arrays) != count:
-        raise SystemExit(f"{library} has {arrays} arrays, not {count}")
+        raise SystemExit(f"{words} has {arrays} arrays, not {count}")
     return float(spent), float(used)
 
 
-def rounds_of(program, what, path, count, rounds, size=0):
-    """Each round has one run of each library, in changing order; the first fills the page cache."""
+def readers(program, what, path):
+    """The command of each library that opens or loads a checkpoint."""
+    words = {library: [sys.executable, PEERS, what, library, path] for library in LIBRARIES}
+    return words | {"zarrpoint": [program, what, path]}
+
+
+def rounds_of(turns, count, rounds, touched=0):
+    """Each round has one run of each library, in changing order; the first fills the page cache. So many bytes of
+    memory are touched and freed before each: a hypervisor gives memory slowly, and what follows finds it ready."""
     out = []
     for number in range(rounds + 1):
         order = list(LIBRARIES)
         order = order[number % len(order) :] + order[: number % len(order)]
-        out.append({library: seconds(program, library, what, path, count, size) for library in order})
-        print(what, out[-1], file=sys.stderr, flush=True)
+        times = {}
+        for library in order:
+            np.ones(touched, np.uint8)
+            times[library] = seconds(turns[library], count)
+        out.append(times)
+        print(times, file=sys.stderr, flush=True)
     return out[1:]
 
 
@@ -75,12 +84,8 @@ def saves_of(program, model, place, count, rounds):
         for library in order[number % 3 :] + order[: number % 3]:
             shutil.rmtree(place, ignore_errors=True)
             os.sync()
-            done = subprocess.run(turns[library], check=True, capture_output=True, text=True)
-            spent, used, arrays = done.stdout.split()[-3:]
-            if int(arrays) != count:
-                raise SystemExit(f"{library} saved {arrays} arrays, not {count}")
+            times[library] = seconds(turns[library], count)
             stored = sum(path.stat().st_size for path in Path(place).rglob("*") if path.is_file())
-            times[library] = float(spent), float(used)
             print("save", library, times[library], stored, file=sys.stderr, flush=True)
         out.append(times)
     # That both have the same elements.
@@ -117,8 +122,8 @@ def main(arguments):
         subprocess.run([sys.executable, PEERS, "many", place / "many", str(parameters)], check=True)
         subprocess.run([arguments[0], "same", place / "model", place / "model.safetensors"], check=True)
         load = os.getloadavg()[0]
-        loads = rounds_of(arguments[0], "load", place / "model", TENSORS, rounds, size)
-        opens = rounds_of(arguments[0], "open", place / "many", parameters, rounds)
+        loads = rounds_of(readers(arguments[0], "load", place / "model"), TENSORS, rounds, 2 * size)
+        opens = rounds_of(readers(arguments[0], "open", place / "many"), parameters, rounds)
         saves = saves_of(arguments[0], place / "model.safetensors", place / "saved", TENSORS, rounds)
     finally:
         shutil.rmtree(place)

@@ -17,6 +17,7 @@
 #include "support/fake_device.hpp"
 #include "support/fork_world.hpp"
 #include "support/hooked_publisher.hpp"
+#include "support/orbax_folders.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -44,6 +45,9 @@ using orbax::tree_item;
 using zarrpoint_test::device_tensor;
 using zarrpoint_test::fake_device;
 using zarrpoint_test::fake_space;
+using zarrpoint_test::files_in;
+using zarrpoint_test::layouts;
+using zarrpoint_test::names_in;
 namespace fs = std::filesystem;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
@@ -63,33 +67,6 @@ std::vector<float> loaded(const std::string& path, const std::string& name) {
   INFO((out ? std::string() : to_string(out.failure())));
   REQUIRE(out);
   return *std::move(out);
-}
-
-/// The four forms in which arrays are kept.
-std::vector<save_tree_options> layouts() {
-  std::vector<save_tree_options> out;
-  for (const int zarr : {2, 3})
-    for (const bool ocdbt : {false, true})
-      out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = false});
-  return out;
-}
-
-std::set<std::string> names_in(const fs::path& folder) {
-  std::set<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder))
-    out.insert(entry.path().filename().string());
-  return out;
-}
-
-/// Every file beneath but those with times and random names, with its size.
-std::set<std::string> files_in(const fs::path& folder) {
-  std::set<std::string> out;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    std::string name = fs::relative(entry.path(), folder).string();
-    if (const std::size_t at = name.find("d/"); at != name.npos) name.resize(at + 1);
-    out.insert(name);
-  }
-  return out;
 }
 
 /// What is wrong; empty for what is done.

@@ -19,6 +19,7 @@
 #include "support/fake_device.hpp"
 #include "support/fork_world.hpp"
 #include "support/hooked_publisher.hpp"
+#include "support/orbax_folders.hpp"
 #include "support/random_sharding.hpp"
 #include "support/recording_store.hpp"
 #include "support/temp_directory.hpp"
@@ -45,6 +46,8 @@ using namespace zarrpoint;
 using orbax::empty_value;
 using orbax::save_tree_options;
 using orbax::tree_item;
+using zarrpoint_test::layouts;
+using zarrpoint_test::names_in;
 namespace fs = std::filesystem;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
@@ -83,22 +86,6 @@ sharded_tensor shard_of(const std::string& name, const tensor& whole, const box&
                     .global_shape = whole.shape(),
                     .global_offset = at.offset};
   return sharded<host_view>::make(of, subview(whole.view(), selection(at))).value();
-}
-
-/// The four forms in which arrays are kept.
-std::vector<save_tree_options> layouts() {
-  std::vector<save_tree_options> out;
-  for (const int zarr : {2, 3})
-    for (const bool ocdbt : {false, true})
-      out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = false});
-  return out;
-}
-
-std::set<std::string> names_in(const fs::path& folder) {
-  std::set<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder))
-    out.insert(entry.path().filename().string());
-  return out;
 }
 
 std::map<std::string, std::string> texts_in(const fs::path& folder) {

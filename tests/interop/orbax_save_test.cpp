@@ -24,6 +24,7 @@
 #include "support/failing_publisher.hpp"
 #include "support/fake_device.hpp"
 #include "support/hooked_publisher.hpp"
+#include "support/orbax_folders.hpp"
 #include "support/recording_store.hpp"
 #include "support/temp_directory.hpp"
 
@@ -49,6 +50,8 @@ using orbax::empty_value;
 using orbax::save_tree_options;
 using orbax::tree_item;
 using orbax::tree_path;
+using zarrpoint_test::files_in;
+using zarrpoint_test::layouts;
 namespace fs = std::filesystem;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
@@ -89,25 +92,6 @@ bool same(const tensor& a, const tensor& b) {
          std::memcmp(a.view().data, b.view().data, byte_count(a.spec()).value()) == 0;
 }
 
-/// The four forms in which arrays are kept.
-std::vector<save_tree_options> layouts() {
-  std::vector<save_tree_options> out;
-  for (const int zarr : {2, 3})
-    for (const bool ocdbt : {false, true}) out.push_back({.zarr_format = zarr, .ocdbt = ocdbt});
-  return out;
-}
-
-/// Files and directories beneath, but for what data files are called.
-std::set<std::string> files_in(const fs::path& folder) {
-  std::set<std::string> out;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    std::string name = fs::relative(entry.path(), folder).string();
-    if (const std::size_t at = name.find("d/"); at != name.npos) name.resize(at + 1);
-    out.insert(name);
-  }
-  return out;
-}
-
 std::map<std::string, std::string> texts_in(const fs::path& folder) {
   std::map<std::string, std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -121,7 +105,7 @@ node json_of(const std::string& path) {
 }
 
 TEST_CASE("orbax save: every leaf is read back in every layout") {
-  for (const save_tree_options& how : layouts()) {
+  for (const save_tree_options& how : layouts(true)) {
     CAPTURE(how.zarr_format);
     CAPTURE(how.ocdbt);
     const test::temp_directory folder;
@@ -231,7 +215,7 @@ TEST_CASE("orbax save: the files are those of Orbax") {
 }
 
 TEST_CASE("orbax save: a tree of one leaf, members, and a tree without arrays") {
-  for (const save_tree_options& how : layouts()) {
+  for (const save_tree_options& how : layouts(true)) {
     const test::temp_directory folder;
     const std::vector<float> w = numbers(5);
     orbax::save(folder / "one", {{tree_path(), w}}, how).value();
@@ -295,7 +279,7 @@ TEST_CASE("orbax save: casts, and types that TensorStore does not have") {
   const test::temp_directory folder;
   const tensor w = tensor_of({7, 10});
   const std::vector<const char*> types{"bfloat16", "float8_e4m3fn", "int64", "complex64", "bool"};
-  for (const save_tree_options& how : layouts()) {
+  for (const save_tree_options& how : layouts(true)) {
     save_tree_options options = how;
     std::vector<tree_item> items;
     for (const char* const type : types) {
@@ -329,7 +313,7 @@ TEST_CASE("orbax save: shardings are read back, and arrays are cut as they say")
       {"a/w", {"NamedSharding", mesh, {{"x"}, {}, {"y"}}, {}}},
       {"one", {"SingleDeviceSharding", {}, {}, "cpu:0"}},
       {"some", {"NamedSharding", unknown, {{"x"}}, {}}}};
-  for (const save_tree_options& how : layouts()) {
+  for (const save_tree_options& how : layouts(true)) {
     const test::temp_directory folder;
     save_tree_options options = how;
     options.shardings = all;
@@ -506,8 +490,8 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
   refused({.overwrite = true, .item = "x"}, "is a tree, not a step");
   test::write_file(path + "/notes.txt", "mine");
   // From each layout to each other.
-  for (const save_tree_options& from : layouts()) {
-    for (const save_tree_options& to : layouts()) {
+  for (const save_tree_options& from : layouts(true)) {
+    for (const save_tree_options& to : layouts(true)) {
       save_tree_options first = from, second = to;
       first.overwrite = second.overwrite = true;
       orbax::save(path, {{"w", w}, {"old", w}, {"note", "x"}}, first).value();
@@ -611,7 +595,7 @@ TEST_CASE("orbax save: until it is done it is in a directory that Orbax does not
 
 TEST_CASE("orbax save: whatever write fails, the old checkpoint is whole and nothing is left") {
   const std::vector<float> w = numbers(3000);
-  for (const save_tree_options& layout : layouts()) {
+  for (const save_tree_options& layout : layouts(true)) {
     const test::temp_directory folder;
     save_tree_options how = layout;
     how.overwrite = true;
@@ -670,7 +654,7 @@ TEST_CASE("orbax save: tensors on a device") {
   const std::vector<float> w = numbers(5000);
   zarrpoint_test::device_tensor<float> on_device(fake_space{&device, 0}, {50, 100});
   on_device.upload(w);
-  for (const save_tree_options& how : layouts()) {
+  for (const save_tree_options& how : layouts(true)) {
     const test::temp_directory folder;
     orbax::save(folder / "c", {{"w", on_device}}, how).value();
     const tensor loaded = opened(folder / "c").value().load<tensor>("w").value();

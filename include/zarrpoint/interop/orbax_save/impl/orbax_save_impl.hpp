@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,10 +46,10 @@ ZARRPOINT_INLINE result<v0::detail::written_leaves> write_arrays(const tree_targ
   return std::move(written);
 }
 
-/// A tree, and what was staged of its leaves (by index; may be empty).
+/// A tree, and what was staged of it before: of each leaf, or of none.
 struct tree_to_save {
   described_tree described;
-  std::vector<v0::detail::staged_leaf> early{};
+  v0::detail::staged_leaves early{};
 };
 
 /// The arrays of a plan with their elements. `of` stays where it is.
@@ -59,7 +58,8 @@ ZARRPOINT_INLINE void add_values(const tree_to_save& of, tree_plan& to) {
     if (!item.array) continue;
     v0::detail::planned_leaf& array = to.arrays[*item.array];
     array.value = &*of.described.values[item.source];
-    if (!of.early.empty() && !array.value->host_accessible()) array.early = &of.early[item.source];
+    if (!of.early.leaves.empty() && !array.value->host_accessible())
+      array.early = &of.early.leaves[item.source];
   }
 }
 
@@ -72,7 +72,9 @@ ZARRPOINT_INLINE result<save_report> save_described(const location& where, const
   ZARRPOINT_TRY(written, write_arrays(target, plan, options, how));
   save_report report;
   report.warnings = plan.warnings;
-  report.pin_seconds = written.pin_seconds;
+  report.warnings.insert(report.warnings.end(), mine.early.warnings.begin(),
+                         mine.early.warnings.end());
+  report.pin_seconds = mine.early.pin_seconds + written.pin_seconds;
   for (const planned_item& each : plan.items) {
     if (!each.array) continue;
     const v0::detail::planned_leaf& planned = plan.arrays[*each.array];
@@ -108,8 +110,6 @@ struct async_tree_save {
   location where;
   save_tree_options options;
   tree_to_save mine{};
-  double pin_seconds = 0;
-  std::vector<std::string> warnings{};  // of what was staged
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   double blocked_seconds = 0;
 
@@ -128,11 +128,10 @@ struct async_tree_save {
     }
     ZARRPOINT_TRY(early,
                   v0::detail::stage_leaves(on_devices, {.device_copy = options.device_copy}, how));
-    mine.early.resize(mine.described.leaves.size());
-    for (std::size_t i = 0; i < places.size(); ++i)
-      mine.early[places[i]] = std::move(early.leaves[i]);
-    pin_seconds = early.pin_seconds;
-    warnings = std::move(early.warnings);
+    std::vector<v0::detail::staged_leaf> of_all(mine.described.leaves.size());
+    for (std::size_t i = 0; i < places.size(); ++i) of_all[places[i]] = std::move(early.leaves[i]);
+    early.leaves = std::move(of_all);
+    mine.early = std::move(early);
     blocked_seconds = v0::detail::seconds_since(start);
     return {};
   }
@@ -142,8 +141,6 @@ struct async_tree_save {
     if (!done) return in_save(std::move(done).failure(), where);
     done->seconds = v0::detail::seconds_since(start);
     done->blocked_seconds = blocked_seconds;
-    done->pin_seconds += pin_seconds;
-    done->warnings.insert(done->warnings.end(), warnings.begin(), warnings.end());
     return done;
   }
 };
