@@ -229,16 +229,18 @@ TEST_CASE("errors: unavailable") {
     return barrier(self);
   });
   check_documented(text_of_others(outcomes, 2));
+  std::latch started(4);  // as above
   std::atomic<bool> over{false};
   const auto late = thread_world::run(4,
                                       [&](thread_communicator& self) -> result<void> {
+                                        started.arrive_and_wait();
                                         while (self.rank() == 3 && !over)
                                           std::this_thread::sleep_for(1ms);
                                         const result<void> outcome = barrier(self);
                                         over = true;
                                         return outcome;
                                       },
-                                      {.deadline = 200ms});
+                                      {.deadline = 400ms});
   check_documented(text_of_others(late, -1));
 }
 
