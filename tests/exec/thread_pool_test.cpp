@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <latch>
 #include <memory>
@@ -139,6 +142,73 @@ TEST_CASE("thread_pool: producers that race with its end lose no task") {
     producer.join();
     CHECK(runs == 50);
   }
+}
+
+/// How a child ended that ran `work`: 0 if that was true.
+template <class Work>
+int in_child(Work work) {
+  const pid_t id = ::fork();
+  if (id == 0) {
+    ::alarm(20);  // a child that waits for a thread waits for ever
+    ::_exit(work() ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(id, &status, 0);
+  return status;
+}
+
+TEST_CASE("thread_pool: a child of fork runs tasks on its own thread, whatever the threads did") {
+  std::optional<zp::thread_pool> pool(std::in_place, 2);
+  const auto executor = pool->executor();
+  // Threads that wait leave their traces in a condition variable, by which its next ones wait.
+  for (int before = 0; before < 8; ++before) {
+    for (int i = 0; i < before; ++i) {
+      std::latch done(1);
+      executor.execute([&] { done.count_down(); });
+      done.wait();
+    }
+    CHECK(in_child([&] {
+            const auto self = std::this_thread::get_id();
+            int count = 0;
+            for (int i = 0; i < 8; ++i)
+              executor.execute([&] { count += std::this_thread::get_id() == self ? 1 : 0; });
+            return count == 8 && executor.concurrency() == 1;
+          }) == 0);
+  }
+  // Nor does the end of the pool wait there, as it would at exit for one that is static.
+  CHECK(in_child([&] {
+          pool.reset();
+          bool ran = false;
+          executor.execute([&] { ran = true; });
+          return ran;
+        }) == 0);
+  CHECK(executor.concurrency() == 2);
+  pool.reset();
+}
+
+TEST_CASE("thread_pool: a fork while a task runs and another waits") {
+  zp::thread_pool pool(1);
+  std::latch begun(1);
+  std::latch forked(1);
+  std::atomic<int> ran = 0;
+  pool.executor().execute([&] {
+    begun.count_down();
+    forked.wait();
+    ++ran;
+  });
+  std::latch done(1);
+  pool.executor().execute([&] {
+    ++ran;
+    done.count_down();
+  });
+  begun.wait();
+  CHECK(in_child([&] {
+          pool.executor().execute([&] { ++ran; });
+          return ran == 1;
+        }) == 0);
+  forked.count_down();
+  done.wait();
+  CHECK(ran == 2);
 }
 
 }  // namespace thread_pool_test

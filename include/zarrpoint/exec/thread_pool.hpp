@@ -12,7 +12,8 @@ namespace zarrpoint { inline namespace v0 {
 
 /// Owns threads that run tasks in the order in which they were handed over. The destructor runs
 /// what is queued and joins; it must not be called from one of the pool's own tasks. Executors may
-/// outlive the pool: they then run tasks on the calling thread.
+/// outlive the pool: they then run tasks on the calling thread. So they do in a child of `fork`,
+/// which has no threads but the one that forked; what was queued stays with the parent.
 class thread_pool {
   struct state;
 

@@ -7,6 +7,9 @@
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <list>
 #include <memory>
@@ -25,8 +28,15 @@ struct thread_pool::state {
   unsigned alive = 0;    // threads that will look at the queue again
   bool closed = false;
   std::vector<std::thread> running;  // the pool's own, not its executors'
+  const ::pid_t process = ::getpid();
+  std::shared_ptr<state>* kept_before = nullptr;
+
+  // A child of fork has none of the threads. Nothing of them may be touched there: one may have
+  // held the lock, and a condition variable waits for those it woke.
+  bool is_forked() const noexcept { return ::getpid() != process; }
 
   void push(task work) {
+    if (is_forked()) return work();
     {
       const std::lock_guard lock(mutex);
       if (alive != 0) {
@@ -60,7 +70,7 @@ ZARRPOINT_INLINE void thread_pool::executor_type::execute(task work) const {
 }
 
 ZARRPOINT_INLINE unsigned thread_pool::executor_type::concurrency() const noexcept {
-  return state_->threads;
+  return state_->is_forked() ? 1 : state_->threads;
 }
 
 ZARRPOINT_INLINE thread_pool::thread_pool(unsigned threads)
@@ -73,6 +83,13 @@ ZARRPOINT_INLINE thread_pool::thread_pool(unsigned threads)
 }
 
 ZARRPOINT_INLINE thread_pool::~thread_pool() {
+  if (state_->is_forked()) {
+    // Threads that are not there can be neither joined nor detached: their handles stay for ever,
+    // where a leak checker finds them.
+    static std::atomic<std::shared_ptr<state>*> kept = nullptr;
+    state_->kept_before = kept.exchange(new std::shared_ptr<state>(state_));
+    return;
+  }
   {
     const std::lock_guard lock(state_->mutex);
     state_->closed = true;
