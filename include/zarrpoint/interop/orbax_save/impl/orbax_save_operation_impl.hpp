@@ -45,7 +45,8 @@ ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
   const shard_metadata& of = shard.metadata();
   if (!shard.has_data()) return bad_tree("its shard has no value");
   if (of.range)
-    return error{errc::unsupported, "its shard is a flat piece, which is not a box of the array"};
+    return error{errc::unsupported, "its shard is a flat piece, " + to_string(*of.range) +
+                                        ", and Orbax has a place for boxes of an array only"};
   described_leaf out;
   const auto known = paths_.find(of.key);
   out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();
