@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
@@ -27,7 +26,6 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
