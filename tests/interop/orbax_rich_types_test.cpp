@@ -241,7 +241,7 @@ TEST_CASE("orbax rich types: containers that are none") {
   for (const char* wrong : {"_nu", "2nd", "", "a b", "lambda", "None", "a.b"})
     refused({named({"mu", "count", wrong})}, "which Python takes for none");
   for (const char* wrong : {"", "T", ".T", "m.", "m.<locals>.T", "m T.x", "3.T"})
-    refused({named({"mu", "nu", "count"}, wrong)}, "which is no module and name");
+    refused({named({"mu", "nu", "count"}, wrong)}, "not a module and a name");
 
   std::vector<tree_item> tree;
   tree.push_back({"e", empty_value::named_tuple});

@@ -19,7 +19,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-/// A letter, a digit or '_', or a part of a letter that is no ASCII.
+/// A letter, a digit or '_', or a byte of a letter beyond ASCII.
 ZARRPOINT_INLINE bool is_of_names(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -59,7 +59,7 @@ ZARRPOINT_INLINE result<void> check_container(const tree_container& of) {
                     v0::detail::in_quotes(of.path.joined('/')) + " is neither");
   if (!is_class_name(of.type))
     return bad_tree(name_of(of) + " has the class " + v0::detail::in_quotes(of.type) +
-                    ", which is no module and name, such as \"optax.EmptyState\"");
+                    ", not a module and a name, such as \"optax.EmptyState\"");
   std::set<std::string_view> known;
   for (const std::string& field : of.fields)
     if (!is_field_name(field) || !known.insert(field).second)
