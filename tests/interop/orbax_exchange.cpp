@@ -6,7 +6,11 @@
 // orbax_exchange jax FOLDER ZARR_FORMAT OCDBT: saves the arrays of a tree on eight devices; key in
 // place of jax: with a key of jax.random.
 // orbax_exchange group FOLDER ZARR_FORMAT OCDBT RANKS [STEP]: saves a tree by so many processes;
-// groupjax: the arrays of jax, of which each process has what its devices have.
+// groupjax: the arrays of jax, of which each process has what its devices have; groupasync: the
+// tree of group, in the background.
+// orbax_exchange rich FOLDER ZARR_FORMAT OCDBT: saves a tree with tuples and named tuples, in the
+// background.
+// orbax_exchange kinds FOLDER: prints the tree with its containers, as Python does.
 // orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/orbax.hpp>
@@ -145,6 +149,7 @@ zp::box slab(const dims& shape, std::size_t axis, index_t begin, index_t end) {
   return out;
 }
 
+template <bool in_background>
 result<void> write_group(const std::string& path, orbax::save_tree_options how,
                          const zp::any_communicator& ranks) {
   const index_t n = ranks.size();
@@ -173,7 +178,11 @@ result<void> write_group(const std::string& path, orbax::save_tree_options how,
                                      {"is_done", true},
                                      {"note", "a text \u00fc"}};
   if (r == n - 1) tree.push_back({"last", numbers({2, 2})});
-  return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
+  if (!in_background)
+    return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
+  orbax::async_saves saves(ranks);
+  ZARRPOINT_CHECK(saves.schedule(path, {shards, tree}, how));
+  return saves.finalize().transform([](const auto&) {});
 }
 
 /// A process for each row of the mesh, or two.
@@ -195,15 +204,73 @@ result<void> write_group_jax(const std::string& path, orbax::save_tree_options h
   return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
 }
 
+using work_of_rank = result<void>(const std::string&, orbax::save_tree_options,
+                                  const zp::any_communicator&);
+
 /// By real processes.
 result<void> write_by(int ranks, const std::string& path, const orbax::save_tree_options& how,
-                      bool is_jax) {
+                      work_of_rank* work) {
   const auto done = zarrpoint_test::fork_world(ranks, [&](const auto& self) {
-    const auto saved = is_jax ? write_group_jax(path, how, self) : write_group(path, how, self);
+    const auto saved = work(path, how, self);
     return saved ? std::string() : to_string(saved.failure());
   });
   for (const std::string& one : done)
     if (!one.empty()) return zp::error{zp::errc::io, one};
+  return {};
+}
+
+result<void> write_rich(const std::string& path, orbax::save_tree_options how) {
+  using orbax::value_kind;
+  how.rich_types = {{.path = "opt"},
+                    {.path = {"opt", 0},
+                     .kind = value_kind::named_tuple,
+                     .type = "optax._src.transform.ScaleByAdamState",
+                     .fields = {"count", "nu", "mu"}},
+                    {.path = {"opt", 2}},
+                    {.path = {"list", 0}},
+                    {.path = {"list", 0, 1},
+                     .kind = value_kind::named_tuple,
+                     .type = "__main__.Pair",
+                     .fields = {"\u03bd", "a"}}};
+  std::vector<orbax::tree_item> tree{{"params/w", numbers({3, 4})},
+                                     {{"opt", 0, "count"}, 7},
+                                     {{"opt", 0, "mu", "w"}, numbers({3})},
+                                     {{"opt", 0, "nu", 0}, numbers({2})},
+                                     {{"opt", 1}, orbax::empty_value::named_tuple},
+                                     {{"opt", 2, 0}, "a text"},
+                                     {{"list", 0, 0}, 1.5},
+                                     {{"list", 0, 1, "a"}, numbers({5})},
+                                     {{"list", 0, 1, "\u03bd"}, orbax::empty_value::none},
+                                     {{"list", 1}, orbax::empty_value::tuple},
+                                     {{"dict", "category"}, numbers({1})},
+                                     {{"dict", "it's"}, orbax::empty_value::list},
+                                     {{"dict", "x"}, orbax::empty_value::dict}};
+  return orbax::save_async(path, std::move(tree), how).get().transform([](const auto&) {});
+}
+
+void print_kinds(const orbax::tree_value& value) {
+  using orbax::value_kind;
+  if (value.kind == value_kind::leaf) {
+    std::fputs(value.type.c_str(), stdout);
+    return;
+  }
+  const bool is_named = value.kind == value_kind::named_tuple;
+  const bool is_dict = value.kind == value_kind::dict;
+  if (is_named) std::fputs(value.type.c_str(), stdout);
+  std::fputs(is_dict ? "{" : value.kind == value_kind::list ? "[" : "(", stdout);
+  for (const auto& [name, member] : value.members) {
+    if (is_dict || is_named) std::printf("%s: ", name.c_str());
+    print_kinds(member);
+    std::fputs(", ", stdout);
+  }
+  std::fputs(is_dict ? "}" : value.kind == value_kind::list ? "]" : ")", stdout);
+}
+
+result<void> read_kinds(const std::string& path) {
+  ZARRPOINT_TRY(base, zp::file_store::open(path, {.read_only = true}));
+  ZARRPOINT_TRY(saved, orbax::tree_store::open(base, zp::store_key::root()));
+  ZARRPOINT_TRY(value, orbax::to_value(saved.tree()));
+  print_kinds(value);
   return {};
 }
 
@@ -247,7 +314,7 @@ int main(int count, char** words) {
     how.zarr_format = std::atoi(words[3]);
     how.ocdbt = words[4] == std::string_view("1");
   }
-  const bool is_group = what == "group" || what == "groupjax";
+  const bool is_group = what == "group" || what == "groupjax" || what == "groupasync";
   const int ranks = is_group && count > 5 ? std::atoi(words[5]) : 0;
   const int last = is_group ? 6 : 5;
   if (count > last) how.step = std::strtoull(words[last], nullptr, 10);
@@ -257,7 +324,14 @@ int main(int count, char** words) {
   } else if ((what == "jax" || what == "key") && count == 5) {
     done = write_jax(words[2], how, what == "key");
   } else if (ranks == 2 || ranks == 4) {
-    done = write_by(ranks, words[2], how, what == "groupjax");
+    done = write_by(ranks, words[2], how,
+                    what == "groupjax"     ? write_group_jax
+                    : what == "groupasync" ? write_group<true>
+                                           : write_group<false>);
+  } else if (what == "rich" && count == 5) {
+    done = write_rich(words[2], how);
+  } else if (what == "kinds" && count == 3) {
+    done = read_kinds(words[2]);
   } else if (what == "read" && count == 3) {
     done = read(words[2]);
   } else {

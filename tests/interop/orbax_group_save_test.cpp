@@ -648,7 +648,7 @@ TEST_CASE("orbax group save: what one process has wrong, all are told, and nothi
     if (rank == 1) out.parts[0] = out.parts[0].without_data();
     return out;
   });
-  run(errc::unsupported, "flat", [&](int rank) {
+  run(errc::unsupported, "save \"w\": its shard is a flat piece, [", [&](int rank) {
     shard_metadata flat{.key = "w",
                         .type = dtype_kind::float32,
                         .local_shape = {8, 6},

@@ -13,6 +13,7 @@
 #include <zarrpoint/interop/orbax_save/impl/orbax_plan_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_receipts_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_records_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_rich_types_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_operation_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_save_target_impl.hpp>

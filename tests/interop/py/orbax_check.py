@@ -13,6 +13,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -207,9 +208,10 @@ def check_group(program, folder):
     """What several of our processes save, restored without and with a target, and read by us."""
     wanted = group_tree()
     for zarr, ocdbt in LAYOUTS:
-        for ranks in (2, 4):
-            path = folder / f"group-{zarr}-{ocdbt}-{ranks}"
-            run(program, "group", path, zarr, ocdbt, ranks)
+        for words in (("group", 2), ("group", 4), ("groupasync", 4)):
+            ranks = words[1]
+            path = folder / f"{words[0]}-{zarr}-{ocdbt}-{ranks}"
+            run(program, words[0], path, zarr, ocdbt, ranks)
             what = path.name
             own = sorted(child.name for child in path.glob("ocdbt.process_*"))
             expect(f"{what} databases", own == [f"ocdbt.process_{r}" for r in range(ranks if ocdbt else 0)], own)
@@ -249,6 +251,108 @@ def check_random_key(program, folder):
         found = ocp.StandardCheckpointer().restore(path)["key"]
         expect(f"{path.name}", jax.dtypes.issubdtype(found.dtype, jax.dtypes.prng_key), found.dtype)
         expect(f"{path.name}", jax.random.bits(found) == jax.random.bits(jax.random.key(42, impl="threefry2x32")))
+
+
+class Adam(NamedTuple):
+    count: object
+    nu: object
+    mu: object
+
+
+class Pair(NamedTuple):
+    ν: object
+    a: object
+
+
+class Empty(NamedTuple):
+    pass
+
+
+def rich_tree():
+    """What `orbax_exchange rich` saves."""
+    return {
+        "params": {"w": numbers((3, 4))},
+        "opt": (Adam(7, [numbers((2,))], {"w": numbers((3,))}), Empty(), ("a text",)),
+        "list": [(1.5, Pair(None, numbers((5,)))), ()],
+        "dict": {"category": numbers((1,)), "it's": [], "x": {}},
+    }
+
+
+def plain_of(tree):
+    """What a reader makes of it that does not ask for rich types."""
+    if isinstance(tree, dict):
+        return {key: plain_of(value) for key, value in tree.items()}
+    if isinstance(tree, Empty):
+        return None
+    if hasattr(tree, "_asdict"):
+        return plain_of(tree._asdict())
+    if isinstance(tree, (list, tuple)) and tree:
+        return [plain_of(value) for value in tree]
+    return tree
+
+
+def kinds_of(tree):
+    """As `orbax_exchange kinds` prints it."""
+    members = lambda of: "".join(f"{kinds_of(value)}, " for value in of)
+    named = lambda of: "".join(f"{key}: {kinds_of(value)}, " for key, value in of.items())
+    if isinstance(tree, dict):
+        return f"{{{named(dict(sorted(tree.items())))}}}"
+    if isinstance(tree, Empty):
+        return "()"  # an empty one has no class
+    if hasattr(tree, "_asdict"):
+        module = "optax._src.transform.ScaleByAdamState" if isinstance(tree, Adam) else f"{type(tree).__module__}.{type(tree).__qualname__}"
+        return f"{module}({named(tree._asdict())})"
+    if isinstance(tree, (list, tuple)):
+        return f"({members(tree)})" if isinstance(tree, tuple) else f"[{members(tree)}]"
+    return "np.ndarray" if isinstance(tree, np.ndarray) else "None" if tree is None else "string" if isinstance(tree, str) else "scalar"
+
+
+def same_rich(what, wanted, found):
+    """Orbax makes classes of its own for named tuples, with the name and fields of those that were saved."""
+    if hasattr(wanted, "_asdict"):
+        module = "optax._src.transform.ScaleByAdamState" if isinstance(wanted, Adam) else "__main__.Pair"
+        name = f"{module}_{len(wanted)}".replace(".", "_") if wanted else "OrbaxEmptyNamedTuple"
+        expect(what, type(found).__name__ == name and found._fields == wanted._fields, type(found))
+        for field in wanted._fields:
+            same_rich(f"{what}.{field}", getattr(wanted, field), getattr(found, field))
+    elif isinstance(wanted, (dict, list, tuple)):
+        expect(what, type(found) is type(wanted) and len(found) == len(wanted), found)
+        for key in wanted if isinstance(wanted, dict) else range(len(wanted)):
+            same_rich(f"{what}/{key}", wanted[key], found[key])
+    else:
+        same(what, wanted, found)
+
+
+def check_rich(program, folder):
+    """Trees with their kinds (`support_rich_types`), both ways."""
+    if RELEASE < (0, 11):
+        return  # which knows neither empty tuples nor rich types
+    from orbax.checkpoint._src.metadata.tree import PyTreeMetadataOptions
+
+    rich = PyTreeMetadataOptions(support_rich_types=True)
+    wanted = rich_tree()
+    for zarr, ocdbt in LAYOUTS:
+        path = folder / f"rich-{zarr}-{ocdbt}"
+        run(program, "rich", path, zarr, ocdbt)
+        expect(f"{path.name} kinds", run(program, "kinds", path) == kinds_of(wanted), run(program, "kinds", path))
+        checkpointer = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(pytree_metadata_options=rich))
+        same_rich(path.name, wanted, checkpointer.restore(path))
+        same(f"{path.name} plain", plain_of(wanted), ocp.PyTreeCheckpointer().restore(path))
+        with ocp.StandardCheckpointer() as standard:
+            same(f"{path.name} standard", plain_of(wanted), standard.restore(path))
+        if RELEASE >= (0, 12):
+            from orbax.checkpoint import v1
+
+            same(f"{path.name} v1", plain_of(wanted), v1.load(path))
+            saving = v1.options.PyTreeOptions.Saving(pytree_metadata_options=rich)
+            with v1.Context(pytree_options=v1.options.PyTreeOptions(saving=saving)):
+                same_rich(f"{path.name} v1, rich", wanted, v1.load(path))
+        # And what Orbax saves.
+        path = folder / f"theirs-rich-{zarr}-{ocdbt}"
+        theirs = {key: value for key, value in wanted.items() if key != "opt"} | {"pair": (Pair(wanted["list"], (Empty(), 1)), [(), ((2,),)])}
+        handler = ocp.PyTreeCheckpointHandler(use_ocdbt=bool(ocdbt), use_zarr3=zarr == 3, pytree_metadata_options=rich)
+        ocp.Checkpointer(handler).save(path, args=ocp.args.PyTreeSave(theirs))
+        expect(f"{path.name} kinds", run(program, "kinds", path) == kinds_of(theirs), run(program, "kinds", path))
 
 
 def check_manager(program, folder):
@@ -329,6 +433,7 @@ def main(arguments):
     check_sharded(program, folder)
     check_group(program, folder)
     check_random_key(program, folder)
+    check_rich(program, folder)
     check_manager(program, folder)
     check_v1(program, folder)
     check_read(program, folder)

@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,6 +43,13 @@ result<tree_value> to_value(const tree& from);
 /// rank 0 in a tree that is opened as a store. Errors: `invalid_argument` for other arrays; those
 /// of `array::open` and `array::read`.
 result<node> read_scalar(const any_store& tree, std::string_view name);
+
+namespace detail {
+
+/// What `to_value` takes, which calls itself for each.
+inline constexpr std::size_t most_levels = 64;
+
+}  // namespace detail
 
 }}}  // namespace zarrpoint::v0::orbax
 

@@ -20,6 +20,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
+/// An order of paths, for maps.
+struct path_is_before {
+  bool operator()(const std::vector<tree_key>& a, const std::vector<tree_key>& b) const;
+};
+
 /// A leaf of a tree without its elements, or the part of it that one process has.
 struct described_leaf {
   std::vector<tree_key> path;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/interop/orbax/orbax_value.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -20,8 +22,9 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-/// Values of Python without elements.
-enum class empty_value : std::uint8_t { none, dict, list, tuple };
+/// Values of Python without elements. A named tuple is one in a tree with
+/// `save_tree_options::rich_types` only.
+enum class empty_value : std::uint8_t { none, dict, list, tuple, named_tuple };
 
 /// One step of a path in braces: a text is a key of a dict, a number an index of a list or tuple.
 struct tree_step : tree_key {
@@ -58,10 +61,28 @@ class tree_path {
   const std::vector<tree_key>& keys() const noexcept { return keys_; }
   /// The texts joined by `separator`: '/' for the leaf's name, '.' for where Orbax keeps it.
   std::string joined(char separator) const;
+  friend bool operator==(const tree_path&, const tree_path&) = default;
 
  private:
   std::vector<tree_key> keys_;
 };
+
+/// A tuple or named tuple of Python in a tree, with what lies beneath it. Those that are empty are
+/// an `empty_value`.
+struct tree_container {
+  tree_path path{};  ///< where it is; empty: it is the tree
+  value_kind kind = value_kind::tuple;
+  /// Of a named tuple its class with its module, "optax.ScaleByAdamState", and its fields in their
+  /// order, which are keys of paths.
+  std::string type{};
+  std::vector<std::string> fields{};
+
+  friend bool operator==(const tree_container&, const tree_container&) = default;
+};
+
+/// Those of a tree that was read, so that it can be saved with them. Errors: `invalid_argument` for
+/// a value that no `to_value` made.
+result<std::vector<tree_container>> containers_of(const tree_value& tree);
 
 /// A place in a tree and the value there: `{"params/kernel", tensor}`, `{{"blocks", 0}, 1.5}`,
 /// `{"note", "text"}`, `{"ema", orbax::empty_value::none}`. Values are those of `leaf`, borrowed,

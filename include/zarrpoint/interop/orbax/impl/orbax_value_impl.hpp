@@ -24,8 +24,6 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
-inline constexpr std::size_t most_levels = 64;
-
 /// What a leaf is as a value: an empty container is none.
 ZARRPOINT_INLINE tree_value leaf_value(std::string type, std::string name) {
   tree_value out;
@@ -138,7 +136,10 @@ ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::stri
 ZARRPOINT_INLINE result<tree_value> to_value(const tree& from) {
   return guarded([&]() -> result<tree_value> {
     if (!from.rich_types.empty()) {
-      ZARRPOINT_TRY(rich, parse_json(as_bytes(from.rich_types)).at("value_metadata_tree"));
+      // Of a named tuple a level is three: itself, its entries, and one of them.
+      json_limits limits;
+      limits.max_depth = 3 * (detail::most_levels + 1) + 2;
+      ZARRPOINT_TRY(rich, parse_json(as_bytes(from.rich_types), limits).at("value_metadata_tree"));
       return detail::rich_value(rich, {}, 0);
     }
     detail::value_builder::leaves leaves;

@@ -15,6 +15,14 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
+ZARRPOINT_INLINE bool path_is_before::operator()(const std::vector<tree_key>& a,
+                                                 const std::vector<tree_key>& b) const {
+  return std::lexicographical_compare(
+      a.begin(), a.end(), b.begin(), b.end(), [](const tree_key& x, const tree_key& y) {
+        return x.is_index != y.is_index ? x.is_index : x.text < y.text;
+      });
+}
+
 ZARRPOINT_INLINE error bad_tree(std::string what) {
   return {errc::invalid_argument, std::move(what)};
 }
@@ -59,7 +67,7 @@ ZARRPOINT_INLINE result<described_tree> describe_items(std::span<const tree_item
   for (const tree_item& item : items) {
     const std::vector<tree_key>& path = item.path.keys();
     if (!item.value) {
-      static constexpr const char* types[] = {"None", "Dict", "List", "Tuple"};
+      static constexpr const char* types[] = {"None", "Dict", "List", "Tuple", "NamedTuple"};
       if (!item.value_type.empty())
         return bad_tree("the leaf " + v0::detail::in_quotes(item.path.joined('/')) +
                         " is empty and has a value type");

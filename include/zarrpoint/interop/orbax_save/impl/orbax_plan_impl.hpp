@@ -9,6 +9,7 @@
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_chunks.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
 #include <algorithm>
@@ -190,6 +191,7 @@ class tree_planner {
       last = &item.told;
     }
     ZARRPOINT_CHECK(check_names(plan_, options_.ocdbt));
+    if (options_.rich_types) ZARRPOINT_CHECK(check_containers(plan_, *options_.rich_types));
     for (const auto& [name, how] : options_.shardings)
       if (!used_.contains(name))
         return bad_tree("a sharding is given for " + v0::detail::in_quotes(name) +
@@ -224,6 +226,9 @@ class tree_planner {
     item.told.is_skipped = of.is_empty;
     item.source = source;
     ZARRPOINT_CHECK(check_path(item.told));
+    if (of.is_empty && of.value_type == "NamedTuple" && !options_.rich_types)
+      return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
+                      " is an empty named tuple, which Orbax keeps with rich types only");
     if (of.is_empty) {
       item.told.value_type = of.value_type;
     } else if (of.text) {

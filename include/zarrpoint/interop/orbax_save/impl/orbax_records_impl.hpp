@@ -5,6 +5,7 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -47,19 +48,18 @@ ZARRPOINT_INLINE std::string tree_record(const tree_plan& plan, const save_tree_
     node::array keys;
     for (const tree_key& key : item.told.path)
       keys.emplace_back(node::object{{"key", key.text}, {"key_type", key.is_index ? 1 : 2}});
-    node::object value{{"value_type", item.told.value_type},
-                       {"skip_deserialize", item.told.is_skipped}};
-    if (item.told.value_type == "jax.Array")
-      value.push_back({"write_shape", array_of(plan.arrays[*item.array].metadata.chunk_shape)});
     leaves.push_back(
-        {python_tuple(item.told.path),
-         node::object{{"key_metadata", std::move(keys)}, {"value_metadata", std::move(value)}}});
+        {python_tuple(item.told.path), node::object{{"key_metadata", std::move(keys)},
+                                                    {"value_metadata", value_entry(item, plan)}}});
   }
-  return dump_json(node::object{{"tree_metadata", std::move(leaves)},
-                                {"use_ocdbt", options.ocdbt},
-                                {"use_zarr3", options.zarr_format == 3},
-                                {"store_array_data_equal_to_fill_value", true},
-                                {"custom_metadata", options.custom_metadata}});
+  node::object out{{"tree_metadata", std::move(leaves)},
+                   {"use_ocdbt", options.ocdbt},
+                   {"use_zarr3", options.zarr_format == 3},
+                   {"store_array_data_equal_to_fill_value", true},
+                   {"custom_metadata", options.custom_metadata}};
+  if (options.rich_types)
+    out.push_back({"value_metadata_tree", rich_text(plan, *options.rich_types)});
+  return dump_json(node(std::move(out)));
 }
 
 /// Nested arrays of `{"id": 3}`.

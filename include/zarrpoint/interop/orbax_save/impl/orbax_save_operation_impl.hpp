@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
@@ -27,7 +26,6 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -45,7 +43,8 @@ ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
   const shard_metadata& of = shard.metadata();
   if (!shard.has_data()) return bad_tree("its shard has no value");
   if (of.range)
-    return error{errc::unsupported, "its shard is a flat piece, which is not a box of the array"};
+    return error{errc::unsupported, "its shard is a flat piece, " + to_string(*of.range) +
+                                        ", and Orbax has a place for boxes of an array only"};
   described_leaf out;
   const auto known = paths_.find(of.key);
   out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();

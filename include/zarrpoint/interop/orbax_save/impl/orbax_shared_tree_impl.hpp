@@ -125,14 +125,6 @@ class tree_sharer {
     std::size_t leaf;
     std::size_t rank;
   };
-  struct is_before {
-    bool operator()(const std::vector<tree_key>& a, const std::vector<tree_key>& b) const {
-      return std::lexicographical_compare(
-          a.begin(), a.end(), b.begin(), b.end(), [](const tree_key& x, const tree_key& y) {
-            return x.is_index != y.is_index ? x.is_index : x.text < y.text;
-          });
-    }
-  };
 
   result<void> add(std::size_t rank, std::size_t place) {
     const described_leaf& leaf = all_[rank][place];
@@ -215,7 +207,7 @@ class tree_sharer {
 
   std::span<const std::vector<described_leaf>> all_;
   shared_tree out_;
-  std::map<std::vector<tree_key>, first_holder, is_before> first_;
+  std::map<std::vector<tree_key>, first_holder, path_is_before> first_;
   std::vector<std::size_t> holders_;  ///< of each leaf, with elements
   v0::detail::shard_table table_;
   std::vector<held_box> boxes_;  ///< those of the table

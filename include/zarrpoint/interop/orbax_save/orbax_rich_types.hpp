@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
+
+#include <string>
+#include <vector>
+
+// A tree with the kinds of its containers: `value_metadata_tree`.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
+
+/// Whether Python takes it for the name of a field of a named tuple.
+bool is_field_name(const std::string& text);
+
+/// Checks containers by themselves, and against the leaves of a plan, which are in order. Errors:
+/// `invalid_argument`, naming the container.
+result<void> check_containers(const tree_plan& plan, const std::vector<tree_container>& all);
+
+/// What Orbax tells of a value: its type, and how it is stored.
+node value_entry(const planned_item& item, const tree_plan& plan);
+
+/// The text of a plan with these containers, which were checked.
+std::string rich_text(const tree_plan& plan, const std::vector<tree_container>& all);
+
+}}}}  // namespace zarrpoint::v0::orbax::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/impl/orbax_rich_types_impl.hpp>
+#endif

@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/distributed/communicate/thread_communicator.hpp>
+#include <zarrpoint/handlers.hpp>
+#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_store.hpp>
+#include <zarrpoint/interop/orbax/orbax_value.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save.hpp>
+#include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Trees of Orbax that are saved with the kinds of their containers.
+
+namespace orbax_rich_types_test {
+
+using namespace zarrpoint;
+using orbax::empty_value;
+using orbax::save_tree_options;
+using orbax::tree_container;
+using orbax::tree_item;
+using orbax::tree_value;
+using orbax::value_kind;
+
+orbax::tree_store tree_at(const std::string& path) {
+  return orbax::tree_store::open(file_store::open(path, {.read_only = true}).value(),
+                                 store_key::root())
+      .value();
+}
+
+/// As Python would print it, with types in the place of leaves.
+std::string text_of(const tree_value& value) {
+  const auto members = [&](std::string begin, std::string_view end, bool named) {
+    for (const auto& [name, member] : value.members)
+      begin += (&name == &value.members[0].first ? "" : ", ") + (named ? name + ": " : "") +
+               text_of(member);
+    return begin + std::string(end);
+  };
+  switch (value.kind) {
+    case value_kind::leaf: return value.type;
+    case value_kind::dict: return members("{", "}", true);
+    case value_kind::list: return members("[", "]", false);
+    case value_kind::tuple: return members("(", ")", false);
+    case value_kind::named_tuple: return members(value.type + '(', ")", true);
+  }
+  return {};
+}
+
+std::string text_at(const std::string& path) {
+  return text_of(orbax::to_value(tree_at(path).tree()).value());
+}
+
+node rich_json_at(const std::string& path) {
+  const std::string text = tree_at(path).tree().rich_types;
+  return text.empty() ? node() : parse_json(as_bytes(text)).value();
+}
+
+bool refuses(const result<save_report>& of, std::string_view text) {
+  REQUIRE_FALSE(of);
+  INFO(to_string(of.failure()), " / ", text);
+  CHECK(of.failure().code == errc::invalid_argument);
+  CHECK(of.failure().message.find(text) != std::string::npos);
+  return true;
+}
+
+const std::vector<float> w{1, 2, 3};
+
+/// An optimiser's state as optax has it, with the step last of three fields.
+std::vector<tree_item> items() {
+  return {{"params/w", w},
+          {{"opt", 0, "mu", "w"}, w},
+          {{"opt", 0, "nu", 0}, w},
+          {{"opt", 0, "count"}, 7},
+          {{"opt", 1}, empty_value::named_tuple},
+          {{"pair", 0}, 1.5},
+          {{"pair", 1, 0}, "text"},
+          {{"list", 0}, w},
+          {"empty", empty_value::tuple},
+          {"none", empty_value::none}};
+}
+
+std::vector<tree_container> containers() {
+  return {{.path = "opt"},
+          {.path = {"opt", 0},
+           .kind = value_kind::named_tuple,
+           .type = "optax._src.transform.ScaleByAdamState",
+           .fields = {"mu", "nu", "count"}},
+          {.path = "pair"},
+          {.path = {"pair", 1}}};
+}
+
+constexpr const char* wanted =
+    "{empty: (), list: [np.ndarray], none: None, opt: (optax._src.transform.ScaleByAdamState("
+    "mu: {w: np.ndarray}, nu: [np.ndarray], count: scalar), ()), pair: (scalar, (string)), "
+    "params: {w: np.ndarray}}";
+
+TEST_CASE("orbax rich types: tuples and named tuples are read back in every layout") {
+  for (const int zarr : {2, 3}) {
+    for (const bool ocdbt : {false, true}) {
+      const test::temp_directory folder;
+      save_tree_options how{.zarr_format = zarr, .ocdbt = ocdbt, .sync = false};
+      how.rich_types = containers();
+      orbax::save(folder / "c", items(), how).value();
+      CHECK(text_at(folder / "c") == wanted);
+      const checkpoint from = open(folder / "c", {.stores = orbax_stores::table()}).value();
+      CHECK(from.load<std::vector<float>>("opt/0/mu/w").value() == w);
+      CHECK(from.load<int>("opt/0/count").value() == 7);
+      // What was read can be saved again.
+      const tree_value read = orbax::to_value(tree_at(folder / "c").tree()).value();
+      CHECK(orbax::containers_of(read).value() == containers());
+    }
+  }
+}
+
+TEST_CASE(
+    "orbax rich types: without them tuples are lists, as for Orbax, and with none given, too") {
+  const test::temp_directory folder;
+  std::vector<tree_item> tree = items();
+  tree[4].empty = empty_value::none;
+  orbax::save(folder / "plain", tree).value();
+  CHECK(rich_json_at(folder / "plain").is_null());
+  const std::string lists =
+      "{empty: (), list: [np.ndarray], none: None, opt: [{count: scalar, mu: {w: np.ndarray}, nu: "
+      "[np.ndarray]}, None], pair: [scalar, [string]], params: {w: np.ndarray}}";
+  CHECK(text_at(folder / "plain") == lists);
+  save_tree_options how;
+  how.rich_types.emplace();
+  orbax::save(folder / "rich", tree, how).value();
+  CHECK(rich_json_at(folder / "rich").if_object() != nullptr);
+  CHECK(text_at(folder / "rich") == lists);
+}
+
+TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
+  const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/orbax/rich-types";
+  const orbax::tree_store theirs = tree_at(golden);
+  const tree_value value = orbax::to_value(theirs.tree()).value();
+  const checkpoint from = open(golden, {.stores = orbax_stores::table()}).value();
+  save_tree_options how{.zarr_format = 2};
+  how.rich_types = orbax::containers_of(value).value();
+  std::vector<tree_item> tree;
+  for (const orbax::tree_leaf& leaf : theirs.tree().leaves) {
+    const auto empties = {std::pair("None", empty_value::none),
+                          {"Dict", empty_value::dict},
+                          {"List", empty_value::list},
+                          {"Tuple", empty_value::tuple}};
+    bool is_empty = false;
+    for (const auto& [type, empty] : empties) {
+      if (leaf.value_type != type) continue;
+      tree.push_back({leaf.path, empty});
+      is_empty = true;
+    }
+    if (is_empty) continue;
+    if (leaf.value_type == "string") {
+      tree.push_back({leaf.path, from.load<std::string>(leaf.name).value()});
+      continue;
+    }
+    tree.push_back({leaf.path, from.load<tensor>(leaf.name).value()});
+    tree.back().value_type = leaf.value_type;
+  }
+  const test::temp_directory folder;
+  orbax::save(folder / "c", tree, how).value();
+  CHECK(orbax::to_value(tree_at(folder / "c").tree()).value() == value);
+  CHECK(rich_json_at(folder / "c") == rich_json_at(golden));
+}
+
+TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
+  const test::temp_directory folder;
+  save_tree_options how{.sync = false, .arrays = orbax::array_kind::jax};
+  how.rich_types = std::vector{tree_container{}};
+  orbax::save(folder / "tuple", {{{0}, w}, {{1, "category"}, w}}, how).value();
+  // "category" is what Orbax calls a member of its own.
+  CHECK(text_at(folder / "tuple") == "(jax.Array, {category: jax.Array})");
+  const node entry =
+      *rich_json_at(folder / "tuple").find("entries")->if_array()->front().find("data");
+  CHECK(entry.find("write_shape")->if_array()->front().to_int64() == 3);
+  how.rich_types = {
+      {.path = {}, .kind = value_kind::named_tuple, .type = "m.T", .fields = {"b", "a"}}};
+  orbax::save(folder / "named", {{"a", w}, {"b", "x"}}, how).value();
+  CHECK(text_at(folder / "named") == "m.T(b: string, a: jax.Array)");
+  how.rich_types.emplace();
+  orbax::save(folder / "leaf", {{orbax::tree_path(), w}}, how).value();
+  CHECK(text_at(folder / "leaf") == "jax.Array");
+
+  // As deep as a reader takes it, of the kind that nests most.
+  std::vector<orbax::tree_key> path;
+  std::vector<tree_container> deep;
+  for (int i = 0; i < 64; ++i) {
+    deep.push_back({path, value_kind::named_tuple, "m.T", {"a"}});
+    path.push_back({"a", false});
+  }
+  how.rich_types = deep;
+  orbax::save(folder / "deep", {{path, w}}, how).value();
+  CHECK(orbax::containers_of(orbax::to_value(tree_at(folder / "deep").tree()).value()).value() ==
+        deep);
+  path.push_back({"a", false});
+  how.rich_types.emplace();
+  refuses(orbax::save(folder / "no", {{path, w}}, how), "more than 64 levels");
+}
+
+TEST_CASE("orbax rich types: containers that are none") {
+  const test::temp_directory folder;
+  const auto refused = [&](std::vector<tree_container> all, std::string_view text) {
+    save_tree_options how;
+    how.rich_types = std::move(all);
+    refuses(orbax::save(folder / "no", items(), how), text);
+    CHECK(std::filesystem::is_empty(folder.path()));
+  };
+  const auto named = [](std::vector<std::string> fields, std::string type = "m.T") {
+    return tree_container{{"opt", 0}, value_kind::named_tuple, std::move(type), std::move(fields)};
+  };
+  refused({{.path = "gone"}}, "the tuple \"gone\" has no leaf beneath it");
+  refused({{.path = "none"}}, "the tuple \"none\" has no leaf beneath it");
+  refused({{.path = "empty"}}, "the tuple \"empty\" has no leaf beneath it");
+  // Of another kind of step than the leaves have.
+  refused({{.path = {"opt", "0"}}}, "the tuple \"opt/0\" has no leaf beneath it");
+  refused({{.path = "opt"}, {.path = "opt"}}, "tells of the tuple \"opt\" twice");
+  refused({{.path = "params"}}, "the tuple \"params\" has the key \"w\" beneath it");
+  refused(std::vector{tree_container{}}, "the tuple \"()\" has the key \"empty\" beneath it");
+  refused({{.path = "opt", .fields = {"a"}}}, "the tuple \"opt\" has a class or fields");
+  refused({{.path = "opt", .type = "m.T"}}, "the tuple \"opt\" has a class or fields");
+  for (const value_kind kind : {value_kind::list, value_kind::dict, value_kind::leaf})
+    refused({{.path = "opt", .kind = kind}}, "\"opt\" is neither");
+  refused({{.path = "pair", .kind = value_kind::named_tuple, .type = "m.T", .fields = {"a"}}},
+          "the named tuple \"pair\" has no field \"0\"");
+  refused({named({"mu", "nu"})}, "the named tuple \"opt/0\" has no field \"count\"");
+  refused({named({"mu", "nu", "count", "rest"})}, "has the field \"rest\", and the tree has no");
+  refused({named({"mu", "nu", "count", "nu"})}, "cannot have the field \"nu\" twice");
+  for (const char* wrong : {"_nu", "2nd", "", "a b", "lambda", "None", "a.b"})
+    refused({named({"mu", "count", wrong})}, "which Python takes for none");
+  for (const char* wrong : {"", "T", ".T", "m.", "m.<locals>.T", "m T.x", "3.T"})
+    refused({named({"mu", "nu", "count"}, wrong)}, "not a module and a name");
+
+  std::vector<tree_item> tree;
+  tree.push_back({"e", empty_value::named_tuple});
+  tree.push_back({"w", w});
+  refuses(orbax::save(folder / "no", tree), "\"e\" is an empty named tuple");
+
+  CHECK(orbax::detail::is_field_name("nu"));
+  CHECK(orbax::detail::is_field_name("\u03bd2_"));
+  tree_value deep{.kind = value_kind::list, .type = {}, .name = {}, .members = {}};
+  for (int i = 0; i < 70; ++i)
+    deep = {.kind = value_kind::list, .type = {}, .name = {}, .members = {{"0", deep}}};
+  CHECK(orbax::containers_of(deep).failure().code == errc::invalid_argument);
+}
+
+TEST_CASE("orbax rich types: by many processes") {
+  const test::temp_directory folder;
+  const auto run = [&](const std::vector<tree_container>& all) {
+    return thread_world::run(3, [&](thread_communicator& self) {
+      std::vector<float> rows(4, static_cast<float>(self.rank()));
+      const auto part =
+          shard("kernel", std::span<float>(rows), {.offsets = {{0, self.rank(), self.size()}}});
+      const std::vector<sharded_tensor> shards{part.value()};
+      save_tree_options how{.overwrite = true, .sync = false};
+      how.paths = {{"kernel", {"opt", 0, "mu"}}};
+      how.rich_types = all;
+      const std::vector<tree_item> values{{{"opt", 1}, 3}, {{"opt", 0, "count"}, 4}};
+      return orbax::save(folder / "c", self, shards, values, how);
+    });
+  };
+  for (const auto& one : run({{.path = "opt"},
+                              {.path = {"opt", 0},
+                              .kind = value_kind::named_tuple,
+                              .type = "m.T",
+                              .fields = {"mu", "count"}}}))
+    one.value();
+  CHECK(text_at(folder / "c") == "{opt: (m.T(mu: np.ndarray, count: scalar), scalar)}");
+  for (const auto& one : run({{.path = "gone"}})) refuses(one, "the tuple \"gone\"");
+  CHECK(text_at(folder / "c").find("m.T") != std::string::npos);
+}
+
+TEST_CASE("orbax rich types: the example of docs/orbax.md") {
+  namespace zp = zarrpoint;
+  const test::temp_directory folder;
+  const std::string path = folder / "ckpt";
+  const std::vector<float> mu = w, nu = w;
+  // clang-format off
+  zp::orbax::save_tree_options how;
+  how.rich_types = {{.path = "opt"},                                // a tuple
+                    {.path = {"opt", 0}, .kind = zp::orbax::value_kind::named_tuple,
+                     .type = "optax.ScaleByAdamState", .fields = {"count", "mu", "nu"}}};
+  zp::orbax::save(path, {{{"opt", 0, "count"}, 7}, {{"opt", 0, "mu"}, mu},
+                         {{"opt", 0, "nu"}, nu}, {{"opt", 1}, 0.5}}, how).value();
+  // clang-format on
+  CHECK(text_at(path) ==
+        "{opt: (optax.ScaleByAdamState(count: scalar, mu: np.ndarray, nu: np.ndarray), scalar)}");
+  const auto saved =
+      zp::orbax::tree_store::open(zp::file_store::open(path, {.read_only = true}).value(),
+                                  zp::store_key::root())
+          .value();
+  zp::orbax::save_tree_options again;
+  again.rich_types = zp::orbax::containers_of(zp::orbax::to_value(saved.tree()).value()).value();
+  CHECK(*again.rich_types == *how.rich_types);
+}
+
+}  // namespace orbax_rich_types_test
