@@ -146,7 +146,8 @@ megatron() {
   packages_in build/megatron-venv tests/interop/megatron_requirements.txt &&
     g++ -std=c++20 -O1 -Iinclude tests/interop/megatron_exchange.cpp -o build/megatron_exchange \
       -lzstd -lz -pthread &&
-    build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange
+    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null && cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange build/dev/tools/cli/zarrpoint
 }
 # Orbax itself, a new release and an old one; JAX and what it brings take 1.5 GB.
 orbax() {
@@ -266,7 +267,7 @@ all="packages format layers docs dev readme compile_fail cost single_header cons
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
 rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch reshard mutation"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch" "asan coverage fuzz"
+chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch megatron" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"

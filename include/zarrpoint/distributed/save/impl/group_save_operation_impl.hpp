@@ -231,7 +231,8 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   report_.warnings = std::move(planned.warnings);
   hidden_leaves hidden;
   for (const planned_array& one : arrays_)
-    hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
+    if (saver_.id().backend == "zarr")  // what other layouts store no reader of Zarr opens
+      hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
   for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
   const std::string staged = publication_ ? publication_->staged_name() : std::string();
   ZARRPOINT_TRY(parts,
