@@ -109,10 +109,15 @@ ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& ty
   return staged{made, std::move(room)};
 }
 
-/// The file of an object.
-ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object,
+/// The file of an object, which `kept` has if it was kept, and then not any more.
+ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object, std::string& kept,
                                              memory_resource& resource) {
-  ZARRPOINT_TRY(file, list_object(object.bytes(), object.unique_key()));
+  std::string file = std::move(kept);
+  kept.clear();
+  if (file.empty()) {
+    ZARRPOINT_TRY(again, list_object(object.bytes(), object.unique_key()));
+    file = std::move(again);
+  }
   ZARRPOINT_TRY(room, buffer::allocate(file.size(), resource));
   if (!file.empty()) std::memcpy(room.data(), file.data(), file.size());
   const host_view made = dense_view(static_cast<const std::byte*>(room.data()),
@@ -192,16 +197,25 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   std::vector<dcp::detail::item_to_write> items;
   std::vector<dcp::detail::tensor_source> sources;
   std::vector<std::optional<flat_range>> pieces;  // of the cells, behind the objects
-  for (const sharded_object& object : mine.objects) {
-    // Made twice, so that they do not lie in memory all at once.
+  // Files of objects are made before they are written, for their sizes. They are kept until then,
+  // while they are small: those that are not are made again, and do not lie in memory all at once.
+  std::vector<std::string> files(mine.objects.size());
+  std::uint64_t room_left =
+      std::min<std::uint64_t>(job.how.limit.bytes_in_flight, job.how.limit.memory / 4);
+  for (std::size_t i = 0; i < mine.objects.size(); ++i) {
+    const sharded_object& object = mine.objects[i];
     ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
     const std::uint64_t bytes = file.size();
     const box whole = box::whole({static_cast<index_t>(bytes)});
     items.push_back({dcp::detail::archive_layout::of_file(bytes), sources.size(), whole});
-    sources.push_back(
-        {object.unique_key(),
-         [&object](memory_resource& into) { return detail::stage_object(object, into); }, false,
-         whole, 0, bytes});
+    sources.push_back({object.unique_key(),
+                       [&object, &made = files[i]](memory_resource& into) {
+                         return detail::stage_object(object, made, into);
+                       },
+                       false, whole, 0, bytes});
+    if (bytes > room_left) continue;
+    room_left -= bytes;
+    files[i] = std::move(file);
   }
   for (const array_writes& one : mine.arrays) {
     const dcp::tensor_entry entry = detail::entry_of(*one.array);
