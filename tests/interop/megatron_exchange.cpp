@@ -186,6 +186,17 @@ result<void> check_object(const zp::sharded_object& found, index_t number) {
   return error{zp::errc::corrupt, found.unique_key() + " has another value"};
 }
 
+/// A file of a `bytearray` or an `io.BytesIO`.
+result<void> check_bytes(const zp::sharded_object& found, const std::string& wanted) {
+  const zp::memory_store store;
+  ZARRPOINT_TRY(key, zp::store_key::parse("o.pt"));
+  ZARRPOINT_CHECK(store.put(key, found.bytes()));
+  ZARRPOINT_TRY(file, zp::torch::open(store, key));
+  ZARRPOINT_TRY(bytes, zp::torch::to_bytes(file.root()));
+  if (zp::as_text(bytes) == wanted) return {};
+  return error{zp::errc::corrupt, found.unique_key() + " has other bytes"};
+}
+
 result<void> read(const std::string& folder, const zp::process_group& group,
                   const zp::thread_communicator& self) {
   state::map request;
@@ -195,7 +206,7 @@ result<void> read(const std::string& folder, const zp::process_group& group,
                       zp::sharded_tensor(share_of(one, flat, self)));
   }
   for (index_t i = 0; i < 2; ++i) {
-    for (const char* key : {"rng", "blob"}) {
+    for (const char* key : {"rng", "blob", "buffer", "array"}) {
       ZARRPOINT_TRY(object,
                     zp::sharded_object::request(key, {.global_shape = {2}, .global_offset = {i}}));
       request.emplace(key + std::to_string(i), object);
@@ -215,6 +226,8 @@ result<void> read(const std::string& folder, const zp::process_group& group,
       const index_t number = object->global_offset()[0];
       if (object->key() == "rng") {
         ZARRPOINT_CHECK(check_object(*object, number));
+      } else if (object->key() != "blob") {
+        ZARRPOINT_CHECK(check_bytes(*object, object->key() + " " + std::to_string(number)));
       } else if (zp::as_text(object->bytes()) != "bytes " + std::to_string(number)) {
         return error{zp::errc::corrupt, object->unique_key() + " has other bytes"};
       }

@@ -13,6 +13,7 @@ as values), those of torch_dist by what .metadata says of each tensor and object
 command makes of its directories by `convert --to torch_dist`, and of the same in other formats.
 """
 
+import io
 import pathlib
 import subprocess
 import sys
@@ -77,6 +78,8 @@ def is_same(torch, one, other):
         return one.dtype == other.dtype and torch.equal(one, other)
     if isinstance(one, numpy.ndarray):
         return one.dtype == other.dtype and numpy.array_equal(one, other)
+    if isinstance(one, io.BytesIO):
+        return one.getvalue() == other.getvalue() and one.tell() == other.tell()
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(is_same(torch, one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple)):
@@ -91,6 +94,22 @@ def objects(mapping, rank, ranks):
             step = {"step": i, "name": f"rank {i}"}
             out[f"object {i}"] = mapping.ShardedObject("rng", step, (2,), (i,))
             out[f"blob {i}"] = mapping.ShardedObject("blob", b"bytes %d" % i, (2,), (i,))
+    return out
+
+
+# Keys of objects that the program does not make, and hands on as they are.
+HANDED_ON = ("state/", "buffer/", "array/")
+
+
+def handed_on(torch, mapping, rank, ranks):
+    """Objects that no document could say: random states, and bytes of other types than `bytes`."""
+    out = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
+    for i in range(2):
+        if ranks == 1 or i == rank:
+            buffer = io.BytesIO(b"buffer %d" % i)
+            buffer.seek(3)
+            out[f"buffer {i}"] = mapping.ShardedObject("buffer", buffer, (2,), (i,))
+            out[f"array {i}"] = mapping.ShardedObject("array", bytearray(b"array %d" % i), (2,), (i,))
     return out
 
 
@@ -184,14 +203,14 @@ def one_process(rank, ranks, folder):
     torch, dist, mapping = begin(rank, ranks, folder / "rendezvous")
     from megatron.core.dist_checkpointing.serialization import get_default_save_sharded_strategy
 
-    state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
     for backend in BACKENDS:
         theirs = folder / f"theirs-{backend}-{ranks}"
         if rank == 0:
             theirs.mkdir()
         torch.distributed.barrier()
         tree = {**common(), **as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
-        dist.save({**tree, **state}, str(theirs), get_default_save_sharded_strategy(backend, 1))
+        tree |= handed_on(torch, mapping, rank, ranks)
+        dist.save(tree, str(theirs), get_default_save_sharded_strategy(backend, 1))
         torch.distributed.barrier()
         for writers in (1, 2):
             ours = str(folder / f"ours-{backend}-{writers}")
@@ -221,8 +240,8 @@ def check_copies(rank, ranks, folder):
     """What the program loaded of Megatron-Core's directories and saved in the other layout."""
     torch, dist, mapping = begin(rank, ranks, folder / "copies")
     for backend in BACKENDS:
-        state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
-        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks), **state}
+        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+        tree |= handed_on(torch, mapping, rank, ranks)
         check_load(torch, dist, mapping, str(folder / f"copy-{backend}-{ranks}"), tree)
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
@@ -236,8 +255,8 @@ def check_converted(rank, ranks, folder):
     """What the command made of Megatron-Core's directories, and of copies in other formats."""
     torch, dist, mapping = begin(rank, ranks, folder / "converted")
     for source in ("zarr", "torch_dist", "ours"):
-        state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
-        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks), **state}
+        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+        tree |= handed_on(torch, mapping, rank, ranks)
         again = cut_otherwise(torch, mapping, rank, ranks)
         if source != "torch_dist":  # which alone tells of flat pieces
             tree, again = without_flat(tree), without_flat(again)
@@ -279,7 +298,7 @@ def files(folder):
 def compare(ours, theirs):
     import torch
 
-    there = {name for name in files(theirs) if not name.startswith("state/")}
+    there = {name for name in files(theirs) if not name.startswith(HANDED_ON)}
     if files(ours) != there:
         sys.exit(f"other files: {sorted(files(ours) ^ there)}")
     for name in files(ours):
@@ -303,7 +322,7 @@ def compare_metadata(ours, theirs):
     import pickle
 
     mine, other = (pickle.loads((folder / ".metadata").read_bytes()) for folder in (ours, theirs))
-    there = {key for key in other.state_dict_metadata if not key.startswith("state/")}
+    there = {key for key in other.state_dict_metadata if not key.startswith(HANDED_ON)}
     if set(mine.state_dict_metadata) != there:
         sys.exit(f"{ours}: other names: {sorted(set(mine.state_dict_metadata) ^ there)}")
     if mine.mcore_data != other.mcore_data or mine.planner_data != other.planner_data:
