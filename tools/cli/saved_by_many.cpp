@@ -75,7 +75,7 @@ zp::result<void> read_flat_cells(const zp::any_store& root, std::uint64_t memory
                                                 "\": its flat cells do not make it up"};
       cell[axis] /= tensor.spec.shape[axis];
     }
-    to.emplace(tensor.name, std::move(cell));
+    to.emplace(tensor.name, cell);
   }
   return {};
 }
