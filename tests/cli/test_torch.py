@@ -157,6 +157,15 @@ class TorchDist(Case):
         self.assertIn(b"objects and the common state are left out", done.stderr)
         self.assertEqual(len(self.json("inspect", self.folder / "part")["arrays"]), 4)  # with an empty common.pt
 
+    def test_names_of_a_directory_of_the_layout_zarr(self):
+        copy, again = self.folder / "copy", self.folder / "again"
+        self.expect(OK, "convert", WROTE_ZARR, copy, "--to", "torch_dist", "--rename", "decoder.weight=w")
+        arrays = [array["name"] for array in self.json("inspect", copy)["arrays"]]
+        self.assertEqual(arrays[-1], "w")
+        self.assertIn("optimizer.step/shard_0_1", arrays)
+        self.expect(OK, "convert", copy, again, "--to", "torch_dist", "--rename", "common=before")
+        self.assertEqual(json.loads(self.json("cat", again, "common"))["before"]["iteration"], 7)
+
     def test_the_root_of_a_run(self):
         run, copy = self.folder / "run", self.folder / "copy"
         shutil.copytree(WROTE_TORCH_DIST, run / "iter_0000007")
@@ -218,6 +227,14 @@ class TorchDist(Case):
         self.assertIn(b"shard_0_1.pt", done.stderr)
         done = self.expect(FAILED, "convert", WROTE_ZARR, self.folder / "copy", "--to", "torch_dist", "--codec", "zstd")
         self.assertIn(b"for Zarr and Orbax only", done.stderr)
+        mixed = self.folder / "mixed"  # values beside a common state that is copied
+        shutil.copytree(FOLDER / "one-process", mixed)
+        for name in ("common.pt", "metadata.json"):
+            shutil.copy(WROTE_TORCH_DIST / name, mixed / name)
+        done = self.expect(FAILED, "convert", mixed, self.folder / "copy", "--to", "torch_dist")
+        self.assertIn(b'"name" would be a member of the common state', done.stderr)
+        self.expect(OK, "convert", mixed, self.folder / "kept", "--to", "torch_dist", "--skip", "common")
+        self.assertEqual(json.loads(self.json("cat", self.folder / "kept", "common"))["step"], 12)
         np.savez(self.folder / "a.npz", **{"common/w": np.zeros(2, np.float32)})
         done = self.expect(FAILED, "convert", self.folder / "a.npz", self.folder / "copy", "--to", "torch_dist")
         self.assertIn(b"what the common state is called", done.stderr)

@@ -83,7 +83,7 @@ zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);
 struct torch_dist_target {
   std::string in;                               ///< the source
   zp::link_scope links = zp::link_scope::none;  ///< that may be followed in it
-  bool is_whole = true;                         ///< all of it is converted, by its own names
+  bool is_whole = true;                         ///< all of it is converted
 };
 
 /// Saves a checkpoint of Megatron-Core's in the layout torch_dist. Objects and the common state of

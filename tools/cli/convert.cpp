@@ -513,8 +513,9 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     if (to == "npz") return convert_to_npz(what);
     if (to == "dcp") return convert_to_dcp(what, writing);
     if (to == "torch_dist")
-      return convert_to_torch_dist(what, {.in = of.in, .links = of.links, .is_whole = is_whole},
-                                   writing);
+      return convert_to_torch_dist(
+          what, {.in = of.in, .links = of.links, .is_whole = of.only.empty() && of.skip.empty()},
+          writing);
     ZARRPOINT_TRY(options, plan.options());
     return convert_to_zarr(what, options, writing);
   };

@@ -136,7 +136,7 @@ class torch_dist_conversion {
       ZARRPOINT_CHECK(add(i).at("array \"" + escaped(what_.arrays[i].name) + '"'));
     if (!source_ || source_->lists_objects) return {};
     if (!is_whole) {
-      note("objects and the common state are left out, as --only, --skip or --rename is given");
+      note("objects and the common state are left out, as --only or --skip is given");
       return {};
     }
     for (const auto& [key, grid] : source_->objects) ZARRPOINT_CHECK(add_objects(key, key));
@@ -144,6 +144,12 @@ class torch_dist_conversion {
   }
 
   zp::result<void> save(const zp::context& how) {
+    if (common_file_ != nullptr && !common_.members.empty())
+      return zp::error{
+          zp::errc::invalid_argument,
+          "\"" + escaped(common_.members.begin()->first) +
+              "\" would be a member of the common state, which is a file that is copied; "
+              "--skip leaves it out, and --skip common that file"};
     arrays_.set_resource(how.scratch->resource());
     zp::process_group alone;
     alone.how = how;
@@ -166,7 +172,7 @@ class torch_dist_conversion {
   zp::result<void> add(std::size_t i) {
     const converted& each = what_.arrays[i];
     const entry& from = what_.from.entries()[each.index];
-    if (source_ && from.name == source_->common_array &&
+    if (source_ && from.name == source_->common_array && each.name == from.name &&
         (source_->megatron || from.typestr == "json"))
       return add_common();
     if (source_ && source_->megatron) {

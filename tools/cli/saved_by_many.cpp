@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "saved_by_many.hpp"
 
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/dcp.hpp>
 #include <zarrpoint/distributed/load/iterations.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
@@ -67,7 +68,7 @@ zp::result<void> read_flat_cells(const zp::any_store& root, std::uint64_t memory
   ZARRPOINT_TRY(state, zp::dcp::state_store::open(root, zp::store_key::root(),
                                                   zp::dcp::metadata_within(memory)));
   for (const zp::dcp::tensor_entry& tensor : state.metadata().tensors) {
-    if (!tensor.unflattened) continue;
+    if (!tensor.unflattened || zp::box::whole(*tensor.unflattened).empty()) continue;
     zp::dims cell = *tensor.unflattened;
     for (std::size_t axis = 0; axis < cell.rank(); ++axis) {
       if (tensor.spec.shape[axis] < 1 || cell[axis] % tensor.spec.shape[axis] != 0)
