@@ -146,7 +146,8 @@ megatron() {
   packages_in build/megatron-venv tests/interop/megatron_requirements.txt &&
     g++ -std=c++20 -O1 -Iinclude tests/interop/megatron_exchange.cpp -o build/megatron_exchange \
       -lzstd -lz -pthread &&
-    build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange
+    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null && cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange build/dev/tools/cli/zarrpoint
 }
 # Orbax itself, a new release and an old one; JAX and what it brings take 1.5 GB.
 orbax() {
@@ -162,12 +163,15 @@ orbax() {
 }
 # Checkpoints of torch.distributed.checkpoint, both ways, against the newest PyTorch of PyPI: 0.6 GB
 # without NVIDIA's libraries, in whose place are hollow ones.
-torch() {
+torch() { torch_check; }
+# The long form: 2,000 random states for each number of processes of PyTorch that save and load them.
+torch_long() { torch_check 2000 "1 2 3"; }
+torch_check() {
   need_packages g++ binutils && packages_in build/torch-venv tests/interop/torch_requirements.txt --no-deps && library &&
     "$python" tests/interop/py/hollow_cuda.py "$(echo build/torch-venv/lib/python3*/site-packages/torch)" build/torch-hollow &&
     g++ -std=c++20 -O1 -DZARRPOINT_COMPILED -Iinclude tests/interop/dcp_exchange.cpp "$LIBRARY" \
       -o build/dcp_exchange -lzstd -pthread &&
-    LD_LIBRARY_PATH=$PWD/build/torch-hollow build/torch-venv/bin/python tests/interop/py/dcp_check.py build/dcp_exchange
+    LD_LIBRARY_PATH=$PWD/build/torch-hollow build/torch-venv/bin/python tests/interop/py/dcp_check.py build/dcp_exchange "$@"
 }
 # torch::Tensor against PyTorch's C++ library: a program of its own, for half a minute of headers.
 libtorch() {
@@ -264,9 +268,9 @@ as_printed() {
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch reshard mutation"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long reshard mutation"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch" "asan coverage fuzz"
+chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch torch_long megatron" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"

@@ -109,6 +109,7 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("negative steps", tensors(x=np.zeros(2)), "cat FILE --slice ::-1"),
     ("casts that there are not", texts(str, "a"), "convert FILE OUT --to zarr3 --dtype **=float32"),
     ("options for an array with `*` in its name", starred, "convert FILE OUT --to zarr3 --dtype **=float32"),
+    ("to torch_dist: dtypes that PyTorch does not have", texts("datetime64[s]", np.datetime64(1, "s")), "convert FILE OUT --to torch_dist"),
     ("to npz: dtypes that NumPy does not have", tensors(x=np.zeros(2, ml_dtypes.bfloat16)), "convert FILE OUT --to npz"),
     ("to npz: strings that end in a zero", texts(str, "a\0"), "convert FILE OUT --to npz"),
     ("to npz: bytes that end in a zero", texts("variable_length_bytes", b"a\0"), "convert FILE OUT --to npz"),

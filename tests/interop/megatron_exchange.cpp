@@ -4,7 +4,7 @@
 // megatron_exchange write FOLDER RANKS BACKEND: saves the state of py/megatron_check.py in a layout
 // of Megatron-Core, "zarr" or "torch_dist", by so many threads. megatron_exchange read FOLDER
 // RANKS: loads it, cut another way, and compares every element. megatron_exchange copy FROM TO
-// BACKEND: loads what there is and saves it in that layout.
+// BACKEND: loads what there is and saves it in that layout, or with "ours" in ours.
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
@@ -186,6 +186,17 @@ result<void> check_object(const zp::sharded_object& found, index_t number) {
   return error{zp::errc::corrupt, found.unique_key() + " has another value"};
 }
 
+/// A file of a `bytearray` or an `io.BytesIO`.
+result<void> check_bytes(const zp::sharded_object& found, const std::string& wanted) {
+  const zp::memory_store store;
+  ZARRPOINT_TRY(key, zp::store_key::parse("o.pt"));
+  ZARRPOINT_CHECK(store.put(key, found.bytes()));
+  ZARRPOINT_TRY(file, zp::torch::open(store, key));
+  ZARRPOINT_TRY(bytes, zp::torch::to_bytes(file.root()));
+  if (zp::as_text(bytes) == wanted) return {};
+  return error{zp::errc::corrupt, found.unique_key() + " has other bytes"};
+}
+
 result<void> read(const std::string& folder, const zp::process_group& group,
                   const zp::thread_communicator& self) {
   state::map request;
@@ -195,7 +206,7 @@ result<void> read(const std::string& folder, const zp::process_group& group,
                       zp::sharded_tensor(share_of(one, flat, self)));
   }
   for (index_t i = 0; i < 2; ++i) {
-    for (const char* key : {"rng", "blob"}) {
+    for (const char* key : {"rng", "blob", "buffer", "array"}) {
       ZARRPOINT_TRY(object,
                     zp::sharded_object::request(key, {.global_shape = {2}, .global_offset = {i}}));
       request.emplace(key + std::to_string(i), object);
@@ -215,6 +226,8 @@ result<void> read(const std::string& folder, const zp::process_group& group,
       const index_t number = object->global_offset()[0];
       if (object->key() == "rng") {
         ZARRPOINT_CHECK(check_object(*object, number));
+      } else if (object->key() != "blob") {
+        ZARRPOINT_CHECK(check_bytes(*object, object->key() + " " + std::to_string(number)));
       } else if (zp::as_text(object->bytes()) != "bytes " + std::to_string(number)) {
         return error{zp::errc::corrupt, object->unique_key() + " has other bytes"};
       }
@@ -239,7 +252,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: megatron_exchange write FOLDER RANKS BACKEND\n"
                  "       megatron_exchange read FOLDER RANKS\n"
-                 "       megatron_exchange copy FROM TO BACKEND\n");
+                 "       megatron_exchange copy FROM TO BACKEND|ours\n");
     return 2;
   }
   const int ranks = action == "copy" ? 1 : std::atoi(argv[3]);
@@ -250,11 +263,14 @@ int main(int argc, char** argv) {
     group.known = zp::megatron::strategies::table();
     if (action == "read") return read(argv[2], group, self);
     if (action == "copy") {
+      const bool is_ours = std::string_view(argv[4]) == "ours";
+      const auto chosen =
+          is_ours ? zp::strategy_choice("zarr", 3) : zp::strategy_choice(argv[4], 1);
       ZARRPOINT_TRY(found, zp::load_sharded_metadata(argv[2], group));
       // What Megatron-Core asks for in flat pieces must be stored so, in cells that it had.
-      ZARRPOINT_TRY(all, zp::transform_leaves(found, [](const state& leaf) -> state {
+      ZARRPOINT_TRY(all, zp::transform_leaves(found, [&](const state& leaf) -> state {
                       const zp::sharded_tensor* one = leaf.if_tensor();
-                      if (one == nullptr || one->key() != "optimizer.flat") return leaf;
+                      if (is_ours || one == nullptr || one->key() != "optimizer.flat") return leaf;
                       state::list cells;
                       for (const index_t row : {0, 2}) {
                         zp::shard_metadata cell = one->metadata();
@@ -267,8 +283,8 @@ int main(int argc, char** argv) {
                       return cells;
                     }));
       ZARRPOINT_TRY(there, zp::load(argv[2], all, group, {.validate = false}));
-      return zp::save(argv[3], there.loaded, group, {.sharded = zp::strategy_choice(argv[4], 1)})
-          .transform([](const auto&) {});
+      return zp::save(argv[3], there.loaded, group, {.sharded = chosen}).transform([](const auto&) {
+      });
     }
     ZARRPOINT_TRY(tree, state_to_save(self.rank(), self.size()));
     zp::group_save_options options;

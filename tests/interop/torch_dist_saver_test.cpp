@@ -11,6 +11,7 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_receipt.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -29,8 +30,10 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace torch_dist_saver_test {
@@ -299,15 +302,10 @@ TEST_CASE("torch_dist: what the ranks of Megatron-Core wrote, saved again, has t
     CHECK(one.unflattened == other.unflattened);
     std::vector<box> mine, wanted;
     for (const auto& chunk : one.chunks) mine.push_back(chunk.at);
-    for (const auto& chunk : other.chunks) {
-      wanted.push_back(chunk.at);
-      if (!one.unflattened) continue;
-      // Pieces of a cell are written together.
-      wanted.back().offset[one.spec.shape.rank() - 1] = 0;
-      wanted.back().shape[one.spec.shape.rank() - 1] = one.spec.shape.back();
-      if (wanted.size() > 1 && wanted.back() == wanted[wanted.size() - 2]) wanted.pop_back();
-    }
+    for (const auto& chunk : other.chunks) wanted.push_back(chunk.at);
     CHECK(mine == wanted);
+    for (std::size_t c = 0; one.unflattened && c < one.chunks.size(); ++c)
+      CHECK(rank_of(one.chunks[c].from) == rank_of(other.chunks[c].from));
   }
   REQUIRE(ours.values.size() == theirs.values.size());
   for (std::size_t i = 0; i < ours.values.size(); ++i)
@@ -516,6 +514,40 @@ TEST_CASE("torch_dist: objects are made when they are written, within the memory
   CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{7}; }));
 }
 
+TEST_CASE("torch_dist: objects that are kept until they are written have the same bytes") {
+  // Some are files of torch.save, some are not; of some the file is kept, of others made again.
+  const memory_store made;
+  const store_key key = store_key::parse("o").value();
+  REQUIRE(torch::save(made, key, torch::value(node::object{{"step", 7}, {"text", "a"}})));
+  const auto file = get(made, key, SIZE_MAX).value().value();
+  state tree{state::map{}};
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "o" + std::to_string(i);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(i) * 100, std::byte{65});
+    if (i % 2 == 0) bytes.assign(file.begin(), file.end());
+    tree.if_map()->emplace(name, sharded_object::from_bytes(name, std::move(bytes)).value());
+  }
+  std::map<std::string, std::string> found;
+  for (const std::size_t in_flight : {std::size_t{0}, std::size_t{2500}, std::size_t{1} << 20}) {
+    CAPTURE(in_flight);
+    const test::temp_directory folder;
+    process_group group = group_with();
+    group.how.limit.bytes_in_flight = in_flight;
+    save(folder / "c", tree, group, as_torch_dist()).value();
+    const auto files = files_in(folder / "c");
+    CHECK(files.size() == 4);
+    if (!found.empty()) CHECK(files == found);
+    found = files;
+    const auto again = load(folder / "c", load_sharded_metadata(folder / "c", group).value(), group,
+                            {.validate = false})
+                           .value();
+    for (const auto& [name, leaf] : *tree.if_map()) {
+      const auto* const one = again.loaded.find(name + "~1shard__")->if_object();
+      if (name[1] % 2 == 1) CHECK(std::ranges::equal(one->bytes(), leaf.if_object()->bytes()));
+    }
+  }
+}
+
 /// What all of the ranks say, and that nothing was written, nor an old checkpoint changed.
 template <class F>
 std::string refused(int ranks, const F& state_of_rank,
@@ -706,10 +738,25 @@ struct boasting_saver : megatron::torch_dist_saver {
     to.number(0);
     to.text(one.array->tensor.key);
     to.shape(part.offset);
+    to.flag(false);
     to.number(0);
     to.number(0);
     to.number(layout.size() + more);
     return std::move(to).take();
+  }
+};
+
+/// Rank 1 tells that its flat pieces are others than they are.
+struct shifting_saver : megatron::torch_dist_saver {
+  flat_range by{};  ///< added to what is planned
+
+  result<message> write(const save_job& job, const shard_writes& mine) const {
+    shard_writes other = mine;
+    for (array_writes& array : other.arrays)
+      for (cell_write& cell : array.cells)
+        if (cell.piece && job.rank == 1)
+          cell.piece = flat_range{cell.piece->start + by.start, cell.piece->stop + by.stop};
+    return megatron::torch_dist_saver::write(job, other);
   }
 };
 
@@ -752,6 +799,109 @@ TEST_CASE("torch_dist: what was not written is named, and the old checkpoint sta
     talks.more = more;
     options.sharded = talks;
     CHECK(has(refused(2, tree, options), "the receipt of rank 1"));
+  }
+  for (const flat_range by : {flat_range{-1, -1}, {1, 1}, {-8, -8}, {100, 100}}) {
+    shifting_saver shifts;
+    shifts.by = by;
+    options.sharded = shifts;
+    const std::string said = refused(2, tree, options);
+    CHECK(has(said, "corrupt"));
+    CHECK(has(said, "the receipt of rank 1 says that of \"optimizer/flat\" at [0, 0] there is "));
+  }
+}
+
+/// Counts the bytes that ranks send each other at once, of which there are many.
+struct counting_communicator {
+  thread_communicator under;
+  std::shared_ptr<std::atomic<std::size_t>> bytes;
+
+  int rank() const { return under.rank(); }
+  int size() const { return under.size(); }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    for (std::size_t r = 0; r < to_each.size(); ++r)
+      if (static_cast<int>(r) != rank()) *bytes += to_each[r].size();
+    return under.exchange(std::move(to_each));
+  }
+};
+
+TEST_CASE("torch_dist: each rank writes its own flat pieces, and sends none") {
+  constexpr index_t elements = 40'000;
+  constexpr int ranks = 3;
+  // Rank 1 has two pieces of the cell, and rank 2 one of no elements, too.
+  const std::vector<flat_range> pieces[ranks] = {
+      {{7, 9'000}}, {{0, 7}, {9'000, 30'000}}, {{30'000, 30'000}, {30'000, elements}}};
+  const auto tree = [&](int rank) {
+    std::vector<sharded_tensor> out;
+    for (const flat_range range : pieces[rank])
+      out.push_back(with_values(from_rank_offsets_flat("m", {dtype_kind::float32, {range.size()}},
+                                                       {{4, elements / 4}, range}, {})
+                                    .value(),
+                                6));
+    return tree_of(out);
+  };
+  const auto sent = [&](const location& where, const group_save_options& options) {
+    const auto bytes = std::make_shared<std::atomic<std::size_t>>(0);
+    CHECK(outcome(thread_world::run(ranks, [&](const thread_communicator& self) {
+            return save(where, tree(self.rank()), group_with(counting_communicator{self, bytes}),
+                        options);
+          })) == "done");
+    CHECK(holds(where, {whole_of("m", {dtype_kind::float32, {4, elements / 4}})}, 6) == "done");
+    return bytes->load();
+  };
+  const test::temp_directory folder;
+  CHECK(sent(folder / "pieces", as_torch_dist()) < 4096);
+  group_save_options joined;
+  CHECK(sent(folder / "joined", joined) > (elements - 30'000) * sizeof(float));
+  const dcp::metadata made = metadata_of(folder / "pieces");
+  std::vector<std::pair<index_t, std::string>> found;
+  for (const dcp::tensor_chunk& chunk : made.tensors.front().chunks)
+    found.emplace_back(chunk.at.offset.back(), chunk.from.file);
+  CHECK(found == std::vector<std::pair<index_t, std::string>>{{0, "__1_0.distcp"},
+                                                              {7, "__0_0.distcp"},
+                                                              {9'000, "__1_0.distcp"},
+                                                              {30'000, "__2_0.distcp"}});
+  group_save_options cast = as_torch_dist();
+  cast.storage.rules = {{.cast = dtype_kind::float64}};
+  CHECK(saved(ranks, folder / "cast", tree, cast) == "done");
+  const auto of = [&](const char* name) {
+    return std::move(load_plain_tensors(folder / name, group_with()).value().at("m"));
+  };
+  const tensor wide = of("cast"), own = of("pieces");
+  REQUIRE(wide.type() == dtype_kind::float64);
+  for (std::size_t i = 0; i < elements; ++i)
+    if (const float one = own.data<float>()[i];
+        one == one && wide.data<double>()[i] != static_cast<double>(one))
+      FAIL(i);
+}
+
+TEST_CASE("torch_dist: flat pieces on a device") {
+  fake_device device(1, std::size_t{16} << 20);
+  const fake_space space{&device, device.new_stream()};
+  const shard_metadata about =
+      from_rank_offsets_flat("w", {dtype_kind::int16, {20}}, {{6, 5}, {10, 30}}, {}).value();
+  const shard_metadata first =
+      from_rank_offsets_flat("w", {dtype_kind::int16, {10}}, {{6, 5}, {0, 10}}, {}).value();
+  const tensor values = values_of(about, 3);
+  device_tensor<std::int16_t> there(space, {20});
+  there.upload(values.data<std::int16_t>());
+  const memory_store store;
+  for (const bool casts : {false, true}) {
+    group_save_options options = as_torch_dist();
+    if (casts) options.storage.rules = {{.cast = dtype_kind::int64}};
+    const auto shard = sharded<device_tensor<std::int16_t>>::borrow(about, there).value();
+    CHECK(saved(
+              1, location(store),
+              [&](int) {
+                return tree_of({shard, with_values(first, 3)});
+              },
+              options) == "done");
+    if (!casts)
+      CHECK(holds(location(store), {whole_of("w", {dtype_kind::int16, {6, 5}})}, 3) == "done");
+    const auto all = load_plain_tensors(location(store), group_with()).value();
+    const tensor& found = all.at("w");
+    for (std::size_t i = 0; i < 20; ++i)
+      CHECK((casts ? found.data<std::int64_t>()[10 + i] : found.data<std::int16_t>()[10 + i]) ==
+            values.data<std::int16_t>()[i]);
   }
 }
 

@@ -34,7 +34,7 @@ _zarrpoint() {
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
   esac
   case $previous in
-    --to) COMPREPLY=($(compgen -W "zarr3 zarr2 orbax safetensors npz dcp" -- "$current")); return ;;
+    --to) COMPREPLY=($(compgen -W "zarr3 zarr2 orbax safetensors npz dcp torch_dist" -- "$current")); return ;;
     --codec) COMPREPLY=($(compgen -W "blosc:1 zstd:1 gzip:5 none" -- "$current")); return ;;
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
     --ocdbt) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
@@ -78,7 +78,7 @@ _zarrpoint() {
     verify) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' ;;
     seal) _arguments '--memory:size:' '--follow-links' '1:path:_files' ;;
     convert)
-      _arguments '--to:format:(zarr3 zarr2 orbax safetensors npz dcp)' '*--dtype:glob=type:' \
+      _arguments '--to:format:(zarr3 zarr2 orbax safetensors npz dcp torch_dist)' '*--dtype:glob=type:' \
         '*--codec:codec:(blosc\:1 zstd\:1 gzip\:5 none)' '*--chunk:shape:' '*--shard:shape:' \
         '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--max-file-size:size:' \
         '--ocdbt:database:(on off)' '--zarr-format:format:(2 3)' '--overwrite' \
@@ -103,7 +103,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff st
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
-complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 orbax safetensors npz dcp'
+complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l to -x -a 'zarr3 zarr2 orbax safetensors npz dcp torch_dist'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l dtype -x -d 'GLOB=T'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l codec -x -a 'blosc:1 zstd:1 gzip:5 none'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l chunk -x -d 'chunk shape'

@@ -79,6 +79,19 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
 /// JSON become values of Python.
 zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);
 
+/// How `convert` writes for Megatron-Core.
+struct torch_dist_target {
+  std::string in;                               ///< the source
+  zp::link_scope links = zp::link_scope::none;  ///< that may be followed in it
+  bool is_whole = true;                         ///< all of it is converted
+};
+
+/// Saves a checkpoint of Megatron-Core's in the layout torch_dist. Objects and the common state of
+/// a source that has such stay what they are. Of others, values of Python become common, the parts
+/// of a name the keys of dicts, and those with the name of an object objects.
+zp::result<void> convert_to_torch_dist(const conversion& what, const torch_dist_target& target,
+                                       const zp::context& how);
+
 /// Whether elements are text or bytes of their own length.
 bool is_text(const zp::dtype& type);
 

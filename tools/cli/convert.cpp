@@ -167,8 +167,12 @@ class planner {
     for (const converted& each : plan_.arrays) {
       if (is_lost(plan_.from.entries()[each.index].attributes)) ++arrays;
     }
-    if (target() == "dcp" && has_members(plan_.from.attributes()))
-      note("attributes of the root are left out: dcp has no place for them");
+    zp::node root = plan_.from.attributes();
+    // That of a checkpoint of many processes says how it is stored.
+    if (zp::node::object* const members = root.if_object())
+      std::erase_if(*members, [](const auto& one) { return one.key == "zarrpoint_strategies"; });
+    if (is_of_pytorch() && has_members(root))
+      note("attributes of the root are left out: " + target() + " has no place for them");
     std::size_t groups = 0;
     for (const group_entry& group : plan_.from.groups()) {
       if (has_members(group.attributes) && place_of(group.name).is_converted) ++groups;
@@ -359,11 +363,13 @@ class planner {
     return members != nullptr && !members->empty();
   }
 
-  /// Of a value of Python the attributes say what it is, and dcp has it.
+  bool is_of_pytorch() const { return target() == "dcp" || target() == "torch_dist"; }
+
+  /// Of a value of Python the attributes say what it is, and PyTorch's formats have it.
   bool is_lost(const zp::node& attributes) const {
     if (!has_members(attributes)) return false;
     const zp::node::object& members = *attributes.if_object();
-    return target() != "dcp" ||
+    return !is_of_pytorch() ||
            std::any_of(members.begin(), members.end(), [](const zp::node::member& one) {
              return one.key != "content_type" && one.key != "python_type";
            });
@@ -488,14 +494,14 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
     const std::string to = plan.target();
     if (!to.starts_with("zarr")) plan.note_lost();
+    const bool is_whole = of.only.empty() && of.skip.empty() && of.renames.empty();
     if (to == "orbax") {
       ZARRPOINT_TRY(options, plan.options());
-      const orbax_target target{
-          .zarr_format = of.zarr_format.value_or(3),
-          .ocdbt = of.ocdbt != "off",
-          .in = of.in,
-          .links = of.links,
-          .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
+      const orbax_target target{.zarr_format = of.zarr_format.value_or(3),
+                                .ocdbt = of.ocdbt != "off",
+                                .in = of.in,
+                                .links = of.links,
+                                .is_whole = is_whole};
       return convert_to_orbax(what, options, target, writing);
     }
     if (to == "safetensors") {
@@ -506,6 +512,10 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     }
     if (to == "npz") return convert_to_npz(what);
     if (to == "dcp") return convert_to_dcp(what, writing);
+    if (to == "torch_dist")
+      return convert_to_torch_dist(
+          what, {.in = of.in, .links = of.links, .is_whole = of.only.empty() && of.skip.empty()},
+          writing);
     ZARRPOINT_TRY(options, plan.options());
     return convert_to_zarr(what, options, writing);
   };

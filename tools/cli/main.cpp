@@ -242,9 +242,11 @@ struct command_line {
     to->add_option("IN", convert.in, "What to read")->required();
     to->add_option("OUT", convert.out, "What to write; not there yet, unless --overwrite is given")
         ->required();
-    to->add_option("--to", convert.to,
-                   "zarr3, zarr2, orbax, safetensors, npz or dcp (default: by the name)")
-        ->check(CLI::IsMember({"zarr3", "zarr2", "orbax", "safetensors", "npz", "dcp"}));
+    to->add_option(
+          "--to", convert.to,
+          "zarr3, zarr2, orbax, safetensors, npz, dcp or torch_dist (default: by the name)")
+        ->check(
+            CLI::IsMember({"zarr3", "zarr2", "orbax", "safetensors", "npz", "dcp", "torch_dist"}));
     to->add_option("--dtype", convert.casts, "Cast arrays that match, e.g. \"**=bfloat16\"")
         ->type_name("GLOB=T")
         ->expected(1)
@@ -287,8 +289,9 @@ struct command_line {
     to->add_option("--zarr-format", convert.zarr_format, "For orbax: 2 or 3 (default)")
         ->check(CLI::IsMember({2, 3}));
     to->add_flag("--overwrite", convert.overwrite,
-                 "Replace a checkpoint of zarrpoint's (of Orbax's or PyTorch's with --to orbax or "
-                 "dcp, safetensors with --max-file-size), or a file, in one step");
+                 "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or Megatron-Core's "
+                 "with --to orbax, dcp or torch_dist, safetensors with --max-file-size), or a "
+                 "file, in one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

@@ -3,6 +3,8 @@
 
 #include "stored_leaves.hpp"
 
+#include <zarrpoint/interop/torch/torch_dtype.hpp>
+
 #include "terminal.hpp"
 #include "text.hpp"
 
@@ -23,15 +25,39 @@ zp::result<zp::leaf> stored_leaves::make(std::size_t i, zp::dtype type) {
     ZARRPOINT_CHECK(what_.from.read(each.index, whole(array), text.mutable_view()));
     return zp::leaf(each.name, std::move(text));
   }
-  stored_[i] = {&what_.from, each.index, &budget_, type};
+  return zp::leaf(each.name, view_of({&what_.from, each.index, &budget_, type, array.spec->shape,
+                                      zp::box::whole(array.spec->shape)}));
+}
+
+zp::result<zp::sharded_tensor> stored_leaves::shard(std::size_t i, zp::shard_metadata of) {
+  const converted& each = what_.arrays[i];
+  const zp::tensor_spec& spec = *what_.from.entries()[each.index].spec;
+  if (!zp::torch::dtype_name(of.type.kind()))
+    return zp::error{zp::errc::unsupported,
+                     "PyTorch has no tensors of " + std::string(to_string(of.type))};
+  if (of.type == spec.type && of.local_shape == spec.shape && !of.range) {
+    ZARRPOINT_TRY(lent, what_.from.lend(each.index));
+    if (lent) {
+      ZARRPOINT_TRY(made, zp::sharded<zp::host_view>::make(std::move(of), *lent));
+      return zp::sharded_tensor(made);
+    }
+  }
+  const zp::box part = of.global_box();
+  const auto view = view_of({&what_.from, each.index, &budget_, of.type, of.data_shape(), part});
+  ZARRPOINT_TRY(made, zp::sharded<zp::tensor_view<file_space>>::make(std::move(of), view));
+  return zp::sharded_tensor(made);
+}
+
+zp::tensor_view<file_space> stored_leaves::view_of(stored_array array) {
+  stored_array& kept = stored_.emplace_back(std::move(array));
   zp::tensor_view<file_space> view;
   view.data = reinterpret_cast<const std::byte*>(std::uintptr_t{1});
-  view.type = type;
-  view.shape = array.spec->shape;
+  view.type = kept.type;
+  view.shape = kept.shape;
   view.strides = zp::row_major_strides(view.shape, view.type.size());
-  view.space = {&stored_[i]};
-  view.ready = turn(&stored_[i]);
-  return zp::leaf(each.name, view);
+  view.space = {&kept};
+  view.ready = turn(&kept);
+  return view;
 }
 
 zp::result<void> check_memory(const conversion& what, std::size_t memory) {

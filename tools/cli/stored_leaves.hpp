@@ -6,7 +6,9 @@
 // comes: a file is a device, whose memory the host cannot touch, and whose arrays come from it in
 // copies.
 
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/devices.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/cast.hpp>
@@ -18,6 +20,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -59,10 +62,12 @@ struct stored_array {
   std::size_t index = 0;
   staging_budget* budget = nullptr;
   zp::dtype type{};
+  zp::dims shape{};                     ///< as it is saved
+  zp::box part{};                       ///< of the array: as many elements
   const std::byte* elements = nullptr;  ///< while it is staged: dense
 
   const entry& of() const { return from->entries()[index]; }
-  zp::tensor_spec spec() const { return {type, of().spec->shape}; }
+  zp::tensor_spec spec() const { return {type, shape}; }
   std::size_t bytes() const { return byte_count(spec()).value_or(PTRDIFF_MAX); }
 };
 
@@ -75,9 +80,9 @@ class staged_array {
     ZARRPOINT_TRY(memory, zp::buffer::allocate(array.bytes(), *array.budget->memory));
     out->memory_ = std::move(memory);
     std::byte* const to = out->memory_.data();
-    const zp::mutable_host_view view = zp::dense_view(to, array.spec());
     if (array.type == array.of().spec->type) {
-      ZARRPOINT_CHECK(array.from->read(array.index, whole(array.of()), view));
+      ZARRPOINT_CHECK(array.from->read(array.index, array.part,
+                                       zp::dense_view(to, {array.type, array.part.shape})));
     } else {
       ZARRPOINT_CHECK(cast(array, to));
     }
@@ -96,7 +101,7 @@ class staged_array {
 
  private:
   static zp::result<void> cast(const stored_array& array, std::byte* to) {
-    return for_each_block(*array.from, array.index, whole(array.of()),
+    return for_each_block(*array.from, array.index, array.part,
                           [&](const zp::tensor& block, std::uint64_t first) -> zp::result<void> {
                             const zp::tensor_spec spec{array.type, block.shape()};
                             return zarrpoint::detail::cast_elements(
@@ -174,8 +179,7 @@ static_assert(zp::device_space<file_space>);
 /// Of a conversion, which outlives it. The leaves borrow from it.
 class stored_leaves {
  public:
-  stored_leaves(const conversion& what, std::size_t memory)
-      : what_(what), budget_(memory / 2), stored_(what.arrays.size()) {}
+  stored_leaves(const conversion& what, std::size_t memory) : what_(what), budget_(memory / 2) {}
 
   /// What arrays are staged in.
   void set_resource(zp::memory_resource& memory) { budget_.memory = &memory; }
@@ -183,10 +187,16 @@ class stored_leaves {
   /// The array `i` of the conversion, as elements of `type`.
   zp::result<zp::leaf> make(std::size_t i, zp::dtype type);
 
+  /// The same as a part of a global tensor, which the array is. Errors: `unsupported` for what has
+  /// no tensors.
+  zp::result<zp::sharded_tensor> shard(std::size_t i, zp::shard_metadata of);
+
  private:
+  zp::tensor_view<file_space> view_of(stored_array array);
+
   const conversion& what_;
   staging_budget budget_;
-  std::vector<stored_array> stored_;
+  std::deque<stored_array> stored_;  // views lead to them
 };
 
 /// Refuses arrays that take more than half of `memory` while they are converted. Errors:

@@ -1,17 +1,22 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of torch.distributed.checkpoint, both ways: dcp_check.py DCP_EXCHANGE [ROUNDS]
+"""Checkpoints of torch.distributed.checkpoint, both ways: dcp_check.py DCP_EXCHANGE [ROUNDS [WORLDS]]
 
 Random states are saved by PyTorch, read and written by zarrpoint, and loaded by PyTorch:
 `dcp.load` into a state of zeros, `dcp_to_torch_save` and `torch.load` of what that makes. All must
 have the bits that were saved. The pickle of `.metadata` must be the one that Python makes of the
 same objects. Then processes of PyTorch, one to three, load and save DTensors and a model under FSDP2.
-At last what zarrpoint writes to several files at once."""
+At last what zarrpoint writes to several files at once.
+
+With WORLDS, such as "1 2 3", it is another check: so many processes of PyTorch at a time save each of ROUNDS random
+states together, in which half of the tensors are DTensors, spread along an axis; zarrpoint writes them
+again by one to three ranks, and the processes load that."""
 
 import math
 import pathlib
 import pickle
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -26,7 +31,7 @@ from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 from torch.distributed.checkpoint.state_dict import get_model_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 warnings.filterwarnings("ignore")
 
@@ -196,6 +201,78 @@ def check_processes(program, folder):
                 file.unlink()
 
 
+def spread_some(rng, state, mesh):
+    """Half of the tensors as DTensors: of each process its part, of extents that need not be the same."""
+    if isinstance(state, dict):
+        return {key: spread_some(rng, one, mesh) for key, one in state.items()}
+    if isinstance(state, list):
+        return [spread_some(rng, one, mesh) for one in state]
+    if not isinstance(state, torch.Tensor) or state.dim() == 0 or rng.random() < 0.5:
+        return state
+    axis, rank = rng.randrange(state.dim()), mesh.get_local_rank()
+    each = -(-state.shape[axis] // mesh.size())
+    first = min(rank * each, state.shape[axis])
+    own = state.narrow(axis, first, min(each, state.shape[axis] - first)).contiguous()
+    whole = torch.empty(state.shape, device="meta")
+    return DTensor.from_local(own, mesh, [Shard(axis)], run_check=False, shape=whole.shape, stride=whole.stride())
+
+
+def own_parts(state):
+    """What of a state is here."""
+    if isinstance(state, DTensor):
+        return state.to_local()
+    if isinstance(state, dict):
+        return {key: own_parts(one) for key, one in state.items()}
+    return [own_parts(one) for one in state] if isinstance(state, list) else state
+
+
+def zeros_in_place(state):
+    """A state to load into, spread in the same way."""
+    if isinstance(state, DTensor):
+        zeros = zeros_like(state.to_local())
+        return DTensor.from_local(
+            zeros, state.device_mesh, state.placements, run_check=False, shape=state.shape, stride=state.stride()
+        )
+    if isinstance(state, dict):
+        return {key: zeros_in_place(one) for key, one in state.items()}
+    if isinstance(state, list) and any(isinstance(one, dict) for one in state):
+        return [zeros_in_place(one) for one in state]
+    return zeros_like(state)
+
+
+def states_of_rank(rank, world, program, rounds, folder):
+    dist.init_process_group("gloo", init_method=f"file://{folder}/world-{world}", rank=rank, world_size=world)
+    torch.set_num_threads(1)
+    mesh = init_device_mesh("cpu", (world,))
+    rng = random.Random(1000 + world)  # the same on all
+    theirs, ours = folder / "theirs", folder / "ours"
+    for i in range(rounds):
+        state = spread_some(rng, random_state(rng), mesh)
+        chunk, file, ranks = rng.choice((0, 1, 64, 1000)), rng.choice((1, 4000, 1 << 30)), rng.choice((1, 2, 3))
+        dcp.save(state, checkpoint_id=theirs)
+        if rank == 0:
+            subprocess.run([program, theirs, ours, str(chunk), str(file), str(ranks)], check=True)
+            check_pickle(ours)
+        dist.barrier()
+        loaded = zeros_in_place(state)
+        dcp.load(loaded, checkpoint_id=ours)
+        assert same(own_parts(loaded), own_parts(state)), f"state {i} of {world} processes: {loaded}, not {state}"
+        dist.barrier()
+        if rank == 0:
+            shutil.rmtree(theirs)
+        dist.barrier()
+    assert rounds < 100 or SEEN == set(DTYPES), set(DTYPES) - SEEN
+    dist.destroy_process_group()
+
+
+def check_worlds(program, rounds, worlds):
+    for world in worlds:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = (world, program, rounds, pathlib.Path(folder))
+            torch.multiprocessing.spawn(states_of_rank, arguments, nprocs=world)
+        print(f"torch {torch.__version__}: {rounds} random states of {world} processes: no difference", flush=True)
+
+
 def check_files_at_once(program, folder):
     """As much as is written to several files at once."""
     theirs, ours = folder / "theirs", folder / "ours"
@@ -210,6 +287,9 @@ def check_files_at_once(program, folder):
 
 def main():
     program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    if len(sys.argv) > 3:
+        check_worlds(program, rounds, [int(world) for world in sys.argv[3].split()])
+        return
     rng = random.Random(20)
     for i in range(rounds):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,15 +3,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints exchanged with Megatron-Core in the layouts of its backends zarr and torch_dist, by one and two processes.
 
-usage: megatron_check.py MEGATRON_EXCHANGE
+usage: megatron_check.py MEGATRON_EXCHANGE ZARRPOINT
 
-with the Python of tests/interop/megatron_requirements.txt. The program writes checkpoints, which Megatron-Core
+with the command zarrpoint and the Python of tests/interop/megatron_requirements.txt. The program writes checkpoints, which Megatron-Core
 loads, cut as they were saved and cut another way; Megatron-Core writes the same state, which the
 program reads by one, two and three threads, and saves again in the other layout, which Megatron-Core loads. Then
 the directories of both are compared: those of zarr file for file (bytes, but for files of torch.save, which are compared
-as values), those of torch_dist by what .metadata says of each tensor and object.
+as values), those of torch_dist by what .metadata says of each tensor and object. Last, it loads what the
+command makes of its directories by `convert --to torch_dist`, and of the same in other formats.
 """
 
+import io
 import pathlib
 import subprocess
 import sys
@@ -76,6 +78,8 @@ def is_same(torch, one, other):
         return one.dtype == other.dtype and torch.equal(one, other)
     if isinstance(one, numpy.ndarray):
         return one.dtype == other.dtype and numpy.array_equal(one, other)
+    if isinstance(one, io.BytesIO):
+        return one.getvalue() == other.getvalue() and one.tell() == other.tell()
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(is_same(torch, one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple)):
@@ -90,6 +94,22 @@ def objects(mapping, rank, ranks):
             step = {"step": i, "name": f"rank {i}"}
             out[f"object {i}"] = mapping.ShardedObject("rng", step, (2,), (i,))
             out[f"blob {i}"] = mapping.ShardedObject("blob", b"bytes %d" % i, (2,), (i,))
+    return out
+
+
+# Keys of objects that the program does not make, and hands on as they are.
+HANDED_ON = ("state/", "buffer/", "array/")
+
+
+def handed_on(torch, mapping, rank, ranks):
+    """Objects that no document could say: random states, and bytes of other types than `bytes`."""
+    out = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
+    for i in range(2):
+        if ranks == 1 or i == rank:
+            buffer = io.BytesIO(b"buffer %d" % i)
+            buffer.seek(3)
+            out[f"buffer {i}"] = mapping.ShardedObject("buffer", buffer, (2,), (i,))
+            out[f"array {i}"] = mapping.ShardedObject("array", bytearray(b"array %d" % i), (2,), (i,))
     return out
 
 
@@ -139,7 +159,8 @@ def cut_otherwise(torch, mapping, rank, ranks):
     return out
 
 
-def check_load(torch, dist, mapping, folder, request):
+def check_load(torch, dist, mapping, folder, request, common_values=None):
+    common_values = common() if common_values is None else common_values
     expected = {name: one.data.clone() for name, one in request.items() if isinstance(one, mapping.ShardedTensor)}
     expected |= {name: one.data for name, one in request.items() if isinstance(one, mapping.ShardedObject)}
     for one in request.values():
@@ -155,7 +176,7 @@ def check_load(torch, dist, mapping, folder, request):
                 sys.exit(f"{folder}: {name} differs:\n{found}\n{wanted}")
         elif not is_same(torch, found, wanted):
             sys.exit(f"{folder}: {name} is {found}, not {wanted}")
-    for name, wanted in common().items():
+    for name, wanted in common_values.items():
         if loaded[name] != wanted:
             sys.exit(f"{folder}: {name} is {loaded[name]}, not {wanted}")
 
@@ -182,14 +203,14 @@ def one_process(rank, ranks, folder):
     torch, dist, mapping = begin(rank, ranks, folder / "rendezvous")
     from megatron.core.dist_checkpointing.serialization import get_default_save_sharded_strategy
 
-    state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
     for backend in BACKENDS:
         theirs = folder / f"theirs-{backend}-{ranks}"
         if rank == 0:
             theirs.mkdir()
         torch.distributed.barrier()
         tree = {**common(), **as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
-        dist.save({**tree, **state}, str(theirs), get_default_save_sharded_strategy(backend, 1))
+        tree |= handed_on(torch, mapping, rank, ranks)
+        dist.save(tree, str(theirs), get_default_save_sharded_strategy(backend, 1))
         torch.distributed.barrier()
         for writers in (1, 2):
             ours = str(folder / f"ours-{backend}-{writers}")
@@ -219,11 +240,51 @@ def check_copies(rank, ranks, folder):
     """What the program loaded of Megatron-Core's directories and saved in the other layout."""
     torch, dist, mapping = begin(rank, ranks, folder / "copies")
     for backend in BACKENDS:
-        state = {f"state {rank}": mapping.ShardedObject("state", rng_state(torch, rank), (ranks,), (rank,))}
-        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks), **state}
+        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+        tree |= handed_on(torch, mapping, rank, ranks)
         check_load(torch, dist, mapping, str(folder / f"copy-{backend}-{ranks}"), tree)
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+
+
+def without_flat(request):
+    return {name: one for name, one in request.items() if not name.endswith("flat") and not name.startswith("flat")}
+
+
+def check_converted(rank, ranks, folder):
+    """What the command made of Megatron-Core's directories, and of copies in other formats."""
+    torch, dist, mapping = begin(rank, ranks, folder / "converted")
+    for source in ("zarr", "torch_dist", "ours"):
+        tree = {**as_saved(torch, mapping, rank, ranks), **objects(mapping, rank, ranks)}
+        tree |= handed_on(torch, mapping, rank, ranks)
+        again = cut_otherwise(torch, mapping, rank, ranks)
+        if source != "torch_dist":  # which alone tells of flat pieces
+            tree, again = without_flat(tree), without_flat(again)
+        for one in (tree, again):
+            check_load(torch, dist, mapping, str(folder / f"converted-{source}-{ranks}"), one)
+    model = {key: one for key, one in cut_otherwise(torch, mapping, rank, ranks).items() if key.startswith("model.")}
+    if len(model) != 4:
+        sys.exit(f"the tensors of the model are {sorted(model)}")
+    check_load(torch, dist, mapping, str(folder / f"converted-safetensors-{ranks}"), model, {})
+    print(f"process {rank} of {ranks} loads what the command made of 4 formats: equal", flush=True)
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def convert_all(tool, command, folder):
+    def convert(*arguments):
+        subprocess.run([command, "convert", *arguments], check=True)
+
+    for writers in (1, 2):
+        theirs = folder / f"theirs-torch_dist-{writers}"
+        for backend in BACKENDS:
+            out = folder / f"converted-{backend}-{writers}"
+            convert(folder / f"theirs-{backend}-{writers}", out, "--to", "torch_dist")
+        subprocess.run([tool, "copy", theirs, folder / f"own-{writers}.zarr", "ours"], check=True)
+        convert(folder / f"own-{writers}.zarr", folder / f"converted-ours-{writers}", "--to", "torch_dist")
+        weights = folder / f"model-{writers}.safetensors"
+        convert(theirs, weights, "--only", "model.*")
+        convert(weights, folder / f"converted-safetensors-{writers}", "--to", "torch_dist")
 
 
 def files(folder):
@@ -237,7 +298,7 @@ def files(folder):
 def compare(ours, theirs):
     import torch
 
-    there = {name for name in files(theirs) if not name.startswith("state/")}
+    there = {name for name in files(theirs) if not name.startswith(HANDED_ON)}
     if files(ours) != there:
         sys.exit(f"other files: {sorted(files(ours) ^ there)}")
     for name in files(ours):
@@ -257,11 +318,11 @@ def compare(ours, theirs):
 
 
 def compare_metadata(ours, theirs):
-    """Of tensors that are not flat all is the same; of flat ones the cells, which ours has whole."""
+    """All but the places of the items is the same."""
     import pickle
 
     mine, other = (pickle.loads((folder / ".metadata").read_bytes()) for folder in (ours, theirs))
-    there = {key for key in other.state_dict_metadata if not key.startswith("state/")}
+    there = {key for key in other.state_dict_metadata if not key.startswith(HANDED_ON)}
     if set(mine.state_dict_metadata) != there:
         sys.exit(f"{ours}: other names: {sorted(set(mine.state_dict_metadata) ^ there)}")
     if mine.mcore_data != other.mcore_data or mine.planner_data != other.planner_data:
@@ -275,8 +336,6 @@ def compare_metadata(ours, theirs):
         if one.size != wanted.size or one.properties != wanted.properties:
             sys.exit(f"{ours}: {key} is {one}, not {wanted}")
         boxes = [sorted((tuple(c.offsets), tuple(c.sizes)) for c in m.chunks) for m in (one, wanted)]
-        if mine.mcore_data[key]:
-            boxes[1] = sorted({(at[:-1] + (0,), of[:-1] + (one.size[-1],)) for at, of in boxes[1]})
         if boxes[0] != boxes[1]:
             sys.exit(f"{ours}: {key} has the boxes {boxes[0]}, not {boxes[1]}")
     indexes = {(index.fqn, tuple(index.offset or ())) for index in mine.storage_data}
@@ -301,13 +360,13 @@ def in_processes(ranks, name, *more):
 
 def main(arguments):
     if len(arguments) in (3, 4):
-        check = one_process if len(arguments) == 3 else check_copies
+        check = {"copies": check_copies, "converted": check_converted}.get(arguments[-1], one_process)
         check(int(arguments[0]), int(arguments[1]), pathlib.Path(arguments[2]))
         return 0
-    if len(arguments) != 1:
+    if len(arguments) != 2:
         print(__doc__)
         return 2
-    tool = pathlib.Path(arguments[0]).resolve()
+    tool, command = (pathlib.Path(one).resolve() for one in arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for backend in BACKENDS:
@@ -328,8 +387,10 @@ def main(arguments):
                 else:
                     count = compare_metadata(ours, theirs)
                     print(f"{count} entries of {writers} writers: the same in .metadata")
+        convert_all(tool, command, folder)
         for ranks in (1, 2):
             in_processes(ranks, name, "copies")
+            in_processes(ranks, name, "converted")
         print("its directories, loaded and saved in the other layout by ours, as Megatron-Core loads them: equal")
     return 0
 

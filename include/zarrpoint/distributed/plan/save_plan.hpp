@@ -85,13 +85,17 @@ namespace detail {
 /// processes ever write one object.
 struct save_plan {
   std::vector<planned_tensor> tensors{};  ///< in the order of their keys
-  std::vector<planned_cell> cells{};      ///< those of a tensor in row-major order
+  std::vector<planned_cell> cells{};      ///< those of a tensor in row-major order, and pieces
   std::vector<cell_source> sources{};     ///< the flat pieces of a shard in their order
 
   std::span<const planned_cell> cells_of(const planned_tensor& tensor) const;
   std::span<const cell_source> sources_of(const planned_cell& cell) const;
   friend bool operator==(const save_plan&, const save_plan&) = default;
 };
+
+/// Makes of each cell that is a shard in flat pieces one for each of them, which its own process
+/// writes: for formats that store pieces.
+void split_pieces(save_plan& plan);
 
 /// The part of each of `ranks` processes: the tensors, the cells that it writes with all their
 /// sources, and the cells for which it sends flat pieces with those pieces only. Errors:

@@ -77,7 +77,7 @@ class wire_reader {
   bool failed_ = false;
 };
 
-inline constexpr std::uint64_t wire_version = 1;
+inline constexpr std::uint64_t wire_version = 2;
 
 /// The shards of one process as a message: what they have in common once, then a few bytes each.
 /// Errors: `invalid_argument` for a replica of more than 64 numbers.

@@ -40,16 +40,24 @@ class cell_assembler {
   result<std::vector<message>> pieces(int ranks, const context& how,
                                       message_budget* counted = nullptr) const;
 
-  /// All that this process writes. `pieces` are those of other processes, by rank; where `copies`,
-  /// everything is copied now, else most of it is staged when it is written.
+  /// How elements go from shards to what is written.
+  struct manner {
+    bool copies = false;     ///< all are copied now, else most are staged when they are written
+    bool in_pieces = false;  ///< the plan has flat pieces that are written one by one
+  };
+
+  /// All that this process writes. `pieces` are those of other processes, by rank.
   result<shard_writes> assemble(std::span<const message> pieces, const context& how,
-                                bool copies) const;
+                                manner by) const;
 
  private:
   /// By the number of the first piece, which is of this process.
   using joined_shards = std::map<std::uint32_t, std::shared_ptr<const tensor>>;
 
   result<const sharded_tensor*> shard_of(const cell_source& source) const;
+
+  /// Whether a cell is a flat piece of a shard here, which is then set.
+  result<bool> take_piece(cell_write& to, std::span<const cell_source> sources) const;
 
   static result<void> check_part(const sharded_tensor& shard, const box& part);
 

@@ -61,6 +61,8 @@ struct planned_array {
 /// A cell that this process writes, which is one stored object.
 struct cell_write {
   box part{};  ///< of the global tensor
+  /// Which of the part's elements, in row-major order, are written: a flat piece, of rank 1.
+  std::optional<flat_range> piece{};
   /// Its elements where the host can read them, of the part's shape.
   std::function<result<staged>(memory_resource&)> stage{};
   /// The same part by part, for elements on a device; empty for others.
@@ -94,7 +96,8 @@ struct save_receipts {
   std::vector<message> receipts{};      ///< what `write` gave, by rank
   std::vector<leaf_record> common{};    ///< what `save_common` gave
   strategy_id common_strategy{};
-  /// What had to be written, by which process: those of an array begin at its `first_cell`.
+  /// What had to be written, by which process: those of an array begin at its `first_cell`. Of a
+  /// cell in flat pieces that are written one by one there is one for each.
   std::span<const planned_cell> cells{};
   std::span<const planned_object> written_objects{};  ///< in the order of their keys
 };

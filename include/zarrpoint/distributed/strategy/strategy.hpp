@@ -64,7 +64,9 @@ concept common_saver = strategy<S> && S::action ==
 /// `result<std::vector<std::string>> paths_of(const any_store& root) const` says which files and
 /// directories of it are the checkpoint: all else is kept. Without it all of the directory is. A
 /// member `result<void> check_plan(std::span<const planned_array>, std::span<const planned_object>)
-/// const` refuses, on rank 0, what it cannot store, before anything is staged.
+/// const` refuses, on rank 0, what it cannot store, before anything is staged. Where `static
+/// constexpr bool stores_flat_pieces` is true, each process writes its own flat pieces of cells
+/// (`cell_write::piece`); otherwise one has them all sent, and writes the cell.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,
@@ -138,6 +140,7 @@ struct sharded_saver_interface : strategy_interface {
                                   std::span<const planned_object>) const = 0;
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
+  virtual bool stores_flat_pieces() const = 0;
   virtual result<bool> is_checkpoint(const any_store&) const = 0;
   /// Nothing for a saver that does not say.
   virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store&) const = 0;
@@ -179,6 +182,13 @@ struct strategy_model<S> final : sharded_saver_interface {
   }
   result<void> finish(const save_job& job, const save_receipts& all) const final {
     return self.finish(job, all);
+  }
+  bool stores_flat_pieces() const final {
+    if constexpr (requires { S::stores_flat_pieces; }) {
+      return S::stores_flat_pieces;
+    } else {
+      return false;
+    }
   }
   result<bool> is_checkpoint(const any_store& root) const final {
     if constexpr (requires { self.is_checkpoint(root); }) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,15 +20,16 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 /// Writes shards as Megatron-Core's backend ("torch_dist", 1) does, so that it and
 /// torch.distributed.checkpoint load them: rank `r` writes `__r_0.distcp` and on, rank 0
 /// `.metadata` and `metadata.json`, last. Shards may have different shapes, but for flat pieces,
-/// whose cells are stored flat (as 0.13.1 has them), one for each shard. Objects are as `saver`
-/// takes them. Of `save_options::rules` `cast` applies; one that asks for other chunks than the
-/// cells or codecs, and attributes, are `invalid_argument`.
+/// each of which its process writes (as 0.13.1 has it), where its cell is a shard. Objects are as
+/// `saver` takes them. Of `save_options::rules` `cast` applies; one that asks for other chunks than
+/// the cells or codecs, and attributes, are `invalid_argument`.
 struct torch_dist_saver {
   static constexpr std::string_view name = "megatron_torch_dist_saver";
   static constexpr std::string_view backend = "torch_dist";
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::save_sharded;
   static strategy_id companion() { return {"torch", 1}; }
+  static constexpr bool stores_flat_pieces = true;
 
   /// A file of a process that has so many bytes is followed by another one.
   std::uint64_t file_bytes = std::uint64_t{5} << 30;
@@ -59,8 +61,9 @@ namespace detail {
 /// of shape (X, Y) in cells of (x, y) one of shape (X / x, Y / y, x * y).
 dcp::tensor_entry entry_of(const planned_array& array);
 
-/// Where in the stored tensor a cell lies that is `part` of the global one.
-box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor, const box& part);
+/// Where in the stored tensor a cell lies that is `part` of the global one, or a flat piece of it.
+box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor, const box& part,
+               const std::optional<flat_range>& piece);
 
 }  // namespace detail
 

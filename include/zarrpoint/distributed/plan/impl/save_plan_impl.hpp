@@ -87,6 +87,30 @@ ZARRPOINT_INLINE result<void> write_grid::check() const {
 
 namespace detail {
 
+ZARRPOINT_INLINE void split_pieces(save_plan& plan) {
+  std::vector<planned_cell> cells;
+  cells.reserve(plan.cells.size());
+  for (planned_tensor& tensor : plan.tensors) {
+    const auto first = static_cast<std::uint32_t>(cells.size());
+    for (const planned_cell& cell : plan.cells_of(tensor)) {
+      const auto sources = plan.sources_of(cell);
+      // Of a shard that is several cells the pieces have elements of each.
+      const bool is_shard = tensor.is_flat && !sources.empty() &&
+                            element_count(tensor.grid.cell(cell.index).shape).value_or(-1) ==
+                                sources.back().range.stop;
+      if (!is_shard) {
+        cells.push_back(cell);
+        continue;
+      }
+      std::uint32_t at = cell.first_source;
+      for (const cell_source& one : sources) cells.push_back({cell.index, one.rank, at++, 1});
+    }
+    tensor.first_cell = first;
+    tensor.cells = static_cast<std::uint32_t>(cells.size()) - first;
+  }
+  plan.cells = std::move(cells);
+}
+
 ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks) {
   std::vector<save_plan> out(static_cast<std::size_t>(std::max(ranks, 0)));
   std::vector<std::size_t> seen(out.size(), SIZE_MAX);  // the last cell that a process was given
@@ -174,9 +198,9 @@ ZARRPOINT_INLINE std::vector<std::byte> encode_plan(const save_plan& plan) {
   to.number(plan.tensors.size());
   for (const planned_tensor& tensor : plan.tensors) {
     detail::write_tensor(to, tensor);
-    index_t last = -1;
+    index_t last = 0;
     for (const planned_cell& cell : plan.cells_of(tensor)) {
-      to.number(static_cast<std::uint64_t>(cell.index - last - 1));
+      to.number(static_cast<std::uint64_t>(cell.index - last));
       last = cell.index;
       to.number(static_cast<std::uint64_t>(cell.writer));
       to.number(cell.sources);
@@ -206,13 +230,15 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
     ZARRPOINT_CHECK(tensor.grid.check().at(where));
     ZARRPOINT_TRY(cells, tensor.grid.cells());
     tensor.first_cell = static_cast<std::uint32_t>(out.cells.size());
-    index_t last = -1;
+    index_t last = 0;
     for (std::uint32_t c = 0; c < tensor.cells && !from.failed(); ++c) {
       planned_cell cell;
       const std::uint64_t index =
-          static_cast<std::uint64_t>(last + 1) + from.limited(static_cast<std::uint64_t>(cells));
+          static_cast<std::uint64_t>(last) + from.limited(static_cast<std::uint64_t>(cells));
       if (index >= static_cast<std::uint64_t>(cells))
         return error{errc::corrupt, where + ": it names a cell that does not exist"};
+      if (c != 0 && !tensor.is_flat && index == static_cast<std::uint64_t>(last))
+        return error{errc::corrupt, where + ": it names a cell twice"};
       cell.index = static_cast<index_t>(index);
       last = cell.index;
       cell.writer = static_cast<std::int32_t>(from.limited(INT32_MAX));

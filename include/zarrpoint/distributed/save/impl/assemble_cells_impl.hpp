@@ -94,7 +94,7 @@ ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
 
 ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const message> pieces,
                                                                const context& how,
-                                                               bool copies) const {
+                                                               manner by) const {
   shard_writes out;
   std::vector<std::size_t> taken(pieces.size(), 0);
   for (std::size_t t = 0; t < part_.plan.tensors.size(); ++t) {
@@ -107,7 +107,11 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
       const auto sources = part_.plan.sources_of(cell);
       if (sources.empty())
         return error{errc::corrupt, "plan: a cell of \"" + tensor.key + "\" has no source"};
-      if (tensor.is_flat) {
+      const bool may_be_piece = by.in_pieces && tensor.is_flat;
+      ZARRPOINT_TRY(is_piece, may_be_piece ? take_piece(write, sources) : result<bool>(false));
+      if (is_piece) {
+        if (by.copies) ZARRPOINT_CHECK(keep_elements(write, how));
+      } else if (tensor.is_flat) {
         ZARRPOINT_TRY(first, shard_of(sources.front()));
         ZARRPOINT_CHECK(check_part(*first, write.part));
         auto& whole = joined[sources.front().shard];
@@ -128,7 +132,7 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
             return shard.source(with, &at);
           };
         }
-        if (copies) ZARRPOINT_CHECK(keep_elements(write, how));
+        if (by.copies) ZARRPOINT_CHECK(keep_elements(write, how));
       }
       writes.cells.push_back(std::move(write));
     }
@@ -143,6 +147,22 @@ ZARRPOINT_INLINE result<const sharded_tensor*> cell_assembler::shard_of(
   if (source.rank == rank_ && source.shard < shards_.size()) return &shards_[source.shard];
   return error{errc::corrupt, "plan: shard " + std::to_string(source.shard) + " of rank " +
                                   std::to_string(source.rank) + " is not here"};
+}
+
+ZARRPOINT_INLINE result<bool> cell_assembler::take_piece(
+    cell_write& to, std::span<const cell_source> sources) const {
+  if (sources.size() != 1) return false;
+  ZARRPOINT_TRY(found, shard_of(sources.front()));
+  const sharded_tensor& shard = *found;
+  if (shard.metadata().global_box() != to.part) return false;
+  if (shard.metadata().range != sources.front().range)
+    return error{errc::corrupt,
+                 "plan: a flat piece of \"" + shard.key() + "\" has another range than planned"};
+  to.piece = sources.front().range;
+  to.stage = [shard](memory_resource& into) { return shard.stage(into); };
+  if (!shard.host_accessible())
+    to.source = [shard](const context& with) { return shard.source(with); };
+  return true;
 }
 
 ZARRPOINT_INLINE result<void> cell_assembler::check_part(const sharded_tensor& shard,

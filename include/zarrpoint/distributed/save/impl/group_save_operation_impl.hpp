@@ -227,11 +227,16 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
     ZARRPOINT_TRY(document, array_document(metadata).at(named));
     arrays_.push_back({tensor, std::move(metadata), std::move(document)});
   }
+  if (saver_.sharded_saver()->stores_flat_pieces()) {
+    split_pieces(planned.plan);
+    for (std::size_t i = 0; i < arrays_.size(); ++i) arrays_[i].tensor = planned.plan.tensors[i];
+  }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
   hidden_leaves hidden;
   for (const planned_array& one : arrays_)
-    hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
+    if (saver_.id().backend == "zarr")  // what other layouts store no reader of Zarr opens
+      hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
   for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
   const std::string staged = publication_ ? publication_->staged_name() : std::string();
   ZARRPOINT_TRY(parts,
@@ -346,7 +351,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
   }
   const auto assemble = [&]() -> result<shard_writes> {
     ZARRPOINT_CHECK(counted.count("what was sent", pieces, -1));
-    return assembler.assemble(pieces, group_.how, copies);
+    return assembler.assemble(pieces, group_.how,
+                              {copies, saver_.sharded_saver()->stores_flat_pieces()});
   };
   ZARRPOINT_TRY(mine, agree(ranks, guarded(assemble)));
   writes_ = std::move(mine);
@@ -356,7 +362,9 @@ ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
   for (const array_writes& one : writes_.arrays) {
     report_.cells += one.cells.size();
     for (const cell_write& cell : one.cells)
-      report_.bytes += byte_count(cell.part.shape, one.array->tensor.type.size()).value_or(0);
+      report_.bytes += byte_count(cell.piece ? dims{cell.piece->size()} : cell.part.shape,
+                                  one.array->tensor.type.size())
+                           .value_or(0);
   }
   return {};
 }

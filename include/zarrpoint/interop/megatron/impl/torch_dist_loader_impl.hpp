@@ -5,6 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
@@ -12,6 +13,7 @@
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,8 +34,10 @@ class shards_of_state final : public sharded_reader {
 
   result<void> read_contents() {
     for (const dcp::tensor_entry& tensor : state_.metadata().tensors) {
-      ZARRPOINT_TRY(from, open(tensor.name));
+      ZARRPOINT_TRY(key, store_key::parse(tensor.name));
+      ZARRPOINT_TRY(from, array::open(any_store(state_), key, how_));
       tensors_.push_back({tensor.name, from.spec(), from.metadata().chunk_shape});
+      arrays_.push_back(std::move(from));
     }
     for (const dcp::value_entry& value : state_.metadata().values) {
       auto id = parse_unique_key(value.name);
@@ -52,7 +56,9 @@ class shards_of_state final : public sharded_reader {
 
   result<void> read(std::string_view key, const box& part,
                     const mutable_host_view& into) const override {
-    ZARRPOINT_TRY(from, open(key));
+    const auto* const at = zarrpoint::detail::find_by_key(tensors(), key);
+    if (at == nullptr) return error{errc::not_found, "tensor " + zarrpoint::detail::in_quotes(key)};
+    const array& from = arrays_[static_cast<std::size_t>(at - tensors_.data())];
     return from.read(part, into, {.missing = missing_chunks::error, .cast = options_.cast});
   }
 
@@ -77,16 +83,12 @@ class shards_of_state final : public sharded_reader {
   }
 
  private:
-  result<array> open(std::string_view key) const {
-    ZARRPOINT_TRY(at, store_key::parse(key));
-    return array::open(any_store(state_), at, how_);
-  }
-
   any_store directory_;
   dcp::state_store state_;
   load_options options_;
   context how_;
   std::vector<stored_tensor> tensors_;
+  std::vector<array> arrays_;  // of them
   std::vector<zarrpoint::object_id> objects_;
 };
 

@@ -5,7 +5,6 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
@@ -16,6 +15,7 @@
 #include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_receipt.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
@@ -58,12 +58,13 @@ ZARRPOINT_INLINE dcp::tensor_entry entry_of(const planned_array& array) {
 }
 
 ZARRPOINT_INLINE box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor,
-                                const box& part) {
+                                const box& part, const std::optional<flat_range>& piece) {
   if (!in.unflattened) return part;
   box out{dims(in.spec.shape.rank(), 0), dims(in.spec.shape.rank(), 1)};
   for (std::size_t axis = 0; axis < part.rank(); ++axis)
     out.offset[axis] = part.offset[axis] / tensor.grid.cell_shape[axis];
-  out.shape[part.rank()] = in.spec.shape.back();
+  out.offset[part.rank()] = piece ? piece->start : 0;
+  out.shape[part.rank()] = piece ? piece->size() : in.spec.shape.back();
   return out;
 }
 
@@ -108,23 +109,20 @@ ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& ty
   return staged{made, std::move(room)};
 }
 
-/// The file of an object.
-ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object,
+/// The file of an object, which `kept` has if it was kept, and then not any more.
+ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object, std::string& kept,
                                              memory_resource& resource) {
-  ZARRPOINT_TRY(file, list_object(object.bytes(), object.unique_key()));
+  std::string file = std::move(kept);
+  kept.clear();
+  if (file.empty()) {
+    ZARRPOINT_TRY(again, list_object(object.bytes(), object.unique_key()));
+    file = std::move(again);
+  }
   ZARRPOINT_TRY(room, buffer::allocate(file.size(), resource));
   if (!file.empty()) std::memcpy(room.data(), file.data(), file.size());
   const host_view made = dense_view(static_cast<const std::byte*>(room.data()),
                                     {dtype_kind::uint8, {static_cast<index_t>(file.size())}});
   return staged{made, std::move(room)};
-}
-
-/// Where an item is, as its process tells rank 0, which knows the names of the files.
-ZARRPOINT_INLINE void put_item(zarrpoint::detail::wire_writer& to,
-                               const dcp::detail::item_to_write& item) {
-  to.number(item.file);
-  to.number(item.offset);
-  to.number(item.layout.size());
 }
 
 /// What the cells of a tensor take in a file: most have one shape.
@@ -143,69 +141,6 @@ class item_sizes {
   dtype type_;
   dims shape_{};
   std::uint64_t bytes_ = 0;
-};
-
-/// What one process wrote: objects by their unique keys, and cells in the order of the plan.
-template <class = void>
-class torch_dist_receipt {
- public:
-  torch_dist_receipt(bytes_view receipt, std::size_t rank)
-      : from_(receipt),
-        rank_(static_cast<int>(rank)),
-        called_("the receipt of rank " + std::to_string(rank)) {}
-
-  /// What comes first. Errors: `corrupt` for an object that is there twice.
-  result<void> read_objects() {
-    for (std::size_t left = from_.count(); left != 0 && !from_.failed(); --left) {
-      const std::string name = from_.text();
-      if (!objects_.try_emplace(name, take_item()).second)
-        return error{errc::corrupt,
-                     called_ + " has " + zarrpoint::detail::in_quotes(name) + " twice"};
-    }
-    return {};
-  }
-
-  /// Errors: `corrupt` where it does not come next, or takes not `bytes`.
-  result<dcp::stored_item> cell(const std::string& key, const dims& offset, std::uint64_t bytes) {
-    const bool is_there = from_.rest() != 0 && from_.text() == key && from_.shape() == offset;
-    dcp::stored_item item = is_there ? take_item() : dcp::stored_item();
-    const std::string what = zarrpoint::detail::in_quotes(key) + " at " + to_string(offset);
-    if (!is_there || from_.failed()) return lacks(what);
-    if (item.length == bytes) return item;
-    return error{errc::corrupt, called_ + " says that " + what + " takes " +
-                                    std::to_string(item.length) + " bytes, and not " +
-                                    std::to_string(bytes)};
-  }
-
-  result<dcp::stored_item> object(const std::string& name) {
-    const auto found = objects_.find(name);
-    if (found == objects_.end()) return lacks(zarrpoint::detail::in_quotes(name));
-    return std::move(objects_.extract(found).mapped());
-  }
-
-  /// Errors: `corrupt` for more than was planned.
-  result<void> finish() const {
-    ZARRPOINT_CHECK(from_.finish().at(called_));
-    if (objects_.empty()) return {};
-    return error{errc::corrupt, called_ + " has an object that was not planned: " +
-                                    zarrpoint::detail::in_quotes(objects_.begin()->first)};
-  }
-
- private:
-  dcp::stored_item take_item() {
-    const auto file = static_cast<std::size_t>(from_.number());
-    const std::uint64_t offset = from_.number();
-    return {dcp::detail::file_name(rank_, file), offset, from_.number(), {}, false};
-  }
-
-  error lacks(const std::string& what) const {
-    return {errc::corrupt, called_ + " lacks " + what + ", which was planned"};
-  }
-
-  zarrpoint::detail::wire_reader from_;
-  int rank_;
-  std::string called_;
-  std::map<std::string, dcp::stored_item, std::less<>> objects_;
 };
 
 }  // namespace detail
@@ -261,30 +196,41 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
                                                          const shard_writes& mine) const {
   std::vector<dcp::detail::item_to_write> items;
   std::vector<dcp::detail::tensor_source> sources;
-  for (const sharded_object& object : mine.objects) {
-    // Made twice, so that they do not lie in memory all at once.
+  std::vector<std::optional<flat_range>> pieces;  // of the cells, behind the objects
+  // Files of objects are made before they are written, for their sizes. They are kept until then,
+  // while they are small: those that are not are made again, and do not lie in memory all at once.
+  std::vector<std::string> files(mine.objects.size());
+  std::uint64_t room_left =
+      std::min<std::uint64_t>(job.how.limit.bytes_in_flight, job.how.limit.memory / 4);
+  for (std::size_t i = 0; i < mine.objects.size(); ++i) {
+    const sharded_object& object = mine.objects[i];
     ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
     const std::uint64_t bytes = file.size();
     const box whole = box::whole({static_cast<index_t>(bytes)});
     items.push_back({dcp::detail::archive_layout::of_file(bytes), sources.size(), whole});
-    sources.push_back(
-        {object.unique_key(),
-         [&object](memory_resource& into) { return detail::stage_object(object, into); }, false,
-         whole, 0, bytes});
+    sources.push_back({object.unique_key(),
+                       [&object, &made = files[i]](memory_resource& into) {
+                         return detail::stage_object(object, made, into);
+                       },
+                       false, whole, 0, bytes});
+    if (bytes > room_left) continue;
+    room_left -= bytes;
+    files[i] = std::move(file);
   }
   for (const array_writes& one : mine.arrays) {
     const dcp::tensor_entry entry = detail::entry_of(*one.array);
     const dtype& type = entry.spec.type;
     for (const cell_write& cell : one.cells) {
-      const dims shape = detail::stored_box(entry, one.array->tensor, cell.part).shape;
+      const dims shape = detail::stored_box(entry, one.array->tensor, cell.part, cell.piece).shape;
+      const dims staged_shape = cell.piece ? dims{cell.piece->size()} : cell.part.shape;
       ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type, shape}));
       const std::uint64_t bytes = layout.element_bytes();
-      items.push_back({std::move(layout), sources.size(), box::whole(cell.part.shape)});
+      items.push_back({std::move(layout), sources.size(), box::whole(staged_shape)});
       const dtype& own = one.array->tensor.type;
       const bool is_there = !cell.source && own == type;
       std::uint64_t room = bytes;
       if (cell.source && own != type) {
-        ZARRPOINT_TRY(uncast, byte_count({own, cell.part.shape}));
+        ZARRPOINT_TRY(uncast, byte_count({own, staged_shape}));
         room += uncast;
       }
       sources.push_back({entry.name,
@@ -292,21 +238,20 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
                            return detail::stage_as(cell, type, how, into);
                          },
                          is_there, cell.part, 0, room});
+      pieces.push_back(cell.piece);
     }
   }
   const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
   ZARRPOINT_CHECK(
       dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
-  zarrpoint::detail::wire_writer receipt;
-  receipt.number(mine.objects.size());
+  detail::receipt_writer<> receipt(mine.objects.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
+    const dcp::detail::tensor_source& source = sources[items[i].source];
     if (i < mine.objects.size()) {
-      receipt.text(mine.objects[i].unique_key());
+      receipt.object(source.name, items[i]);
     } else {
-      receipt.text(sources[items[i].source].name);
-      receipt.shape(sources[items[i].source].at.offset);
+      receipt.cell(source, pieces[i - mine.objects.size()], items[i]);
     }
-    detail::put_item(receipt, items[i]);
   }
   return std::move(receipt).take();
 }
@@ -325,12 +270,26 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
     const planned_tensor& tensor = array.tensor;
     dcp::tensor_entry entry = detail::entry_of(array);
     detail::item_sizes sizes(entry.spec.type);
-    for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
-      const box part = tensor.grid.cell(cell.index);
-      const box stored = detail::stored_box(entry, tensor, part);
+    index_t end = 0;  // of the pieces of a cell so far
+    const auto cells = all.cells.subspan(tensor.first_cell, tensor.cells);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const box part = tensor.grid.cell(cells[i].index);
+      const auto& receipt = of(cells[i].writer);
+      ZARRPOINT_TRY(written, of(cells[i].writer).cell(tensor.key, part.offset));
+      if (entry.unflattened) {
+        const index_t whole = entry.spec.shape.back();
+        const flat_range piece = written.piece.value_or(flat_range{0, whole});
+        const bool is_last = i + 1 == cells.size() || cells[i + 1].index != cells[i].index;
+        if (piece.start != end || piece.stop <= end ||
+            (is_last ? piece.stop != whole : piece.stop >= whole))
+          return receipt.another_piece(tensor.key, part.offset, piece);
+        end = is_last ? 0 : piece.stop;
+      }
+      const box stored = detail::stored_box(entry, tensor, part, written.piece);
       ZARRPOINT_TRY(bytes, sizes.of(stored.shape));
-      ZARRPOINT_TRY(item, of(cell.writer).cell(tensor.key, part.offset, bytes));
-      entry.chunks.push_back({stored, std::move(item)});
+      if (written.item.length != bytes)
+        return receipt.another_size(tensor.key, part.offset, written.item.length, bytes);
+      entry.chunks.push_back({stored, std::move(written.item)});
     }
     made.tensors.push_back(std::move(entry));
   }
