@@ -50,7 +50,7 @@ CONFINED = [
     (r"lzma\.h", {"codec/lzma.hpp", "codec/kit/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
-    (r"(sched|unistd)\.h", {"exec/impl/executor_impl.hpp", "store/", "cuda/runtime/numa.hpp"}),  # how many processors may run us
+    (r"(sched|unistd)\.h", {"exec/impl/executor_impl.hpp", "exec/impl/thread_pool_impl.hpp", "store/", "cuda/runtime/numa.hpp"}),  # how many processors may run us
     (r"sys/syscall\.h", {"store/", "cuda/runtime/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
