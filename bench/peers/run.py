@@ -96,13 +96,13 @@ def table(rounds, size, load):
     return "\n".join(lines) + "\n"
 
 
-def publish(text):
+def publish_between(begin, end, text):
     page = ROOT / "docs/benchmarks.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, marker, after = rest.partition(END)
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, marker, after = rest.partition(end)
     if not marker:
-        raise SystemExit(f"{page} has no place for the table between {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{page} has no place for the table between {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
 
 
 def main(arguments):
@@ -134,7 +134,7 @@ def main(arguments):
     out.write_text(text, encoding="utf-8")
     print(text, end="")
     if "--publish" in arguments:
-        publish(text)
+        publish_between(BEGIN, END, text)
     return 0
 
 
