@@ -16,8 +16,9 @@ namespace test {
 /// A directory of the test's own, gone with it.
 class temp_directory {
  public:
-  temp_directory() {
-    std::string name = (std::filesystem::temp_directory_path() / "zarrpoint-XXXXXX").string();
+  explicit temp_directory(
+      const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "zarrpoint-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
       std::perror("mkdtemp");
       std::abort();

@@ -9,6 +9,7 @@
 #include <zarrpoint/array/write/chunk_encoder.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <condition_variable>
@@ -21,9 +22,18 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What a write does to a shard that is there.
+struct shard_change {
+  std::size_t written = 0;  ///< inner chunks
+  std::uint64_t kept = 0;   ///< bytes of the others
+};
+
 /// One shard being written. Inner chunks are encoded by many workers at a time and stored one after
 /// another in the order of the plan, so that the same data always give the same bytes. One that
 /// is ready before its turn is parked, and written by the worker that gives it its place.
+///
+/// A shard of which little changes is extended instead: what changes is gathered in memory, and
+/// goes behind what is there together with a new index.
 class shard_writer {
  public:
   shard_writer(const array_state& of, store_key key, std::unique_ptr<stored_object> before,
@@ -34,6 +44,11 @@ class shard_writer {
 
   /// For `items` inner chunks. `dense`: each will be stored.
   result<void> begin(std::size_t items, bool dense, scratch_pool& pool);
+
+  /// Before any inner chunk has a place: extends the shard that is there rather than to replace it,
+  /// if the store can, and that is worth it.
+  result<void> extend(const shard_change& by, scratch_pool& pool);
+  bool extends() const noexcept { return extension_ != nullptr; }
 
   /// Waits until fewer than `window` inner chunks before that of `position` are without a place;
   /// false when one before it failed. The one whose turn it is never waits.
@@ -57,7 +72,11 @@ class shard_writer {
     std::uint64_t offset;
   };
 
+  /// As much as is gathered in memory at most.
+  static constexpr std::uint64_t most_extended = std::uint64_t{16} << 20;
+
   result<placed> assign(encoded_chunk chunk);
+  result<void> store(std::uint64_t offset, bytes_view bytes);
 
   const array_state& of_;
   const shard_parts& shard_;
@@ -73,7 +92,10 @@ class shard_writer {
   std::size_t unwritten_ = 0;
   std::uint64_t end_ = 0;  // of what has a place
   std::size_t failed_at_ = SIZE_MAX;
-  std::unique_ptr<blob_writer> writer_;  // made with the first that is stored
+  std::unique_ptr<blob_writer> writer_;        // made with the first that is stored, or
+  std::unique_ptr<blob_extension> extension_;  // of `before_`
+  buffer tail_;                                // what it adds, from `tail_begin_`
+  std::uint64_t tail_begin_ = 0;
   shard_index index_;
   object_digest digest_;
 };

@@ -43,6 +43,8 @@ class write_operation {
 
   result<void> write(std::size_t i, const read_ahead::item* claimed);
 
+  static bool is_untouched(const plan_item& item) { return box::whole(item.within.shape).empty(); }
+
   /// Whether the object keeps nothing of what it held before.
   bool covers(const plan_item& item) const;
 
@@ -60,6 +62,9 @@ class write_operation {
 
   result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key,
                               const read_ahead::item* claimed);
+
+  /// Of the shard whose first item is given.
+  shard_change change_of(const plan_item& first, const stored_object& before) const;
 
   /// True when this was what the shard waited for.
   result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item,

@@ -20,8 +20,8 @@ class file_root;
 
 /// A directory as a store: a key is a path beneath it. Nothing but regular files is an object: to
 /// open a device or a pipe is an error, and so is a symbolic link beneath the root, unless
-/// `follow_links` lets reads follow it. Readers need no lock, since a file that is there is never
-/// written to again.
+/// `follow_links` lets reads follow it. Readers need no lock, since what a file holds is never
+/// changed: a file is replaced, or grows in one step.
 class file_store {
  public:
   /// The directory at `path`, a symbolic link followed. Errors: `not_found`, `io`; `unsupported`
@@ -35,6 +35,9 @@ class file_store {
   result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
 
   result<void> put(const store_key& key, bytes_view bytes) const;
+
+  /// On ext4 and XFS, for files with one name; see `any_store::extend`.
+  result<std::unique_ptr<blob_extension>> extend(const store_key& key, std::uint64_t size) const;
 
   result<bool> erase(const store_key& key) const;
 

@@ -38,6 +38,12 @@ ZARRPOINT_INLINE result<void> prefix_store::put(const store_key& key, bytes_view
   return base_.put(full, bytes);
 }
 
+ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> prefix_store::extend(
+    const store_key& key, std::uint64_t size) const {
+  ZARRPOINT_TRY(full, object_key(key));
+  return base_.extend(full, size);
+}
+
 ZARRPOINT_INLINE result<bool> prefix_store::erase(const store_key& key) const {
   if (key.is_root()) return false;
   ZARRPOINT_TRY(full, prefix_.child(key));

@@ -8,7 +8,9 @@
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/write/chunk_encoder.hpp>
 #include <zarrpoint/array/write/shard_writer.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <algorithm>
@@ -51,6 +53,29 @@ ZARRPOINT_INLINE result<void> shard_writer::begin(std::size_t items, bool dense,
   return {};
 }
 
+ZARRPOINT_INLINE result<void> shard_writer::extend(const shard_change& by, scratch_pool& pool) {
+  const std::uint64_t bound = of_.layout.chain().encoded_bound();
+  const std::uint64_t size = before_->bytes->size();
+  // Whoever replaces the shard copies what is kept; whoever extends it leaves behind what is old.
+  if (shard_.location != index_location::end || size - by.kept > by.kept) return {};
+  if (bound > most_extended || by.written > most_extended / (bound + alignment_)) return {};
+  const std::uint64_t most = by.written * (bound + alignment_) + shard_.index_size;
+  if (most > most_extended) return {};
+  ZARRPOINT_TRY(extension, of_.store.extend(key_, size));
+  if (extension == nullptr) return {};
+  const std::uint64_t begin = size / blob_extension::block * blob_extension::block;
+  ZARRPOINT_TRY(whole, checked_round_up(size - begin + most, blob_extension::block));
+  auto tail = buffer::allocate(whole, pool.resource(), blob_extension::block);
+  if (!tail) return {};  // it takes less to replace the shard
+  tail_ = *std::move(tail);
+  std::fill_n(tail_.data(), tail_.size(), std::byte{0});
+  tail_begin_ = begin;
+  extension_ = std::move(extension);
+  end_ = size;
+  for (std::size_t i = 0; i < index_.size(); ++i) index_.set(i, (*before_->index)[i]);
+  return {};
+}
+
 ZARRPOINT_INLINE bool shard_writer::wait_until_near(std::size_t position, std::size_t window) {
   std::unique_lock lock(mutex_);
   moved_.wait(lock, [&] { return position > failed_at_ || position < next_ + window; });
@@ -83,7 +108,7 @@ ZARRPOINT_INLINE result<bool> shard_writer::place(std::size_t position, encoded_
   if (ready.empty()) return false;
   moved_.notify_all();
   for (placed& one : ready) {
-    if (!one.chunk.absent) ZARRPOINT_CHECK(writer_->write(one.offset, one.chunk.bytes));
+    if (!one.chunk.absent) ZARRPOINT_CHECK(store(one.offset, one.chunk.bytes));
     one.chunk = {};  // its scratch memory is free for others
   }
   const std::lock_guard lock(mutex_);
@@ -92,7 +117,7 @@ ZARRPOINT_INLINE result<bool> shard_writer::place(std::size_t position, encoded_
 }
 
 ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) {
-  if (writer_ == nullptr) {
+  if (writer_ == nullptr && extension_ == nullptr) {
     ZARRPOINT_CHECK(of_.store.erase(key_));
     return object_digest{};
   }
@@ -101,6 +126,12 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
       dense_view(std::as_const(index_).words().data(), shard_.index_chain.chunk_spec());
   ZARRPOINT_TRY(stored, shard_.index_chain.encode(words, *scratch).at("shard index"));
   const bool at_end = shard_.location == index_location::end;
+  if (extension_ != nullptr) {
+    ZARRPOINT_TRY(end, checked_round_up(end_ + shard_.index_size, blob_extension::block));
+    ZARRPOINT_CHECK(store(end - shard_.index_size, stored));
+    ZARRPOINT_CHECK(extension_->finish(tail_.bytes().first(end - tail_begin_)));
+    return object_digest{};
+  }
   ZARRPOINT_CHECK(writer_->write(at_end ? end_ : 0, stored));
   ZARRPOINT_CHECK(writer_->finish());
   digest_.size = at_end ? end_ + shard_.index_size : end_;
@@ -108,8 +139,11 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
 }
 
 ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk chunk) {
-  if (chunk.absent) return placed{std::move(chunk), 0};
-  if (writer_ == nullptr) {
+  if (chunk.absent) {
+    if (!chunk.unchanged) index_.set(chunk.slot, {});
+    return placed{std::move(chunk), 0};
+  }
+  if (writer_ == nullptr && extension_ == nullptr) {
     ZARRPOINT_TRY(created, of_.store.create(key_));
     writer_ = std::move(created);
     if (expected_ != 0) ZARRPOINT_CHECK(writer_->reserve(expected_));
@@ -121,6 +155,15 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
   digest_.crc32c[chunk.slot] = chunk.digest;
   end_ += chunk.bytes.size();
   return placed{std::move(chunk), offset};
+}
+
+ZARRPOINT_INLINE result<void> shard_writer::store(std::uint64_t offset, bytes_view bytes) {
+  if (extension_ == nullptr) return writer_->write(offset, bytes);
+  const auto at = static_cast<std::size_t>(offset - tail_begin_);
+  if (bytes.size() > tail_.size() - at)
+    return error{errc::invalid_argument, "an encoded inner chunk is larger than its codecs said"};
+  std::copy(bytes.begin(), bytes.end(), tail_.data() + at);
+  return {};
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -156,6 +156,9 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
     auto made =
         detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
     ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
+    // The digests of what is not read again are not known.
+    if (made->before() != nullptr && options_.extend && options_.collected == nullptr)
+      ZARRPOINT_CHECK(made->extend(change_of(item, *made->before()), *pool_));
     return made;
   };
   ZARRPOINT_TRY(shard, shards_.get(item, begin));
@@ -172,6 +175,21 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
   return {};
 }
 
+ZARRPOINT_INLINE shard_change write_operation::change_of(const plan_item& first,
+                                                         const stored_object& before) const {
+  shard_change out;
+  for (std::size_t i = 0; i < first.object_items; ++i) {
+    const plan_item item = plan_.at(first.object_first + i);
+    const shard_entry stored = before.entry(of_.layout.slot(item.inner));
+    if (!is_untouched(item)) {
+      ++out.written;
+    } else if (!stored.absent()) {
+      out.kept += stored.size;
+    }
+  }
+  return out;
+}
+
 ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
                                                            std::size_t position,
                                                            const plan_item& item,
@@ -180,6 +198,11 @@ ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
     return error{errc::cancelled, "another inner chunk failed"};
   // Those before it have room already (see `read_ahead`), and never wait for memory.
   if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
+  if (shard.extends() && is_untouched(item)) {
+    encoded_chunk same;
+    same.unchanged = true;
+    return shard.place(position, std::move(same));
+  }
   const std::size_t bytes = cost(item);
   std::optional<byte_limiter::reservation> reserved(std::in_place);
   if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);

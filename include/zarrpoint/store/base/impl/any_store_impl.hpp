@@ -23,6 +23,11 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> any_store::create(
   return model_->create(key);
 }
 
+ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> any_store::extend(
+    const store_key& key, std::uint64_t size) const {
+  return model_->extend(key, size);
+}
+
 ZARRPOINT_INLINE result<std::vector<list_entry>> any_store::list(const store_key& prefix) const {
   return model_->list(prefix);
 }

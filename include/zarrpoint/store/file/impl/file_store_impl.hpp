@@ -7,6 +7,7 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/rename.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
+#include <zarrpoint/store/file/file_extension.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/file_writer.hpp>
@@ -115,6 +116,12 @@ ZARRPOINT_INLINE result<void> file_store::put(const store_key& key, bytes_view b
   ZARRPOINT_TRY(writer, detail::file_writer::open(root_, key));
   ZARRPOINT_CHECK(writer->write(0, bytes));
   return writer->finish();
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> file_store::extend(
+    const store_key& key, std::uint64_t size) const {
+  ZARRPOINT_CHECK(check_writable(key, "extend"));
+  return detail::file_extension::open(root_, key, size);
 }
 
 ZARRPOINT_INLINE result<bool> file_store::erase(const store_key& key) const {

@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes of a part of a shard where files grow in one step.
+
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/codecs.hpp>
+#include <zarrpoint/stores.hpp>
+
+#include <doctest/doctest.h>
+
+#include "../support/growing_files.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace extended_shard_test {
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+using zarrpoint_test::growing_files;
+
+std::vector<codec_spec> raw_codecs() { return {{"bytes", node::object{{"endian", "little"}}}}; }
+
+std::vector<codec_spec> zstd_codecs() {
+  std::vector<codec_spec> out = raw_codecs();
+  out.push_back({"zstd", node::object{{"level", 1}, {"checksum", false}}});
+  out.push_back({"crc32c"});
+  return out;
+}
+
+/// [64, 32] of int32 in shards of 32 rows, inner chunks of 4 x 8: 128 bytes, 32 in a shard.
+array_metadata small(std::vector<codec_spec> inner_codecs, bool index_first = false) {
+  sharding_config inner;
+  inner.chunk_shape = {4, 8};
+  inner.codecs = std::move(inner_codecs);
+  if (index_first) inner.location = index_location::start;
+  array_metadata out;
+  out.type = dtype_kind::int32;
+  out.shape = {64, 32};
+  out.chunk_shape = {32, 32};
+  out.fill = fill_value::zero(out.type);
+  out.codecs = {inner.to_spec().value()};
+  return out;
+}
+
+/// An array, and what it must hold.
+class model {
+ public:
+  model(const growing_files& folder, array_metadata metadata, bool sync = false)
+      : store_(file_store::open(folder.path().string(), {.sync = sync}).value()),
+        array_(array::create(store_, store_key::parse("a").value(), metadata, context{}).value()),
+        shape_(metadata.shape),
+        values_(static_cast<std::size_t>(shape_[0] * shape_[1])) {
+    std::iota(values_.begin(), values_.end(), 1);
+    array_.write(box::whole(shape_), std::span(values_)).value();
+  }
+
+  result<void> write(const selection& part, std::int32_t first, const write_options& how = {}) {
+    std::vector<std::int32_t> written(static_cast<std::size_t>(part.shape[0] * part.shape[1]));
+    std::iota(written.begin(), written.end(), first);
+    auto done = array_.write(part, std::span(written), how);
+    if (!done) return done;
+    for (index_t row = 0; row < part.shape[0]; ++row) {
+      for (index_t column = 0; column < part.shape[1]; ++column) {
+        const index_t at = (part.offset[0] + row * part.step[0]) * shape_[1] + part.offset[1] +
+                           column * part.step[1];
+        values_[static_cast<std::size_t>(at)] =
+            written[static_cast<std::size_t>(row * part.shape[1] + column)];
+      }
+    }
+    return done;
+  }
+
+  /// By the handle that wrote it, and by another.
+  void check() const {
+    const auto other =
+        array::open(store_, store_key::parse("a").value(), context{}).value();
+    for (const array& one : {array_, other}) {
+      std::vector<std::int32_t> got(values_.size());
+      REQUIRE(one.read(box::whole(shape_), got));
+      CHECK(got == values_);
+    }
+  }
+
+  const array& handle() const { return array_; }
+
+ private:
+  file_store store_;
+  array array_;
+  dims shape_;
+  std::vector<std::int32_t> values_;
+};
+
+ino_t inode_of(const std::string& path) {
+  struct ::stat info {};
+  CHECK(::stat(path.c_str(), &info) == 0);
+  return info.st_ino;
+}
+
+TEST_CASE("extended shard: one inner chunk costs itself and the index, by whole blocks") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  for (const bool sync : {false, true}) {
+    model of(folder, small(raw_codecs()), sync);
+    const std::string file = folder / "a/c/0/0";
+    const ino_t before = inode_of(file);
+    const auto size = fs::file_size(file);
+    REQUIRE(of.write(box({4, 8}, {4, 8}), 7000));
+    of.check();
+    CHECK(inode_of(file) == before);
+    CHECK(fs::file_size(file) == (size + 128 + 32 * 16 + 4 + 4095) / 4096 * 4096);
+    CHECK(inode_of(folder / "a/c/1/0") != before);
+    fs::remove_all(folder / "a");
+  }
+}
+
+TEST_CASE("extended shard: any parts in any order, raw and compressed") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  unsigned grown = 0;
+  for (const auto& codecs : {raw_codecs(), zstd_codecs()}) {
+    model of(folder, small(codecs));
+    std::mt19937 random(5);
+    const auto below = [&](index_t end) { return static_cast<index_t>(random()) % end; };
+    for (int i = 0; i < 120; ++i) {
+      const ino_t before = inode_of(folder / "a/c/0/0");
+      const index_t rows = 1 + below(9);
+      const index_t columns = 1 + below(9);
+      const index_t step = 1 + below(2);
+      const dims offset{below(64 - step * rows), below(32 - step * columns)};
+      REQUIRE(of.write(selection(offset, {rows, columns}, {step, step}), 1000 * i));
+      of.check();
+      grown += inode_of(folder / "a/c/0/0") == before ? 1U : 0U;
+      // What is old is never more than what is kept, a block and an index aside.
+      CHECK(fs::file_size(folder / "a/c/0/0") <= 3 * (32 * (128 + 64) + 516) + 8192);
+    }
+    const compaction done = compact(of.handle()).value();
+    CHECK(done.bytes_freed > 0);
+    of.check();
+    fs::remove_all(folder / "a");
+  }
+  CHECK(grown > 60);
+}
+
+TEST_CASE("extended shard: fill values and inner chunks that were not there") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  model of(folder, small(zstd_codecs()));
+  const std::vector<std::int32_t> zeros(32, 0);
+  const auto shard = [&] { return fs::file_size(folder / "a/c/0/0"); };
+  const ino_t before = inode_of(folder / "a/c/0/0");
+  CHECK(of.handle().write(box({0, 0}, {4, 8}), std::span(zeros)));
+  std::vector<std::int32_t> got(32, 1);
+  CHECK(of.handle().read(box({0, 0}, {4, 8}), got));
+  CHECK(got == zeros);
+  const auto without = shard();
+  CHECK(of.write(box({0, 0}, {4, 8}), 50));
+  of.check();
+  CHECK(shard() > without);
+  CHECK(inode_of(folder / "a/c/0/0") == before);
+}
+
+TEST_CASE("extended shard: what must not grow is replaced") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  const std::string file = folder / "a/c/0/0";
+  const box part({4, 8}, {4, 8});
+  const auto replaced = [&](array_metadata metadata, const write_options& how) {
+    model of(folder, std::move(metadata));
+    const ino_t before = inode_of(file);
+    const auto size = fs::file_size(file);
+    CHECK(of.write(part, 7000, how));
+    of.check();
+    const bool out = inode_of(file) != before && fs::file_size(file) <= size;
+    fs::remove_all(folder / "a");
+    return out;
+  };
+  CHECK_FALSE(replaced(small(raw_codecs()), {}));
+  CHECK(replaced(small(raw_codecs()), {.extend = false}));
+  CHECK(replaced(small(raw_codecs(), true), {}));  // its index would be changed where it is
+  chunk_digests digests;
+  CHECK(replaced(small(raw_codecs()), {.collected = &digests}));
+
+  // Of a copy by hard links nothing changes.
+  model of(folder, small(raw_codecs()));
+  fs::create_hard_link(file, folder / "copy");
+  const std::string copied = test::read_file(folder / "copy");
+  CHECK(of.write(part, 7000));
+  of.check();
+  CHECK(test::read_file(folder / "copy") == copied);
+}
+
+TEST_CASE("extended shard: most of a shard is written anew, and so is one that is mostly old") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  const std::string file = folder / "a/c/0/0";
+  model of(folder, small(raw_codecs()));
+  ino_t before = inode_of(file);
+  const auto size = fs::file_size(file);
+  CHECK(of.write(box({0, 0}, {28, 32}), 0));
+  of.check();
+  CHECK(inode_of(file) != before);
+  CHECK(fs::file_size(file) == size);
+  before = inode_of(file);
+  unsigned steps = 0;
+  for (; inode_of(file) == before && steps < 100; ++steps)
+    REQUIRE(of.write(box({4, 8}, {4, 8}), static_cast<std::int32_t>(steps)));
+  of.check();
+  CHECK(steps > 0);
+  CHECK(steps < 100);
+  CHECK(fs::file_size(file) == size);
+}
+
+TEST_CASE("extended shard: where memory is short the shard is replaced") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  const std::string file = folder / "a/c/0/0";
+  model of(folder, small(zstd_codecs()));
+  bool grew = false;
+  for (std::size_t memory = 1000; memory < 40'000'000; memory = memory * 3 / 2) {
+    CAPTURE(memory);
+    const ino_t before = inode_of(file);
+    context how;
+    how.limit.memory = memory;
+    const auto done = of.write(box({4, 8}, {4, 8}), 11, {.how = &how});
+    of.check();
+    if (!done) {
+      CHECK(done.failure().code == errc::resource_limit);
+      continue;
+    }
+    grew = grew || inode_of(file) == before;
+  }
+  CHECK(grew);
+}
+
+TEST_CASE("extended shard: frames that are appended one by one are written once") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  sharding_config inner;
+  inner.chunk_shape = {1, 16384};  // 64 KiB
+  inner.codecs = raw_codecs();
+  array_metadata metadata;
+  metadata.type = dtype_kind::int32;
+  metadata.shape = {0, 16384};
+  metadata.chunk_shape = {16, 16384};
+  metadata.fill = fill_value::zero(metadata.type);
+  metadata.codecs = {inner.to_spec().value()};
+  const auto store = file_store::open(folder.path().string()).value();
+  auto frames = array::create(store, store_key::parse("f").value(), metadata, context{}).value();
+  std::vector<std::int32_t> frame(16384);
+  for (std::int32_t i = 0; i < 40; ++i) {
+    std::iota(frame.begin(), frame.end(), 100 * i);
+    frames = append(frames, 0, frame).value();
+  }
+  CHECK(frames.metadata().shape == dims{40, 16384});
+  for (std::int32_t i = 0; i < 40; ++i) {
+    std::vector<std::int32_t> got(16384);
+    REQUIRE(frames.read(box({i, 0}, {1, 16384}), got));
+    std::iota(frame.begin(), frame.end(), 100 * i);
+    CHECK(got == frame);
+  }
+  // All 16 in the order in which they came, each behind an index of its own that is old but the last.
+  const auto full = fs::file_size(folder / "f/c/0/0");
+  CHECK(full > 16 * 65536 + 15 * 260);
+  CHECK(full <= 16 * (65536 + 4096) + 4096);
+  CHECK(compact(frames).value().shards == 3);
+  CHECK(fs::file_size(folder / "f/c/0/0") == 16 * 65536 + 260);
+}
+
+TEST_CASE("extended shard: a process that is killed leaves each inner chunk old or new") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  model of(folder, small(raw_codecs()));
+  for (int round = 0; round < 25; ++round) {
+    const pid_t id = ::fork();
+    if (id == 0) {
+      for (std::int32_t i = 0;; ++i) {
+        // One number in an inner chunk.
+        const std::vector<std::int32_t> chunk(32, round * 1'000'000 + i);
+        const index_t at = i % 32;
+        const box part({at / 4 * 4, at % 4 * 8}, {4, 8});
+        if (!of.handle().write(part, std::span(chunk))) ::_exit(1);
+      }
+    }
+    ::usleep(static_cast<useconds_t>(500 + 700 * round));
+    ::kill(id, SIGKILL);
+    int status = 0;
+    ::waitpid(id, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    const auto opened = array::open(of.handle().store(), of.handle().key(), context{}).value();
+    for (index_t at = 0; at < 32; ++at) {
+      std::array<std::int32_t, 32> chunk{};
+      const box part({at / 4 * 4, at % 4 * 8}, {4, 8});
+      REQUIRE(opened.read(part, std::span(chunk)));
+      const bool is_first = chunk[1] == chunk[0] + 1;  // as `model` made it
+      CHECK((is_first || std::all_of(chunk.begin(), chunk.end(),
+                                     [&](std::int32_t each) { return each == chunk[0]; })));
+    }
+  }
+}
+
+}  // namespace extended_shard_test

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/file/file_store.hpp>
+
+#include <doctest/doctest.h>
+
+#include "temp_directory.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace zarrpoint_test {
+
+/// A directory beside the running test, as the one for temporary files often lies in memory, where
+/// no file grows in one step.
+class growing_files {
+ public:
+  const std::filesystem::path& path() const { return folder_.path(); }
+  std::string operator/(const std::string& name) const { return folder_ / name; }
+
+  /// Whether files here grow in one step; says so where they do not.
+  bool are_there() const {
+    test::write_file(folder_.path() / "probe", "old");
+    const auto store = zarrpoint::file_store::open(path().string()).value();
+    const auto key = zarrpoint::store_key::parse("probe").value();
+    const bool grows = store.extend(key, 3).value() != nullptr;
+    std::filesystem::remove(folder_.path() / "probe");
+    if (!grows) MESSAGE("skipped: neither ext4 nor XFS holds ", path().string());
+    return grows;
+  }
+
+ private:
+  test::temp_directory folder_{std::filesystem::current_path()};
+};
+
+}  // namespace zarrpoint_test
