@@ -29,7 +29,8 @@ struct thread_pool::state {
   bool closed = false;
   std::vector<std::thread> running;  // the pool's own, not its executors'
   const ::pid_t process = ::getpid();
-  std::shared_ptr<state>* kept_before = nullptr;
+  std::shared_ptr<state> self;  // and the next: of one that must never be destroyed
+  state* kept_before = nullptr;
 
   // A child of fork has none of the threads. Nothing of them may be touched there: one may have
   // held the lock, and a condition variable waits for those it woke.
@@ -86,8 +87,9 @@ ZARRPOINT_INLINE thread_pool::~thread_pool() {
   if (state_->is_forked()) {
     // Threads that are not there can be neither joined nor detached: their handles stay for ever,
     // where a leak checker finds them.
-    static std::atomic<std::shared_ptr<state>*> kept = nullptr;
-    state_->kept_before = kept.exchange(new std::shared_ptr<state>(state_));
+    static std::atomic<state*> kept = nullptr;
+    state_->self = state_;
+    state_->kept_before = kept.exchange(state_.get());
     return;
   }
   {
