@@ -144,8 +144,7 @@ void compare(const std::string& original, const leaf_map& leaves) {
 
 double load(const std::string& path, const std::string& original) {
   leaf_map leaves;
-  const double spent =
-      seconds_of([&] { leaves = zp::load_all(zp::open(path).value()).value(); });
+  const double spent = seconds_of([&] { leaves = zp::load_all(zp::open(path).value()).value(); });
   compare(original, leaves);
   return spent;
 }

@@ -180,7 +180,7 @@ bool shards(const std::string& folder) {
   a.write(zp::box({0, 0}, {10, 10}), view_of(counting(100), {10, 10})).value();
   a.write(zp::box({10, 0}, {5, 1}), view_of({1, 2, 3, 4, 5}, {5, 1})).value();
 
-  zp::compaction done = zp::compact(a).value();  // of what others wrote with gaps
+  zp::compaction done = zp::compact(a).value();  // of shards with gaps
 
   return done.shards == 1 && done.rewritten == 0 &&
          a.read(zp::box({9, 9}, {1, 1})).value().data<std::int32_t>()[0] == 99;

@@ -7,9 +7,9 @@
 #include <zarrpoint/codecs.hpp>
 #include <zarrpoint/stores.hpp>
 
-#include <doctest/doctest.h>
-
 #include "../support/growing_files.hpp"
+
+#include <doctest/doctest.h>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -88,8 +88,7 @@ class model {
 
   /// By the handle that wrote it, and by another.
   void check() const {
-    const auto other =
-        array::open(store_, store_key::parse("a").value(), context{}).value();
+    const auto other = array::open(store_, store_key::parse("a").value(), context{}).value();
     for (const array& one : {array_, other}) {
       std::vector<std::int32_t> got(values_.size());
       REQUIRE(one.read(box::whole(shape_), got));
@@ -274,7 +273,8 @@ TEST_CASE("extended shard: frames that are appended one by one are written once"
     std::iota(frame.begin(), frame.end(), 100 * i);
     CHECK(got == frame);
   }
-  // All 16 in the order in which they came, each behind an index of its own that is old but the last.
+  // All 16 in the order in which they came, each behind an index of its own that is old but the
+  // last.
   const auto full = fs::file_size(folder / "f/c/0/0");
   CHECK(full > 16 * 65536 + 15 * 260);
   CHECK(full <= 16 * (65536 + 4096) + 4096);

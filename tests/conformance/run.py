@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "py"))
 
 import documents
 import exchange
+import extended
 import ours
 import report
 from rules import RULES
@@ -75,6 +76,9 @@ def main():
         rows, wrong = documents.results(ours.Ours(driver), folder / "arrays")
         print("\n".join([f"{len(rows)} unusual documents, {len(wrong)} not as expected", *wrong]))
         good = check_page(outcomes, rows, arguments.update) and good and not wrong
+        grown, wrong = extended.results(ours.Ours(driver), folder / "arrays")
+        print("\n".join([f"{grown} writes have let a shard grow, {len(wrong)} runs not as expected", *wrong]))
+        good = good and not wrong
     return 0 if good else 1
 
 

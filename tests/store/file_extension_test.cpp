@@ -3,9 +3,9 @@
 #include <zarrpoint/store/file/file_extension.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 
-#include <doctest/doctest.h>
-
 #include "../support/growing_files.hpp"
+
+#include <doctest/doctest.h>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -55,8 +55,8 @@ class tail {
 TEST_CASE("file_extension: what is there stays, what is added follows, whatever the size before") {
   const zarrpoint_test::growing_files folder;
   if (!folder.are_there()) return;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
-                                 std::size_t{4096}, std::size_t{10000}}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4096}, std::size_t{10000}}) {
     CAPTURE(size);
     const std::string before(size, 'o');
     write_file(folder / "x", before);

@@ -4,9 +4,9 @@
 
 #include <zarrpoint/store/file/file_store.hpp>
 
-#include <doctest/doctest.h>
-
 #include "temp_directory.hpp"
+
+#include <doctest/doctest.h>
 
 #include <filesystem>
 #include <string>

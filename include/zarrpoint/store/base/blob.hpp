@@ -113,9 +113,9 @@ class blob_extension {
   virtual ~blob_extension() = default;
 
   /// `tail`: the object from the last multiple of `block` within its old size up to its new end,
-  /// which is a multiple of `block`, too; in memory at a multiple of `block`. Its first bytes, those
-  /// that the object has already, are filled in. Call it once. On failure the object is what it
-  /// was; only `outcome_unknown` means that the last sync failed after it had grown.
+  /// which is a multiple of `block`, too; in memory at a multiple of `block`. Its first bytes,
+  /// those that the object has already, are filled in. Call it once. On failure the object is what
+  /// it was; only `outcome_unknown` means that the last sync failed after it had grown.
   virtual result<void> finish(mutable_bytes tail) = 0;
 };
 
