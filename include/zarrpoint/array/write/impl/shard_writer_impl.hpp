@@ -56,7 +56,7 @@ ZARRPOINT_INLINE result<void> shard_writer::begin(std::size_t items, bool dense,
 ZARRPOINT_INLINE result<void> shard_writer::extend(const shard_change& by, scratch_pool& pool) {
   const std::uint64_t bound = of_.layout.chain().encoded_bound();
   const std::uint64_t size = before_->bytes->size();
-  // Whoever replaces the shard copies what is kept; whoever extends it leaves behind what is old.
+  // A shard that is replaced costs a copy of what is kept, one that is extended holds what is old.
   if (shard_.location != index_location::end || size - by.kept > by.kept) return {};
   if (bound > most_extended || by.written > most_extended / (bound + alignment_)) return {};
   const std::uint64_t most = by.written * (bound + alignment_) + shard_.index_size;
