@@ -19,6 +19,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -280,6 +281,45 @@ TEST_CASE("orbax rich types: by many processes") {
   CHECK(text_at(folder / "c") == "{opt: (m.T(mu: np.ndarray, count: scalar), scalar)}");
   for (const auto& one : run({{.path = "gone"}})) refuses(one, "the tuple \"gone\"");
   CHECK(text_at(folder / "c").find("m.T") != std::string::npos);
+}
+
+TEST_CASE("orbax rich types: processes that do not agree are refused") {
+  const test::temp_directory folder;
+  using containers = std::vector<tree_container>;
+  const containers tuple{{.path = "opt"}};
+  const containers named{
+      {.path = "opt", .kind = value_kind::named_tuple, .type = "m.T", .fields = {"a", "b"}}};
+  containers fewer = named;
+  fewer[0].fields = {"ab"};
+  containers other = tuple;
+  other[0].path = std::vector<orbax::tree_key>{{"opt", true}};
+  const std::optional<containers> all[] = {std::nullopt, containers(), tuple, named, fewer, other};
+  const auto run = [&](const auto& options_of) {
+    return thread_world::run(2, [&](thread_communicator& self) {
+      return orbax::save(folder / "c", self, {}, std::vector<tree_item>{{{"opt", 0}, 3}},
+                         options_of(self.rank()));
+    });
+  };
+  for (const auto& first : all) {
+    for (const auto& second : all) {
+      if (&first == &second) continue;
+      for (const auto& one : run([&](int rank) {
+             return save_tree_options{.sync = false, .rich_types = rank == 0 ? first : second};
+           }))
+        refuses(one, "the description of rank 1: it has other options than rank 0");
+    }
+  }
+  for (const auto& one : run([](int rank) {
+         return save_tree_options{
+             .sync = false,
+             .arrays = rank == 0 ? orbax::array_kind::numpy : orbax::array_kind::jax};
+       }))
+    refuses(one, "arrays and rich_types must be the same");
+  CHECK(std::filesystem::is_empty(folder.path()));
+  for (const auto& one :
+       run([&](int) { return save_tree_options{.sync = false, .rich_types = tuple}; }))
+    one.value();
+  CHECK(text_at(folder / "c") == "{opt: (scalar)}");
 }
 
 TEST_CASE("orbax rich types: the example of docs/orbax.md") {
