@@ -123,6 +123,64 @@ class Orbax(Case):
         self.expect(OK, "convert", f"{ORBAX}/manager-composite:state", item, *options[:2], *options[4:6], "--dtype", "a/v=float16")
         self.assertEqual(tree(item), {"('a', 'v')": ([2, 2], "jax.Array"), "('step',)": ([2], "np.ndarray")})
 
+    def test_convert_keeps_tuples_and_named_tuples(self):
+        def rich(path):
+            text = json.loads((path / "_METADATA").read_text()).get("value_metadata_tree")
+            return json.loads(text) if text else None
+
+        def leaf(kind):
+            return {"category": "custom", "clazz": "ValueMetadataEntry", "data": {"value_type": kind, "skip_deserialize": True}}
+
+        def without_shapes(tree):
+            """As Zarr v3 and another chunk may change them."""
+            if isinstance(tree, dict):
+                return {key: without_shapes(value) for key, value in tree.items() if key != "write_shape"}
+            return [without_shapes(value) for value in tree] if isinstance(tree, list) else tree
+
+        golden, made = ORBAX / "rich-types", self.folder / "made"
+        for form, ocdbt in (("3", "on"), ("2", "off")):
+            options = ("--to", "orbax", "--zarr-format", form, "--ocdbt", ocdbt, "--overwrite")
+            self.assertEqual(self.expect(OK, "convert", golden, made, *options).stderr, b"")
+            self.assertEqual(without_shapes(rich(made)), without_shapes(rich(golden)))
+        # An empty named tuple, and one whose class Python cannot find by its name.
+        source = self.folder / "source"
+        shutil.copytree(golden, source)
+        document = json.loads((source / "_METADATA").read_text())
+        tree = json.loads(document["value_metadata_tree"])
+        told = document["tree_metadata"]
+
+        def add(kind, *keys):
+            parts = [{"key": key, "key_type": 1 if key.isdigit() else 2} for key in keys]
+            told[str(keys)] = {"key_metadata": parts, "value_metadata": {"value_type": kind, "skip_deserialize": True}}
+            return leaf(kind)
+
+        tree["opt"]["entries"].append(add("NamedTuple", "opt", "1"))
+        entries = [{"key": "b", "value": add("None", "local", "b")}, {"key": "a", "value": add("List", "local", "a")}]
+        tree["local"] = {"category": "namedtuple", "module": "m", "clazz": "f.<locals>.T", "entries": entries}
+        document["value_metadata_tree"] = json.dumps(tree)
+        (source / "_METADATA").write_text(json.dumps(document))
+        said = self.expect(OK, "convert", source, made, "--to", "orbax", "--overwrite").stderr
+        self.assertEqual(said.count(b"becomes a dict"), 1)
+        self.assertIn(b'the named tuple "local" has the class "m.f.<locals>.T"', said)
+        wanted = tree | {"local": {"a": leaf("List"), "b": leaf("None")}}
+        self.assertEqual(without_shapes(rich(made)), without_shapes(wanted))
+        again = json.loads((made / "_METADATA").read_text())["tree_metadata"]
+        self.assertEqual(again["('opt', '1')"]["value_metadata"]["value_type"], "NamedTuple")
+        # Of a part of it there are dicts only.
+        for options in (("--skip", "py/*"), ("--only", "opt/**"), ("--rename", "key=k")):
+            done = self.expect(OK, "convert", source, made, "--to", "orbax", "--overwrite", *options)
+            self.assertEqual(done.stderr.count(b"tuples and named tuples become dicts"), 1)
+            self.assertIsNone(rich(made))
+            again = json.loads((made / "_METADATA").read_text())["tree_metadata"]
+            self.assertEqual(again["('opt', '1')"]["value_metadata"]["value_type"], "None")
+            self.assertEqual([part["key_type"] for part in again["('opt', '1')"]["key_metadata"]], [2, 2])
+        # What tells of no such tree is left out, with a note.
+        for text in ("{", json.dumps(tree["opt"]), json.dumps(tree | {"opt": tree["local"] | {"clazz": "T"}})):
+            (source / "_METADATA").write_text(json.dumps(document | {"value_metadata_tree": text}))
+            said = self.expect(OK, "convert", source, made, "--to", "orbax", "--overwrite").stderr
+            self.assertIn(b"tuples become lists, and named tuples dicts", said)
+            self.assertIsNone(rich(made))
+
     def test_convert_refuses_what_cannot_be(self):
         np.savez(self.folder / "m.npz", w=np.arange(6).reshape(2, 3), c=np.array(["a", "b"]))
         out = self.folder / "o"

@@ -12,6 +12,7 @@
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/ocdbt_bytes.hpp"
@@ -19,6 +20,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -88,7 +90,17 @@ void read_document(std::string_view text, unsigned which) {
     }
   } else if (which == 1) {
     const auto tree = zp::orbax::read_tree(bytes);
-    if (tree) (void)zp::orbax::to_value(*tree);
+    const auto containers =
+        tree ? zp::orbax::containers_of(*tree) : std::vector<zp::orbax::tree_container>();
+    if (!containers) return;
+    for (const zp::orbax::tree_container& each : *containers)
+      require(std::any_of(tree->leaves.begin(), tree->leaves.end(),
+                          [&](const zp::orbax::tree_leaf& leaf) {
+                            const auto& path = each.path.keys();
+                            return leaf.path.size() > path.size() &&
+                                   std::equal(path.begin(), path.end(), leaf.path.begin());
+                          }),
+              "a container has a leaf beneath it");
   } else if (which == 2) {
     (void)zp::orbax::read_array_facts(bytes);
   } else {

@@ -9,7 +9,7 @@
 // groupjax: the arrays of jax, of which each process has what its devices have; groupasync: the
 // tree of group, in the background.
 // orbax_exchange rich FOLDER ZARR_FORMAT OCDBT: saves a tree with tuples and named tuples, in the
-// background.
+// background; full in place of rich: with numbers in the place of empty ones.
 // orbax_exchange kinds FOLDER: prints the tree with its containers, as Python does.
 // orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/distributed.hpp>
@@ -19,6 +19,7 @@
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "../support/fork_world.hpp"
+#include "../support/orbax_folders.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -219,7 +220,7 @@ result<void> write_by(int ranks, const std::string& path, const orbax::save_tree
   return {};
 }
 
-result<void> write_rich(const std::string& path, orbax::save_tree_options how) {
+result<void> write_rich(const std::string& path, orbax::save_tree_options how, bool has_empty) {
   using orbax::value_kind;
   how.rich_types = {{.path = "opt"},
                     {.path = {"opt", 0},
@@ -231,46 +232,33 @@ result<void> write_rich(const std::string& path, orbax::save_tree_options how) {
                     {.path = {"list", 0, 1},
                      .kind = value_kind::named_tuple,
                      .type = "__main__.Pair",
-                     .fields = {"\u03bd", "a"}}};
+                     .fields = {"nu_2", "a"}}};
   std::vector<orbax::tree_item> tree{{"params/w", numbers({3, 4})},
                                      {{"opt", 0, "count"}, 7},
                                      {{"opt", 0, "mu", "w"}, numbers({3})},
                                      {{"opt", 0, "nu", 0}, numbers({2})},
-                                     {{"opt", 1}, orbax::empty_value::named_tuple},
                                      {{"opt", 2, 0}, "a text"},
                                      {{"list", 0, 0}, 1.5},
                                      {{"list", 0, 1, "a"}, numbers({5})},
-                                     {{"list", 0, 1, "\u03bd"}, orbax::empty_value::none},
-                                     {{"list", 1}, orbax::empty_value::tuple},
+                                     {{"list", 0, 1, "nu_2"}, orbax::empty_value::none},
                                      {{"dict", "category"}, numbers({1})},
                                      {{"dict", "it's"}, orbax::empty_value::list},
                                      {{"dict", "x"}, orbax::empty_value::dict}};
+  if (has_empty) {
+    tree.push_back({{"opt", 1}, orbax::empty_value::named_tuple});
+    tree.push_back({{"list", 1}, orbax::empty_value::tuple});
+  } else {
+    tree.push_back({{"opt", 1}, 2});
+    tree.push_back({{"list", 1}, 3});
+  }
   return orbax::save_async(path, std::move(tree), how).get().transform([](const auto&) {});
-}
-
-void print_kinds(const orbax::tree_value& value) {
-  using orbax::value_kind;
-  if (value.kind == value_kind::leaf) {
-    std::fputs(value.type.c_str(), stdout);
-    return;
-  }
-  const bool is_named = value.kind == value_kind::named_tuple;
-  const bool is_dict = value.kind == value_kind::dict;
-  if (is_named) std::fputs(value.type.c_str(), stdout);
-  std::fputs(is_dict ? "{" : value.kind == value_kind::list ? "[" : "(", stdout);
-  for (const auto& [name, member] : value.members) {
-    if (is_dict || is_named) std::printf("%s: ", name.c_str());
-    print_kinds(member);
-    std::fputs(", ", stdout);
-  }
-  std::fputs(is_dict ? "}" : value.kind == value_kind::list ? "]" : ")", stdout);
 }
 
 result<void> read_kinds(const std::string& path) {
   ZARRPOINT_TRY(base, zp::file_store::open(path, {.read_only = true}));
   ZARRPOINT_TRY(saved, orbax::tree_store::open(base, zp::store_key::root()));
   ZARRPOINT_TRY(value, orbax::to_value(saved.tree()));
-  print_kinds(value);
+  std::fputs(zarrpoint_test::text_of(value).c_str(), stdout);
   return {};
 }
 
@@ -328,8 +316,8 @@ int main(int count, char** words) {
                     what == "groupjax"     ? write_group_jax
                     : what == "groupasync" ? write_group<true>
                                            : write_group<false>);
-  } else if (what == "rich" && count == 5) {
-    done = write_rich(words[2], how);
+  } else if ((what == "rich" || what == "full") && count == 5) {
+    done = write_rich(words[2], how, what == "rich");
   } else if (what == "kinds" && count == 3) {
     done = read_kinds(words[2]);
   } else if (what == "read" && count == 3) {

@@ -14,11 +14,13 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
+#include "support/orbax_folders.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,29 +36,12 @@ using orbax::tree_container;
 using orbax::tree_item;
 using orbax::tree_value;
 using orbax::value_kind;
+using zarrpoint_test::text_of;
 
 orbax::tree_store tree_at(const std::string& path) {
   return orbax::tree_store::open(file_store::open(path, {.read_only = true}).value(),
                                  store_key::root())
       .value();
-}
-
-/// As Python would print it, with types in the place of leaves.
-std::string text_of(const tree_value& value) {
-  const auto members = [&](std::string begin, std::string_view end, bool named) {
-    for (const auto& [name, member] : value.members)
-      begin += (&name == &value.members[0].first ? "" : ", ") + (named ? name + ": " : "") +
-               text_of(member);
-    return begin + std::string(end);
-  };
-  switch (value.kind) {
-    case value_kind::leaf: return value.type;
-    case value_kind::dict: return members("{", "}", true);
-    case value_kind::list: return members("[", "]", false);
-    case value_kind::tuple: return members("(", ")", false);
-    case value_kind::named_tuple: return members(value.type + '(', ")", true);
-  }
-  return {};
 }
 
 std::string text_at(const std::string& path) {
@@ -108,20 +93,16 @@ constexpr const char* wanted =
     "params: {w: np.ndarray}}";
 
 TEST_CASE("orbax rich types: tuples and named tuples are read back in every layout") {
-  for (const int zarr : {2, 3}) {
-    for (const bool ocdbt : {false, true}) {
-      const test::temp_directory folder;
-      save_tree_options how{.zarr_format = zarr, .ocdbt = ocdbt, .sync = false};
-      how.rich_types = containers();
-      orbax::save(folder / "c", items(), how).value();
-      CHECK(text_at(folder / "c") == wanted);
-      const checkpoint from = open(folder / "c", {.stores = orbax_stores::table()}).value();
-      CHECK(from.load<std::vector<float>>("opt/0/mu/w").value() == w);
-      CHECK(from.load<int>("opt/0/count").value() == 7);
-      // What was read can be saved again.
-      const tree_value read = orbax::to_value(tree_at(folder / "c").tree()).value();
-      CHECK(orbax::containers_of(read).value() == containers());
-    }
+  for (save_tree_options how : zarrpoint_test::layouts()) {
+    const test::temp_directory folder;
+    how.rich_types = containers();
+    orbax::save(folder / "c", items(), how).value();
+    CHECK(text_at(folder / "c") == wanted);
+    const checkpoint from = open(folder / "c", {.stores = orbax_stores::table()}).value();
+    CHECK(from.load<std::vector<float>>("opt/0/mu/w").value() == w);
+    CHECK(from.load<int>("opt/0/count").value() == 7);
+    // What was read can be saved again.
+    CHECK(orbax::containers_of(tree_at(folder / "c").tree()).value() == containers());
   }
 }
 
@@ -136,6 +117,7 @@ TEST_CASE(
       "{empty: (), list: [np.ndarray], none: None, opt: [{count: scalar, mu: {w: np.ndarray}, nu: "
       "[np.ndarray]}, None], pair: [scalar, [string]], params: {w: np.ndarray}}";
   CHECK(text_at(folder / "plain") == lists);
+  CHECK(orbax::containers_of(tree_at(folder / "plain").tree()).value().empty());
   save_tree_options how;
   how.rich_types.emplace();
   orbax::save(folder / "rich", tree, how).value();
@@ -149,7 +131,7 @@ TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
   const tree_value value = orbax::to_value(theirs.tree()).value();
   const checkpoint from = open(golden, {.stores = orbax_stores::table()}).value();
   save_tree_options how{.zarr_format = 2};
-  how.rich_types = orbax::containers_of(value).value();
+  how.rich_types = orbax::containers_of(theirs.tree()).value();
   std::vector<tree_item> tree;
   for (const orbax::tree_leaf& leaf : theirs.tree().leaves) {
     const auto empties = {std::pair("None", empty_value::none),
@@ -179,7 +161,7 @@ TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
 TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
   const test::temp_directory folder;
   save_tree_options how{.sync = false, .arrays = orbax::array_kind::jax};
-  how.rich_types = std::vector{tree_container{}};
+  how.rich_types = {{.path = ""}};
   orbax::save(folder / "tuple", {{{0}, w}, {{1, "category"}, w}}, how).value();
   // "category" is what Orbax calls a member of its own.
   CHECK(text_at(folder / "tuple") == "(jax.Array, {category: jax.Array})");
@@ -187,7 +169,7 @@ TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
       *rich_json_at(folder / "tuple").find("entries")->if_array()->front().find("data");
   CHECK(entry.find("write_shape")->if_array()->front().to_int64() == 3);
   how.rich_types = {
-      {.path = {}, .kind = value_kind::named_tuple, .type = "m.T", .fields = {"b", "a"}}};
+      {.path = "", .kind = value_kind::named_tuple, .type = "m.T", .fields = {"b", "a"}}};
   orbax::save(folder / "named", {{"a", w}, {"b", "x"}}, how).value();
   CHECK(text_at(folder / "named") == "m.T(b: string, a: jax.Array)");
   how.rich_types.emplace();
@@ -203,8 +185,7 @@ TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
   }
   how.rich_types = deep;
   orbax::save(folder / "deep", {{path, w}}, how).value();
-  CHECK(orbax::containers_of(orbax::to_value(tree_at(folder / "deep").tree()).value()).value() ==
-        deep);
+  CHECK(orbax::containers_of(tree_at(folder / "deep").tree()).value() == deep);
   path.push_back({"a", false});
   how.rich_types.emplace();
   refuses(orbax::save(folder / "no", {{path, w}}, how), "more than 64 levels");
@@ -228,7 +209,7 @@ TEST_CASE("orbax rich types: containers that are none") {
   refused({{.path = {"opt", "0"}}}, "the tuple \"opt/0\" has no leaf beneath it");
   refused({{.path = "opt"}, {.path = "opt"}}, "tells of the tuple \"opt\" twice");
   refused({{.path = "params"}}, "the tuple \"params\" has the key \"w\" beneath it");
-  refused(std::vector{tree_container{}}, "the tuple \"()\" has the key \"empty\" beneath it");
+  refused({{.path = ""}}, "the tuple \"()\" has the key \"empty\" beneath it");
   refused({{.path = "opt", .fields = {"a"}}}, "the tuple \"opt\" has a class or fields");
   refused({{.path = "opt", .type = "m.T"}}, "the tuple \"opt\" has a class or fields");
   for (const value_kind kind : {value_kind::list, value_kind::dict, value_kind::leaf})
@@ -238,9 +219,12 @@ TEST_CASE("orbax rich types: containers that are none") {
   refused({named({"mu", "nu"})}, "the named tuple \"opt/0\" has no field \"count\"");
   refused({named({"mu", "nu", "count", "rest"})}, "has the field \"rest\", and the tree has no");
   refused({named({"mu", "nu", "count", "nu"})}, "cannot have the field \"nu\" twice");
-  for (const char* wrong : {"_nu", "2nd", "", "a b", "lambda", "None", "a.b"})
-    refused({named({"mu", "count", wrong})}, "which Python takes for none");
-  for (const char* wrong : {"", "T", ".T", "m.", "m.<locals>.T", "m T.x", "3.T"})
+  // Of other letters Python takes some only, in forms of its own.
+  for (const char* wrong : {"_nu", "2nd", "", "a b", "lambda", "None", "a.b", "\u03bd", "\u2192",
+                            "x\u00a0y", "\ufb01", "\xff"})
+    refused({named({"mu", "count", wrong})}, "fields begin with a letter of ASCII");
+  for (const char* wrong :
+       {"", "T", ".T", "m.", "m.<locals>.T", "m T.x", "3.T", "m.\u03a4", "m.\u2192T", "m.\xffT"})
     refused({named({"mu", "nu", "count"}, wrong)}, "not a module and a name");
 
   std::vector<tree_item> tree;
@@ -249,11 +233,102 @@ TEST_CASE("orbax rich types: containers that are none") {
   refuses(orbax::save(folder / "no", tree), "\"e\" is an empty named tuple");
 
   CHECK(orbax::detail::is_field_name("nu"));
-  CHECK(orbax::detail::is_field_name("\u03bd2_"));
-  tree_value deep{.kind = value_kind::list, .type = {}, .name = {}, .members = {}};
-  for (int i = 0; i < 70; ++i)
-    deep = {.kind = value_kind::list, .type = {}, .name = {}, .members = {{"0", deep}}};
-  CHECK(orbax::containers_of(deep).failure().code == errc::invalid_argument);
+  CHECK(orbax::detail::is_field_name("Nu2_"));
+}
+
+/// `_METADATA` of leaves, each with its path and value type, and a `value_metadata_tree`.
+orbax::tree told(const std::vector<std::pair<std::vector<orbax::tree_key>, std::string>>& leaves,
+                 std::string rich) {
+  orbax::tree out;
+  for (const auto& [path, type] : leaves)
+    out.leaves.push_back({path, orbax::tree_path(path).joined('/'), {}, type, type == "None"});
+  out.rich_types = std::move(rich);
+  return out;
+}
+
+std::string tuple_of(const std::string& entries) {
+  return R"({"category":"custom","clazz":"tuple","entries":[)" + entries + "]}";
+}
+
+std::string named_of(const std::string& entries) {
+  return R"({"category":"namedtuple","module":"m","clazz":"T","entries":[)" + entries + "]}";
+}
+
+TEST_CASE("orbax rich types: a class that JAX knows without keys is a dict with indices beneath") {
+  const std::string leaf =
+      R"({"category":"custom","clazz":"ValueMetadataEntry","data":{"value_type":"np.ndarray"}})";
+  const std::vector<orbax::tree_key> path{{"o", false}, {"0", true}, {"0", true}};
+  const orbax::tree boxed =
+      told({{path, "np.ndarray"}, {{{"o", false}, {"1", true}}, "np.ndarray"}},
+           R"({"o":{"0":)" + tuple_of(leaf) + R"(,"1":)" + leaf + "}}");
+  CHECK(text_of(orbax::to_value(boxed).value()) == "{o: {0: (np.ndarray), 1: np.ndarray}}");
+  save_tree_options how;
+  how.rich_types = orbax::containers_of(boxed).value();
+  CHECK(*how.rich_types == std::vector<tree_container>{{.path = {"o", 0}}});
+  const test::temp_directory folder;
+  orbax::save(folder / "c", {{path, w}, {{"o", 1}, w}}, how).value();
+  // A list, as to a reader that asks for no rich types.
+  CHECK(text_at(folder / "c") == "{o: [(np.ndarray), np.ndarray]}");
+}
+
+TEST_CASE("orbax rich types: containers that a file tells, and leaves that are others") {
+  const std::string none = R"({"category":"custom","clazz":"ValueMetadataEntry","data":)"
+                           R"({"value_type":"None"}})";
+  const std::string empty = R"({"category":"custom","clazz":"ValueMetadataEntry","data":)"
+                            R"({"value_type":"NamedTuple"}})";
+  const std::string field = R"({"key":"a","value":)" + none + "}";
+  // Of what is empty only the leaves have the path.
+  CHECK(orbax::containers_of(
+            told({{{{"t", false}, {"0", true}}, "NamedTuple"}}, R"({"t":)" + tuple_of(empty) + "}"))
+            .value() == std::vector<tree_container>{{.path = "t"}});
+  // A key may have a '/', so that one name is that of other keys.
+  CHECK(orbax::containers_of(
+            told({{{{"t/u", false}, {"0", true}}, "None"}}, R"({"t/u":)" + tuple_of(none) + "}"))
+            .value() ==
+        std::vector<tree_container>{{.path = std::vector<orbax::tree_key>{{"t/u", false}}}});
+  const std::pair<orbax::tree, const char*> wrong[] = {
+      {told({{{{"t", false}, {"0", true}}, "None"}},
+            R"({"t":)" + tuple_of(none + "," + none) + "}"),
+       "\"t/1\""},
+      {told({{{{"t", false}, {"0", false}}, "None"}}, R"({"t":)" + tuple_of(none) + "}"),
+       "\"t/0\""},
+      {told({{{{"t", false}, {"a", true}}, "None"}}, R"({"t":)" + named_of(field) + "}"),
+       "\"t/a\""},
+      {told({{{{"t", false}, {"b", false}}, "None"}}, R"({"t":)" + named_of(field) + "}"),
+       "\"t/a\""},
+      {told({{{{"t/u", false}, {"0", true}}, "None"}}, R"({"t":{"u":)" + tuple_of(none) + "}}"),
+       "\"t/u/0\""},
+      {told({}, tuple_of(none)), "\"0\""},
+      {told({{{{"t", false}, {"0", true}}, "None"}}, R"({"t":)" + tuple_of("3") + "}"),
+       "no known form"},
+      {told({}, std::string(70, '[') + std::string(70, ']')), "64 levels"},
+  };
+  for (const auto& [from, text] : wrong) {
+    const auto found = orbax::containers_of(from);
+    REQUIRE_FALSE(found);
+    INFO(to_string(found.failure()), " / ", text);
+    CHECK(found.failure().message.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("orbax rich types: fields are found in any order, and many of them at once") {
+  std::vector<orbax::detail::described_leaf> leaves;
+  tree_container all{"a", value_kind::named_tuple, "m.T", {}};
+  for (int i = 0; i < 2000; ++i) {
+    auto& leaf = leaves.emplace_back();
+    leaf.path = {{"a", false}, {"f" + std::to_string(i * 7 % 2000), false}};
+    leaf.value_type = "None";
+    leaf.is_empty = true;
+    all.fields.push_back("f" + std::to_string(1999 - i));
+  }
+  save_tree_options how;
+  how.rich_types.emplace().push_back(all);
+  const auto plan = orbax::detail::plan_tree({leaves, {}}, how).value();
+  const std::string text = orbax::detail::rich_text(plan, *how.rich_types);
+  const tree_value read = orbax::to_value(told({}, text)).value();
+  std::vector<std::string> names;
+  for (const auto& [name, member] : read.members[0].second.members) names.push_back(name);
+  CHECK(names == all.fields);
 }
 
 TEST_CASE("orbax rich types: by many processes") {
@@ -282,6 +357,45 @@ TEST_CASE("orbax rich types: by many processes") {
   CHECK(text_at(folder / "c").find("m.T") != std::string::npos);
 }
 
+TEST_CASE("orbax rich types: processes that do not agree are refused") {
+  const test::temp_directory folder;
+  using containers = std::vector<tree_container>;
+  const containers tuple{{.path = "opt"}};
+  const containers named{
+      {.path = "opt", .kind = value_kind::named_tuple, .type = "m.T", .fields = {"a", "b"}}};
+  containers fewer = named;
+  fewer[0].fields = {"ab"};
+  containers other = tuple;
+  other[0].path = std::vector<orbax::tree_key>{{"opt", true}};
+  const std::optional<containers> all[] = {std::nullopt, containers(), tuple, named, fewer, other};
+  const auto run = [&](const auto& options_of) {
+    return thread_world::run(2, [&](thread_communicator& self) {
+      return orbax::save(folder / "c", self, {}, std::vector<tree_item>{{{"opt", 0}, 3}},
+                         options_of(self.rank()));
+    });
+  };
+  for (const auto& first : all) {
+    for (const auto& second : all) {
+      if (&first == &second) continue;
+      for (const auto& one : run([&](int rank) {
+             return save_tree_options{.sync = false, .rich_types = rank == 0 ? first : second};
+           }))
+        refuses(one, "the description of rank 1: it has other options than rank 0");
+    }
+  }
+  for (const auto& one : run([](int rank) {
+         return save_tree_options{
+             .sync = false,
+             .arrays = rank == 0 ? orbax::array_kind::numpy : orbax::array_kind::jax};
+       }))
+    refuses(one, "arrays and rich_types must be the same");
+  CHECK(std::filesystem::is_empty(folder.path()));
+  for (const auto& one :
+       run([&](int) { return save_tree_options{.sync = false, .rich_types = tuple}; }))
+    one.value();
+  CHECK(text_at(folder / "c") == "{opt: (scalar)}");
+}
+
 TEST_CASE("orbax rich types: the example of docs/orbax.md") {
   namespace zp = zarrpoint;
   const test::temp_directory folder;
@@ -302,7 +416,7 @@ TEST_CASE("orbax rich types: the example of docs/orbax.md") {
                                   zp::store_key::root())
           .value();
   zp::orbax::save_tree_options again;
-  again.rich_types = zp::orbax::containers_of(zp::orbax::to_value(saved.tree()).value()).value();
+  again.rich_types = zp::orbax::containers_of(saved.tree()).value();
   CHECK(*again.rich_types == *how.rich_types);
 }
 

@@ -4,11 +4,13 @@
 
 // Checkpoints of Orbax in directories, and what lies in them.
 
+#include <zarrpoint/interop/orbax/orbax_value.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint_test {
@@ -20,6 +22,25 @@ inline std::vector<zarrpoint::orbax::save_tree_options> layouts(bool sync = fals
     for (const bool ocdbt : {false, true})
       out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = sync});
   return out;
+}
+
+/// As Python would print it, with types in the place of leaves.
+inline std::string text_of(const zarrpoint::orbax::tree_value& value) {
+  using zarrpoint::orbax::value_kind;
+  const auto members = [&](std::string begin, std::string_view end, bool named) {
+    for (const auto& [name, member] : value.members)
+      begin += (&name == &value.members[0].first ? "" : ", ") + (named ? name + ": " : "") +
+               text_of(member);
+    return begin + std::string(end);
+  };
+  switch (value.kind) {
+    case value_kind::leaf: return value.type;
+    case value_kind::dict: return members("{", "}", true);
+    case value_kind::list: return members("[", "]", false);
+    case value_kind::tuple: return members("(", ")", false);
+    case value_kind::named_tuple: return members(value.type + '(', ")", true);
+  }
+  return {};
 }
 
 inline std::set<std::string> names_in(const std::filesystem::path& folder) {

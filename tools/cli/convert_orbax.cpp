@@ -4,6 +4,7 @@
 // To Orbax.
 
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/orbax.hpp>
 
 #include "about_orbax.hpp"
@@ -35,7 +36,28 @@ struct known_tree {
   std::vector<std::pair<std::string, orbax::sharding>> shardings;
   std::map<std::string, std::string, std::less<>> random_keys;  ///< by name
   zp::node step_metadata;
+  std::optional<std::vector<orbax::tree_container>> rich_types;  ///< if it tells of them
 };
+
+/// The tuples and named tuples of a tree.
+std::optional<std::vector<orbax::tree_container>> containers_in(const orbax::tree& from) {
+  if (from.rich_types.empty()) return {};
+  auto all = orbax::containers_of(from);
+  if (!all) {
+    note("tuples become lists, and named tuples dicts: " + std::string(all.failure().message));
+    return {};
+  }
+  return *std::move(all);
+}
+
+/// Those of them that can be saved: Python has classes without such a name, as within functions.
+void drop_unsaved(std::vector<orbax::tree_container>& all) {
+  std::erase_if(all, [](const orbax::tree_container& each) {
+    const auto checked = orbax::detail::check_container(each);
+    if (!checked) note("it becomes a dict: " + std::string(checked.failure().message));
+    return !checked;
+  });
+}
 
 zp::result<std::optional<known_tree>> tree_of(const orbax_target& target, std::uint64_t memory) {
   ZARRPOINT_TRY(at, orbax::find_at(target.in, target.links));
@@ -46,6 +68,7 @@ zp::result<std::optional<known_tree>> tree_of(const orbax_target& target, std::u
   ZARRPOINT_TRY(store, orbax::tree_store::open(at->found.place.store, at->found.place.key, memory));
   known_tree out;
   for (const orbax::tree_leaf& leaf : store.tree().leaves) out.leaves.emplace(leaf.name, leaf);
+  out.rich_types = containers_in(store.tree());
   if (auto shardings = store.shardings()) {
     out.shardings = *std::move(shardings);
   } else {
@@ -64,10 +87,11 @@ zp::result<std::optional<known_tree>> tree_of(const orbax_target& target, std::u
   return std::optional(std::move(out));
 }
 
-orbax::empty_value empty_of(std::string_view type) {
+orbax::empty_value empty_of(std::string_view type, bool is_rich) {
   if (type == "Dict") return orbax::empty_value::dict;
   if (type == "List") return orbax::empty_value::list;
   if (type == "Tuple") return orbax::empty_value::tuple;
+  if (type == "NamedTuple" && is_rich) return orbax::empty_value::named_tuple;
   return orbax::empty_value::none;
 }
 
@@ -83,7 +107,16 @@ class orbax_conversion {
     how_.overwrite = options.overwrite;
     const zp::node::object* const members = options.attributes.if_object();
     if (members != nullptr && !members->empty()) how_.custom_metadata = options.attributes;
-    if (tree_) how_.step_metadata = tree_->step_metadata;
+    if (!tree_) return;
+    how_.step_metadata = tree_->step_metadata;
+    if (target.is_whole) {
+      how_.rich_types = std::move(tree_->rich_types);
+      if (how_.rich_types) drop_unsaved(*how_.rich_types);
+    } else if (tree_->rich_types && !tree_->rich_types->empty()) {
+      note(
+          "tuples and named tuples become dicts, since not all of the tree is converted by its own "
+          "names");
+    }
   }
 
   zp::result<void> save(std::span<const zp::leaf> leaves, const zp::context& how) {
@@ -117,7 +150,7 @@ class orbax_conversion {
       if (told == nullptr) {
         to.push_back({group, orbax::empty_value::dict});
       } else {
-        to.push_back({path_of(*told), empty_of(told->value_type)});
+        to.push_back({path_of(*told), empty_of(told->value_type, how_.rich_types.has_value())});
       }
     }
   }

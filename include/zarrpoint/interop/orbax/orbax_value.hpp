@@ -46,7 +46,7 @@ result<node> read_scalar(const any_store& tree, std::string_view name);
 
 namespace detail {
 
-/// What `to_value` takes, which calls itself for each.
+/// The most levels of a tree: `to_value` calls itself for each.
 inline constexpr std::size_t most_levels = 64;
 
 }  // namespace detail

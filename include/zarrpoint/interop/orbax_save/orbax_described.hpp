@@ -20,7 +20,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-/// An order of paths, for maps.
+/// The order of JAX: dicts by their keys, lists by their indices.
+bool comes_before(const tree_key& a, const tree_key& b);
+
+/// The same of paths.
 struct path_is_before {
   bool operator()(const std::vector<tree_key>& a, const std::vector<tree_key>& b) const;
 };

@@ -27,9 +27,10 @@ struct tree_part {
 /// that has the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to
 /// `ocdbt.process_<rank>` and rank 0 makes one database of them without copying a value; without,
 /// each writes its own chunks, and rank 0 the documents. No box begins inside a chunk, so that no
-/// two processes write to one. All give the same options; what rank 0 gives counts where it
-/// decides. The directory must be one for all. The report is the same for all, but for its seconds,
-/// of which single leaves have none.
+/// two processes write to one. All give the same options. Those that tell where and what the tree
+/// is are compared (`zarr_format`, `ocdbt`, `step`, `item`, `arrays`, `rich_types`); of `rules`,
+/// `shardings` and metadata what rank 0 gives counts. The directory must be one for all. The report
+/// is the same for all, but for its seconds, of which single leaves have none.
 ///
 /// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
 /// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all

@@ -22,8 +22,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-/// Values of Python without elements. A named tuple is one in a tree with
-/// `save_tree_options::rich_types` only.
+/// Values of Python without elements. `named_tuple` needs `save_tree_options::rich_types`.
 enum class empty_value : std::uint8_t { none, dict, list, tuple, named_tuple };
 
 /// One step of a path in braces: a text is a key of a dict, a number an index of a list or tuple.
@@ -70,19 +69,22 @@ class tree_path {
 /// A tuple or named tuple of Python in a tree, with what lies beneath it. Those that are empty are
 /// an `empty_value`.
 struct tree_container {
-  tree_path path{};  ///< where it is; empty: it is the tree
+  /// Where it is. Of a tree that is itself a tuple: `{.path = ""}`; in `{{.path = {}}}` some
+  /// compilers see no container.
+  tree_path path{};
   value_kind kind = value_kind::tuple;
   /// Of a named tuple its class with its module, "optax.ScaleByAdamState", and its fields in their
-  /// order, which are keys of paths.
+  /// order, which are keys of paths. Names of Python, with letters of ASCII only.
   std::string type{};
   std::vector<std::string> fields{};
 
   friend bool operator==(const tree_container&, const tree_container&) = default;
 };
 
-/// Those of a tree that was read, so that it can be saved with them. Errors: `invalid_argument` for
-/// a value that no `to_value` made.
-result<std::vector<tree_container>> containers_of(const tree_value& tree);
+/// Those of a tree that was read, so that it can be saved with them; of one without rich types
+/// there are none. Errors: those of `to_value`; `corrupt`, naming the container, where its leaves
+/// are others.
+result<std::vector<tree_container>> containers_of(const tree& from);
 
 /// A place in a tree and the value there: `{"params/kernel", tensor}`, `{{"blocks", 0}, 1.5}`,
 /// `{"note", "text"}`, `{"ema", orbax::empty_value::none}`. Values are those of `leaf`, borrowed,

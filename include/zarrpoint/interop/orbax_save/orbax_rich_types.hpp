@@ -15,8 +15,12 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-/// Whether Python takes it for the name of a field of a named tuple.
+/// Whether it may be a field of a named tuple: a name of Python in ASCII, no keyword, and not one
+/// that begins with '_'.
 bool is_field_name(const std::string& text);
+
+/// Checks a container by itself. Errors: `invalid_argument`, naming it.
+result<void> check_container(const tree_container& of);
 
 /// Checks containers by themselves, and against the leaves of a plan, which are in order. Errors:
 /// `invalid_argument`, naming the container.

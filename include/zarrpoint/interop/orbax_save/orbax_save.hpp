@@ -27,9 +27,9 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// Errors, each naming the leaf and the file: `invalid_argument` for a tree without leaves, for
 /// paths that are not a tree's (two leaves of one path, a leaf beneath another, keys and indices
 /// beneath one parent, an index left out), names that cannot be stored ("a.b" beside "b" beneath
-/// "a": Orbax stores both as "a.b") and options that make no sense; `already_exists`; `unsupported`
-/// for data types that TensorStore does not have, a cast that has no meaning, and stores that
-/// cannot publish; those of `zarrpoint::save`.
+/// "a": Orbax stores both as "a.b"), containers that the leaves do not fit and options that make no
+/// sense; `already_exists`; `unsupported` for data types that TensorStore does not have, a cast
+/// that has no meaning, and stores that cannot publish; those of `zarrpoint::save`.
 result<save_report> save(const location& where, std::span<const tree_item> items,
                          const save_tree_options& options = {},
                          const context& how = default_context());

@@ -9,7 +9,6 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -69,11 +68,10 @@ class save_operation {
   // Describe.
   result<message> describe(const tree_part& mine);
   result<described_leaf> describe_shard(const sharded_tensor& shard) const;
-  void add_options(v0::detail::wire_writer& to) const;
+  message shared_options() const;
 
   // On rank 0.
   result<std::vector<message>> plan(std::vector<message> described);
-  result<void> check_options(v0::detail::wire_reader& from) const;
   result<void> check_paths() const;
   result<void> count_chunks() const;
   result<std::vector<message>> parts() const;

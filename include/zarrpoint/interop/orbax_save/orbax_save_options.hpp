@@ -41,9 +41,9 @@ struct save_tree_options {
   /// For the save by many processes: where in the tree a shard is, by its key. Of others the parts
   /// of the key between '/' are keys of dicts.
   std::vector<std::pair<std::string, tree_path>> paths{};
-  /// Keeps the tree with its kinds, as Orbax's `support_rich_types`: what is given are its tuples
-  /// and named tuples; the others are lists and dicts. Without it, and to a reader that does not
-  /// ask for it, tuples are lists and named tuples dicts.
+  /// Keeps tuples and named tuples, as Orbax's `support_rich_types`; these are all of them, and an
+  /// empty list means that all is lists and dicts. Without it, and to a reader that does not ask
+  /// for it, tuples are lists and named tuples dicts.
   std::optional<std::vector<tree_container>> rich_types{};
   /// The user's: objects, or null. Of the tree, in `_METADATA`; of the checkpoint or step, in
   /// `_CHECKPOINT_METADATA`, which an item that joins a step leaves as it was if it is null.

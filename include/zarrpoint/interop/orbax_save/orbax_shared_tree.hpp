@@ -8,8 +8,10 @@
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_described.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +22,9 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 /// The leaves of one process as a message.
 std::vector<std::byte> encode_leaves(std::span<const described_leaf> leaves);
+
+/// `save_tree_options::rich_types` as bytes, which are the same for the same.
+std::vector<std::byte> encode_containers(const std::optional<std::vector<tree_container>>& all);
 
 /// Errors: `corrupt`.
 result<std::vector<described_leaf>> decode_leaves(bytes_view message);

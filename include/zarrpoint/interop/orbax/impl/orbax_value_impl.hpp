@@ -37,6 +37,10 @@ ZARRPOINT_INLINE tree_value leaf_value(std::string type, std::string name) {
   return out;
 }
 
+ZARRPOINT_INLINE error too_deep(const std::string& name) {
+  return {errc::resource_limit, "a tree of more than 64 levels, at " + v0::detail::in_quotes(name)};
+}
+
 /// Trees by the paths of their leaves.
 class value_builder {
  public:
@@ -45,7 +49,7 @@ class value_builder {
   static result<tree_value> build(const leaves& from, std::size_t depth) {
     if (from.size() == 1 && from[0]->path.size() == depth)
       return leaf_value(from[0]->value_type, from[0]->name);
-    if (depth == most_levels) return error{errc::resource_limit, "a tree of more than 64 levels"};
+    if (depth == most_levels) return too_deep(from[0]->name);
     tree_value out;
     out.kind = from.empty() ? value_kind::dict : value_kind::list;
     std::vector<std::pair<std::string, leaves>> groups;
@@ -76,7 +80,7 @@ class value_builder {
 /// Trees by the text `value_metadata_tree`.
 ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::string& name,
                                                std::size_t depth) {
-  if (depth > most_levels) return error{errc::resource_limit, "a tree of more than 64 levels"};
+  if (depth > most_levels) return too_deep(name);
   const auto beneath = [&](std::string_view key) {
     return depth == 0 ? std::string(key) : name + '/' + std::string(key);
   };

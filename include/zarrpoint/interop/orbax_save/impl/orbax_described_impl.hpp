@@ -15,12 +15,15 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
+ZARRPOINT_INLINE bool comes_before(const tree_key& a, const tree_key& b) {
+  if (a.is_index != b.is_index) return a.is_index;
+  if (a.is_index && a.text.size() != b.text.size()) return a.text.size() < b.text.size();
+  return a.text < b.text;
+}
+
 ZARRPOINT_INLINE bool path_is_before::operator()(const std::vector<tree_key>& a,
                                                  const std::vector<tree_key>& b) const {
-  return std::lexicographical_compare(
-      a.begin(), a.end(), b.begin(), b.end(), [](const tree_key& x, const tree_key& y) {
-        return x.is_index != y.is_index ? x.is_index : x.text < y.text;
-      });
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), comes_before);
 }
 
 ZARRPOINT_INLINE error bad_tree(std::string what) {

@@ -34,19 +34,6 @@ ZARRPOINT_INLINE bool is_own_name(std::string_view name) {
   return name.starts_with("ocdbt.process_") || name.find(unfinished_mark) != name.npos;
 }
 
-/// The order of JAX: dicts by their keys, lists by their indices.
-ZARRPOINT_INLINE bool comes_before(const tree_key& a, const tree_key& b) {
-  if (a.is_index != b.is_index) return a.is_index;
-  if (a.is_index && a.text.size() != b.text.size()) return a.text.size() < b.text.size();
-  return a.text < b.text;
-}
-
-ZARRPOINT_INLINE bool comes_before(const planned_item& a, const planned_item& b) {
-  return std::lexicographical_compare(
-      a.told.path.begin(), a.told.path.end(), b.told.path.begin(), b.told.path.end(),
-      [](const tree_key& x, const tree_key& y) { return comes_before(x, y); });
-}
-
 ZARRPOINT_INLINE bool is_index(std::string_view text) {
   return !text.empty() && text.size() < 10 && (text == "0" || text[0] != '0') &&
          text.find_first_not_of("0123456789") == text.npos;
@@ -184,7 +171,9 @@ class tree_planner {
       ZARRPOINT_CHECK(add(of.leaves[i], i, of.cuts.empty() ? leaf_cuts{} : of.cuts[i]));
     if (plan_.items.empty()) return bad_tree("a tree without leaves");
     std::sort(plan_.items.begin(), plan_.items.end(),
-              [](const planned_item& a, const planned_item& b) { return comes_before(a, b); });
+              [](const planned_item& a, const planned_item& b) {
+                return path_is_before()(a.told.path, b.told.path);
+              });
     const tree_leaf* last = nullptr;
     for (const planned_item& item : plan_.items) {
       ZARRPOINT_CHECK(check_neighbours(last, item.told));

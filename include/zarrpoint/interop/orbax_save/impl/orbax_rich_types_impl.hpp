@@ -19,10 +19,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-/// A letter, a digit or '_', or a byte of a letter beyond ASCII.
+/// Of ASCII only: which other letters Python takes needs the tables of Unicode, and one name that
+/// it refuses makes Orbax restore nothing of the tree.
 ZARRPOINT_INLINE bool is_of_names(char c) {
-  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 ZARRPOINT_INLINE bool is_field_name(const std::string& text) {
@@ -64,7 +64,9 @@ ZARRPOINT_INLINE result<void> check_container(const tree_container& of) {
   for (const std::string& field : of.fields)
     if (!is_field_name(field) || !known.insert(field).second)
       return bad_tree(name_of(of) + " cannot have the field " + v0::detail::in_quotes(field) +
-                      (is_field_name(field) ? " twice" : ", which Python takes for none"));
+                      (is_field_name(field) ? " twice"
+                                            : ": fields begin with a letter of ASCII, have such, "
+                                              "digits and '_', and are not keywords of Python"));
   return {};
 }
 
@@ -177,8 +179,10 @@ class rich_tree {
     const std::size_t dot = of.type.rfind('.');
     node::array entries;
     for (const std::string& field : of.fields) {
-      const auto at = std::find_if(members.begin(), members.end(),
-                                   [&](const node::member& one) { return one.key == field; });
+      // In order, as the leaves are.
+      const auto at = std::lower_bound(
+          members.begin(), members.end(), field,
+          [](const node::member& one, const std::string& key) { return one.key < key; });
       entries.emplace_back(node::object{{"key", field}, {"value", std::move(at->value)}});
     }
     return node::object{{"category", "namedtuple"},

@@ -26,6 +26,7 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -54,13 +55,18 @@ ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
   return out;
 }
 
-/// What all processes must have the same of.
-ZARRPOINT_INLINE void save_operation::add_options(v0::detail::wire_writer& to) const {
+/// What all processes must have the same of: where the tree is, and what it is. The rest only rank
+/// 0 uses, or each for itself.
+ZARRPOINT_INLINE message save_operation::shared_options() const {
+  v0::detail::wire_writer to;
   to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.zarr_format)));
   to.flag(options_.ocdbt);
   to.flag(options_.step.has_value());
   to.number(options_.step.value_or(0));
   to.text(options_.item);
+  to.number(static_cast<std::uint64_t>(options_.arrays));
+  to.bytes(encode_containers(options_.rich_types));
+  return std::move(to).take();
 }
 
 ZARRPOINT_INLINE result<message> save_operation::describe(const tree_part& mine) {
@@ -99,19 +105,24 @@ ZARRPOINT_INLINE result<message> save_operation::describe(const tree_part& mine)
     mine_.push_back(std::move(leaf));
   }
   v0::detail::wire_writer to;
-  add_options(to);
+  to.bytes(shared_options());
   to.bytes(encode_leaves(mine_));
   return std::move(to).take();
 }
 
 ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(std::vector<message> described) {
+  const message own = shared_options();
   std::vector<std::vector<described_leaf>> all;
   for (std::size_t rank = 0; rank < described.size(); ++rank) {
     const auto decode = [&]() -> result<std::vector<described_leaf>> {
       v0::detail::wire_reader from(described[rank]);
-      ZARRPOINT_CHECK(check_options(from));
+      const bytes_view options = from.bytes();
       const bytes_view leaves = from.bytes();
       ZARRPOINT_CHECK(from.finish());
+      if (!std::equal(options.begin(), options.end(), own.begin(), own.end()))
+        return bad_tree(
+            "it has other options than rank 0: zarr_format, ocdbt, step, item, arrays and "
+            "rich_types must be the same");
       return decode_leaves(leaves);
     };
     ZARRPOINT_TRY(decoded, decode().at("the description of rank " + std::to_string(rank)));
@@ -130,21 +141,6 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(std::vector<m
   if (ranks_.size() > 1 && target_->staged_name().empty())
     return error{errc::unsupported, "several processes can save to a directory only"};
   return parts();
-}
-
-ZARRPOINT_INLINE result<void> save_operation::check_options(v0::detail::wire_reader& from) const {
-  const std::uint64_t zarr_format = from.number();
-  const bool ocdbt = from.flag();
-  const bool has_step = from.flag();
-  const std::uint64_t step = from.number();
-  const std::string item = from.text();
-  if (from.failed()) return from.finish();
-  if (zarr_format == static_cast<std::uint32_t>(options_.zarr_format) && ocdbt == options_.ocdbt &&
-      has_step == options_.step.has_value() && step == options_.step.value_or(0) &&
-      item == options_.item)
-    return {};
-  return bad_tree(
-      "it has other options than rank 0: zarr_format, ocdbt, step and item must be the same");
 }
 
 ZARRPOINT_INLINE result<void> save_operation::check_paths() const {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,15 +23,34 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
+ZARRPOINT_INLINE void add_path(const std::vector<tree_key>& path, v0::detail::wire_writer& to) {
+  to.number(path.size());
+  for (const tree_key& key : path) {
+    to.flag(key.is_index);
+    to.text(key.text);
+  }
+}
+
+ZARRPOINT_INLINE std::vector<std::byte> encode_containers(
+    const std::optional<std::vector<tree_container>>& all) {
+  v0::detail::wire_writer to;
+  to.flag(all.has_value());
+  if (!all) return std::move(to).take();
+  for (const tree_container& of : *all) {
+    add_path(of.path.keys(), to);
+    to.number(static_cast<std::uint64_t>(of.kind));
+    to.text(of.type);
+    to.number(of.fields.size());
+    for (const std::string& field : of.fields) to.text(field);
+  }
+  return std::move(to).take();
+}
+
 ZARRPOINT_INLINE std::vector<std::byte> encode_leaves(std::span<const described_leaf> leaves) {
   v0::detail::wire_writer to;
   to.number(leaves.size());
   for (const described_leaf& leaf : leaves) {
-    to.number(leaf.path.size());
-    for (const tree_key& key : leaf.path) {
-      to.flag(key.is_index);
-      to.text(key.text);
-    }
+    add_path(leaf.path, to);
     to.text(leaf.value_type);
     to.number(leaf.is_empty ? 0 : leaf.text ? 1 : leaf.is_number ? 2 : 3);
     if (leaf.text) to.text(*leaf.text);
