@@ -10,6 +10,7 @@ What zarrpoint wrote is read by all that read Zarr: elements are uint16, the bit
 bfloat16. Two threads each, where a library has threads.
 """
 
+import json
 import os
 import sys
 import time
@@ -35,9 +36,16 @@ def walk(count):
 
 
 def originals(path):
-    from safetensors.numpy import load_file
-
-    return load_file(path)
+    """name -> the tensor, in memory."""
+    raw = np.fromfile(path, np.uint8)
+    length = int.from_bytes(raw[:8].tobytes(), "little")
+    out = {}
+    for name, entry in json.loads(raw[8 : 8 + length].tobytes()).items():
+        if name != "__metadata__":
+            begin, end = (8 + length + at for at in entry["data_offsets"])
+            dtype = {"U16": np.uint16, "F32": np.float32}[entry["dtype"]]
+            out[name] = np.array(raw[begin:end]).view(dtype).reshape(entry["shape"])
+    return out
 
 
 class TensorStore:
@@ -158,7 +166,9 @@ class Safetensors:
     """One file, which is copied into memory."""
 
     def load(self, root, names):
-        return originals(Path(root).parent / ("small.safetensors" if root.name.endswith("small") else "model.safetensors"))
+        from safetensors.numpy import load_file
+
+        return load_file(Path(root).parent / ("small.safetensors" if root.name.endswith("small") else "model.safetensors"))
 
     def save(self, tensors, root, how):
         from safetensors.numpy import save_file
@@ -183,7 +193,8 @@ class Torch:
 
     def load(self, root, names):
         loaded = self.torch.load(f"{root}.pt")
-        return {name: value.numpy().view(np.uint16 if value.dtype == self.torch.int16 else None) for name, value in loaded.items()}
+        kinds = {self.torch.int16: np.uint16, self.torch.float32: np.float32}
+        return {name: value.numpy().view(kinds[value.dtype]) for name, value in loaded.items()}
 
     def save(self, tensors, root, how):
         if how.compressors:
