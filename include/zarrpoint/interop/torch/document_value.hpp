@@ -15,6 +15,10 @@ namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 /// numbers that are not finite.
 bool is_value_word(const node& of);
 
+/// Takes the "$" from keys of an object of a document that were given one, unless the document
+/// would have it for a word.
+void unescape_keys(node::object& members);
+
 /// A document as values of Python: `{"$": "text", ...}` as `bytes`, `{"$": "float64", ...}` as the
 /// `float`, and keys with the `$` less that `to_document` would give them again, so that it makes
 /// the same document of what this makes. All else is what it looks like, a hole too. Errors:

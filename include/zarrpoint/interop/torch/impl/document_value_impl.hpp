@@ -48,7 +48,6 @@ ZARRPOINT_INLINE bool is_tensor_word(const node& of) {
          of.find("shape") != nullptr && of.find("base64") != nullptr;
 }
 
-/// Takes the "$" from keys that were given one, unless a document would have the object for a word.
 ZARRPOINT_INLINE void unescape_keys(node::object& members) {
   const auto is_given = [](const std::string& key) {
     return key.starts_with("$$") && !key.starts_with("$$$");
