@@ -247,7 +247,7 @@ class torch_dist_conversion {
   zp::result<void> add_common() {
     if (source_->megatron) {
       ZARRPOINT_TRY(key, zp::store_key::parse(mg::detail::common_file));
-      ZARRPOINT_TRY(file, zp::get(*source_->megatron, key, budget_.left()));
+      ZARRPOINT_TRY(file, zp::get(*source_->megatron, key, budget_.most()));
       if (!file) {
         note("the source has no common.pt, so that the common state is empty");
         return {};

@@ -289,7 +289,7 @@ struct command_line {
     to->add_option("--zarr-format", convert.zarr_format, "For orbax: 2 or 3 (default)")
         ->check(CLI::IsMember({2, 3}));
     to->add_flag("--overwrite", convert.overwrite,
-                 "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or Megatron-Core's "
+                 "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or the layout torch_dist "
                  "with --to orbax, dcp or torch_dist, safetensors with --max-file-size), or a "
                  "file, in one step");
   }

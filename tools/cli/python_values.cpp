@@ -60,12 +60,12 @@ bool is_number_of_python(const entry& of, const zp::dtype& to) {
          (of.typestr == "scalar" || !attribute(of, "python_type").empty());
 }
 
-constexpr std::string_view budget_name = "what is left of half of --memory";
+constexpr std::string_view budget_name = "half of --memory";
 
 zp::result<python_value> blob(const conversion& what, const converted& each,
                               const value_budget& budget) {
   const entry& array = what.from.entries()[each.index];
-  if (array.bytes() > budget.left())
+  if (array.bytes() > budget.most())
     return zp::error{zp::errc::resource_limit, "it takes " + byte_text(array.bytes()) +
                                                    ", more than " + std::string(budget_name)};
   ZARRPOINT_TRY(bytes, zp::tensor::make(*array.spec));
@@ -78,7 +78,7 @@ zp::result<python_value> blob(const conversion& what, const converted& each,
 }  // namespace
 
 zp::result<void> value_budget::take(std::uint64_t bytes) {
-  if (bytes > left())
+  if (bytes > most_ - held_)
     return zp::error{zp::errc::resource_limit,
                      "what is held until it is saved (values, objects and the common state) takes "
                      "more than half of --memory"};
@@ -132,7 +132,7 @@ zp::result<std::optional<python_value>> python_value_of(const conversion& what,
                        each.type == array.spec->type;
   if (is_blob) return blob(what, each, budget).transform(some);
   if (!is_text(each.type)) return std::optional<python_value>();
-  ZARRPOINT_TRY(text, text_of(what, each, budget.left(), budget_name));
+  ZARRPOINT_TRY(text, text_of(what, each, budget.most(), budget_name));
   const bool is_one = array.spec->type == zp::dtype_kind::string && array.spec->shape.empty();
   if (is_one && attribute(array, "content_type") != "application/json")
     return some(std::move(text));

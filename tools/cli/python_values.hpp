@@ -31,7 +31,7 @@ class value_budget {
   zp::result<void> take(std::uint64_t bytes);
   /// Of `bytes`, and of the pickle that they become, for which a buffer grows.
   zp::result<void> take_value(std::uint64_t bytes) { return take(3 * bytes); }
-  std::uint64_t left() const { return most_ - held_; }
+  std::uint64_t most() const { return most_; }
 
  private:
   std::uint64_t most_;
@@ -44,8 +44,8 @@ std::uint64_t memory_of(const zp::node& value);
 std::uint64_t memory_of(const zp::torch::value& value);
 
 /// The value that an array becomes: of text, JSON and bytes, and of a number that was saved as one.
-/// Nothing for tensors. Errors: those of reading; `resource_limit` for what has more bytes than
-/// `budget` has left, of which nothing is taken here.
+/// Nothing for tensors. Errors: those of reading; `resource_limit` for what has more bytes than all
+/// of `budget`, of which nothing is taken here.
 zp::result<std::optional<python_value>> python_value_of(const conversion& what,
                                                         const converted& each,
                                                         const value_budget& budget);
