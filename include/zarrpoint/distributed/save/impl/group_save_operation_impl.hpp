@@ -233,11 +233,12 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
-  hidden_leaves hidden;
-  for (const planned_array& one : arrays_)
-    if (saver_.id().backend == "zarr")  // what other layouts store no reader of Zarr opens
+  if (saver_.sharded_saver()->stores_zarr()) {  // no reader of Zarr opens other layouts
+    hidden_leaves hidden;
+    for (const planned_array& one : arrays_)
       hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
-  for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
+    for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
+  }
   const std::string staged = publication_ ? publication_->staged_name() : std::string();
   ZARRPOINT_TRY(parts,
                 planner.parts_of(planned, arrays_,
