@@ -336,7 +336,7 @@ class TorchDist(Case):
         self.assertIn("optimizer.step/shard_0_1", arrays)
         self.expect(OK, "convert", copy, again, "--to", "torch_dist", "--rename", "common=before")
         self.assertEqual(json.loads(self.json("cat", again, "common"))["before"]["iteration"], 7)
-        # Objects, which are no arrays there, have names all the same.
+        # Objects are not among the arrays there, but have names.
         done = self.expect(OK, "convert", WROTE_ZARR, self.folder / "opt", "--to", "torch_dist", "--rename", "optimizer.*=opt.*")
         self.assertEqual(done.stderr, b"")
         arrays = [array["name"] for array in self.json("inspect", self.folder / "opt")["arrays"]]

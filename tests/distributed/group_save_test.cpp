@@ -353,6 +353,41 @@ TEST_CASE("save: data types that hide tensors from zarr-python are warnings on a
   CHECK(warned({}, strategy_choice(saver_of_another_layout{})).empty());
 }
 
+/// Of a process that has another version: its messages about "probe" say so.
+struct other_version {
+  thread_communicator of;
+  int sender = 0;
+
+  int rank() const { return of.rank(); }
+  int size() const { return of.size(); }
+  result<std::vector<message>> exchange(std::vector<message> messages) const {
+    const std::string_view begin("\x02\x01\x05probe");  // version, how many, the first key
+    for (message& one : messages) {
+      const std::size_t at = as_text(one).find(begin);
+      if (rank() == sender && at != std::string_view::npos) one[at] = std::byte{3};
+    }
+    return of.exchange(std::move(messages));
+  }
+};
+
+TEST_CASE("save: a process of another version is named, and nothing is written") {
+  for (const int sender : {0, 1}) {
+    CAPTURE(sender);
+    const test::temp_directory folder;
+    const std::string said =
+        outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+          const state all{{"probe", with_values(row("probe", self.rank(), 2), seed)}};
+          return save(folder / "c", all, group_of(other_version{self, sender}))
+              .transform([](const auto&) {});
+        }));
+    CAPTURE(said);
+    CHECK(said.find("unsupported: ") != said.npos);
+    const std::string process = "process " + std::to_string(sender) + ": unknown version 3";
+    CHECK(said.find(process) != said.npos);
+    CHECK_FALSE(std::filesystem::exists(folder / "c"));
+  }
+}
+
 TEST_CASE("save: keys are names, whatever is in them; those that leave the tree are refused") {
   const std::vector<std::string> good{"unicode \xc3\xa4 \xe6\x97\xa5",
                                       "deep/er/than/that",

@@ -67,7 +67,7 @@ zp::result<std::optional<zp::node>> if_document(const python_value& from, const 
   return std::optional(std::move(made));
 }
 
-/// What is no document.
+/// Any other value.
 zp::torch::value to_torch(python_value from) {
   using value = zp::torch::value;
   if (auto* const bytes = std::get_if<zp::byte_string>(&from))
