@@ -185,11 +185,16 @@ class TorchDist(Case):
             shutil.copytree(wrote, broken)
             for text in ("{", "{}", '{"sharded_backend": 5, "sharded_backend_version": 1}'):
                 (broken / "metadata.json").write_text(text)
-                self.lossless(broken, "corrupt", "metadata")
+                self.lossless(broken, "corrupt", "metadata.json")
             (broken / "metadata.json").unlink()
             self.lossless(broken, "corrupt", "metadata.json", "common.pt")
             (broken / "metadata.json").write_text('{"sharded_backend": "other", "sharded_backend_version": 1}')
             self.lossless(broken, "unsupported", "other")
+        mine = self.folder / "mine"  # somebody's, beside a checkpoint of PyTorch
+        shutil.copytree(FOLDER / "one-process", mine)
+        (mine / "metadata.json").write_text('{"made": "today"}')
+        self.expect(OK, "convert", mine, self.folder / "copy", "--to", "torch_dist")
+        self.assertEqual(values_of(self.folder / "copy/common.pt")["step"], 12)
 
     def test_a_group_beside_metadata(self):
         for document, text in ((".zgroup", '{"zarr_format": 2}'), ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')):

@@ -64,6 +64,13 @@ zp::result<void> check_no_megatron(const zp::any_store& root, const source& from
                                               escaped(*folder) + '"'};
 }
 
+/// Whether a directory has no `metadata.json`, or one that is somebody's: of no backend.
+bool is_of_others(const zp::any_store& root, const zp::error& why, std::size_t most) {
+  if (why.code == zp::errc::not_found) return true;
+  const auto document = zp::detail::document_at(root, mg::detail::metadata_file, most);
+  return document && *document && (*document)->find("sharded_backend") == nullptr;
+}
+
 /// The directory of a checkpoint of Megatron-Core; nothing for all else. Errors: `corrupt` for one
 /// that is damaged.
 zp::result<std::optional<zp::any_store>> megatron_directory(const source& from,
@@ -75,9 +82,10 @@ zp::result<std::optional<zp::any_store>> megatron_directory(const source& from,
   zp::any_store root = *std::move(store);
   ZARRPOINT_TRY(state, zp::dcp::detail::state_key(root));  // as `source` chose it
   if (state && !state->is_root()) root = zp::prefix_store(root, *state);
-  const auto named = zp::detail::find_strategies(root, how.limit.metadata_bytes);
-  if (!named && named.failure().code != zp::errc::not_found)
-    return zp::error(named.failure()).at(path);
+  const std::size_t most = how.limit.metadata_bytes;
+  const auto named = zp::detail::find_strategies(root, most);
+  if (!named && !is_of_others(root, named.failure(), most))
+    return zp::error(named.failure()).at(path + "/metadata.json");
   if (named && named->by_checkpoint && named->sharded != zp::strategy_id{"zarr", 3})
     return std::optional(std::move(root));
   if (from.id().empty()) ZARRPOINT_CHECK(check_no_megatron(root, from, path));
