@@ -59,9 +59,9 @@ zp::result<void> check_no_megatron(const zp::any_store& root, const source& from
                          "Megatron-Core saved it; without that its objects would be lost"};
   ZARRPOINT_TRY(folder, find_in_folders(root, from));
   if (!folder) return {};
-  return zp::error{zp::errc::unsupported, path + ": checkpoints of Megatron-Core lie in its " +
-                                              "folders; name one, such as \"" + path + '/' +
-                                              escaped(*folder) + '"'};
+  return zp::error{zp::errc::unsupported,
+                   path + ": " + "its folders are checkpoints of Megatron-Core; name one: " + path +
+                       '/' + escaped(*folder)};
 }
 
 /// Whether a directory has no `metadata.json`, or one that is somebody's: of no backend.
