@@ -2,9 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of PyTorch: each command takes them as it takes others."""
 
+import collections
+import io
 import json
+import math
+import pickle
 import shutil
 import struct
+import sys
+import types
+import zipfile
+from unittest import mock
 
 import numpy as np
 
@@ -116,9 +124,177 @@ WROTE_TORCH_DIST = FOLDER / "torch_dist-tp2-pp1-2ranks"
 WROTE_ZARR = MEGATRON / "zarr-tp2-dp2-4ranks"
 
 
+class Tensor:
+    """One that a pickle of torch.save holds: a call with a storage."""
+
+    def __reduce__(self):
+        hook = sys.modules["torch._utils"]._rebuild_tensor_v2
+        return hook, (Storage(), 0, (1,), (1,), False, collections.OrderedDict())
+
+
+class Storage:
+    pass
+
+
+def torch_file(path, value):
+    """What torch.save writes of a value, in which each tensor has one float."""
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, one):
+            kind = sys.modules["torch"].FloatStorage
+            return ("storage", kind, "0", "cpu", 1) if isinstance(one, Storage) else None
+
+    def of_torch(module, name):
+        made = types.FunctionType((lambda: None).__code__, {}, name)
+        made.__module__, made.__qualname__ = module, name
+        return made
+
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+    torch.FloatStorage = of_torch("torch", "FloatStorage")
+    utils._rebuild_tensor_v2 = of_torch("torch._utils", "_rebuild_tensor_v2")
+    out = io.BytesIO()
+    with mock.patch.dict(sys.modules, {"torch": torch, "torch._utils": utils}):
+        Pickler(out, protocol=2).dump(value)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (("data.pkl", out.getvalue()), ("byteorder", "little"), ("version", "3\n")):
+            archive.writestr(f"common/{name}", content)
+        archive.writestr("common/data/0", struct.pack("<f", 2.0))
+
+
+def values_of(path):
+    """What Python finds in a file of torch.save without a tensor."""
+    with zipfile.ZipFile(path) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/data.pkl"))
+        return pickle.loads(archive.read(name))
+
+
 class TorchDist(Case):
     def files(self, folder):
         return sorted(file.name for file in folder.iterdir())
+
+    def lossless(self, folder, *said):
+        """A conversion that would lose something is refused, and nothing is made."""
+        done = self.expect(FAILED, "convert", folder, self.folder / "none", "--to", "torch_dist")
+        for part in said:
+            self.assertIn(part, done.stderr.decode())
+        self.assertFalse((self.folder / "none").exists())
+
+    def test_metadata_that_is_damaged(self):
+        for wrote in (WROTE_ZARR, WROTE_TORCH_DIST):
+            broken = self.folder / wrote.name
+            shutil.copytree(wrote, broken)
+            for text in ("{", "{}", '{"sharded_backend": 5, "sharded_backend_version": 1}'):
+                (broken / "metadata.json").write_text(text)
+                self.lossless(broken, "corrupt", "metadata.json")
+            (broken / "metadata.json").unlink()
+            self.lossless(broken, "corrupt", "metadata.json", "common.pt")
+            (broken / "metadata.json").write_text('{"sharded_backend": "other", "sharded_backend_version": 1}')
+            self.lossless(broken, "unsupported", "other")
+        mine = self.folder / "mine"  # somebody's, beside a checkpoint of PyTorch
+        shutil.copytree(FOLDER / "one-process", mine)
+        (mine / "metadata.json").write_text('{"made": "today"}')
+        self.expect(OK, "convert", mine, self.folder / "copy", "--to", "torch_dist")
+        self.assertEqual(values_of(self.folder / "copy/common.pt")["step"], 12)
+
+    def test_a_group_beside_metadata(self):
+        for document, text in ((".zgroup", '{"zarr_format": 2}'), ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')):
+            hidden, copy = self.folder / document, self.folder / f"copy{document}"
+            shutil.copytree(WROTE_TORCH_DIST, hidden)
+            (hidden / document).write_text(text)
+            self.lossless(hidden, "decoder.bias", "hides")
+            grouped = self.folder / f"grouped{document}"
+            shutil.copytree(WROTE_ZARR, grouped)
+            (grouped / document).write_text(text)
+            done = self.expect(None, "convert", grouped, copy, "--to", "torch_dist")
+            if done.returncode != OK:  # Zarr v2 beneath a group of v3
+                self.assertIn(b"hides", done.stderr)
+                continue
+            self.assertEqual((copy / "common.pt").read_bytes(), (WROTE_ZARR / "common.pt").read_bytes())
+            self.assertEqual(json.loads(self.json("cat", copy, "optimizer.step/shard_0_1")), {"step": 3})
+
+    def test_a_run_of_the_layout_zarr(self):
+        run = self.folder / "run"
+        for iteration in (5, 7):
+            shutil.copytree(WROTE_ZARR, run / f"iter_{iteration:07}")
+        self.lossless(run, "unsupported", "iter_0000005")
+        (run / "latest_checkpointed_iteration.txt").write_text("7")
+        self.lossless(run, "unsupported", "iter_0000005")
+        self.expect(OK, "convert", run / "iter_0000005", self.folder / "copy", "--to", "torch_dist")
+
+    def test_values_are_those_of_python(self):
+        given, zarr, again, moved = (self.folder / name for name in ("given", "given.zarr", "again", "moved"))
+        shutil.copytree(WROTE_TORCH_DIST, given)
+        values = {
+            "raw": b"abc\xff",
+            "deep": [[b"", {"x": -math.inf}], {"y": b"\0"}],
+            "many": [math.nan, 2**63 + 5, -1, None, True, "", {}, []],
+            "tuple": (1, 2),
+            "$key": {"$more": 1, "$$two": 2},
+            "looks": {"$": "like", "a": 1},
+        }
+        torch_file(given / "common.pt", values)
+        expected = dict(values, tuple=[1, 2])
+        self.expect(OK, "convert", given, zarr)
+        self.expect(OK, "convert", zarr, again, "--to", "torch_dist")
+        self.expect(OK, "convert", given, moved, "--to", "torch_dist", "--rename", "common=before")
+        found = values_of(again / "common.pt")
+        self.assertTrue(math.isnan(found["many"].pop(0)))
+        self.assertTrue(math.isnan(expected["many"].pop(0)))
+        expected["$key"] = {"$more": 1, "$two": 2}  # as all our documents have it
+        self.assertEqual(found, expected)
+        before = values_of(moved / "common.pt")["before"]
+        before["many"].pop(0)
+        self.assertEqual(before, expected)
+        # As an object, too: a file of torch.save in the file of the process.
+        self.expect(OK, "convert", zarr, moved, "--to", "torch_dist", "--overwrite", "--rename", "common=all/shard_0_1")
+        shown = json.loads(self.json("cat", moved, "all/shard_0_1"))
+        self.assertEqual(shown["deep"][1], {"y": {"$": "text", "base64": "AA=="}})
+        self.assertNotIn(b"base64", (moved / "__0_0.distcp").read_bytes())
+
+    def test_a_tensor_in_a_document_has_no_place(self):
+        given, zarr = self.folder / "given", self.folder / "given.zarr"
+        shutil.copytree(WROTE_TORCH_DIST, given)
+        torch_file(given / "common.pt", {"iteration": 7, "args": [{"scale": Tensor()}]})
+        self.expect(OK, "convert", given, self.folder / "copy", "--to", "torch_dist")  # as it is
+        self.assertEqual((self.folder / "copy/common.pt").read_bytes(), (given / "common.pt").read_bytes())
+        self.expect(OK, "convert", given, zarr)
+        for more in ([], ["--rename", "common=a"], ["--rename", "common=a/shard_0_1"]):
+            done = self.expect(FAILED, "convert", zarr, self.folder / "none", "--to", "torch_dist", *more)
+            for part in (b"unsupported", b"args", b"scale", b"a tensor"):
+                self.assertIn(part, done.stderr)
+            self.assertFalse((self.folder / "none").exists())
+
+    def test_values_within_the_memory(self):
+        given, zarr = self.folder / "given", self.folder / "given.zarr"
+        shutil.copytree(WROTE_TORCH_DIST, given)
+        torch_file(given / "common.pt", {"many": [1] * 200_000})  # short, and each a value
+        self.expect(OK, "convert", given, zarr)
+        done = self.expect(FAILED, "convert", zarr, self.folder / "none", "--to", "torch_dist", "--memory", "32M")
+        self.assertIn(b"resource_limit", done.stderr)
+        self.assertIn(b"half of --memory", done.stderr)
+        self.assertFalse((self.folder / "none").exists())
+        self.expect(OK, "convert", zarr, self.folder / "copy", "--to", "torch_dist", "--memory", "128M")
+        self.assertEqual(sum(values_of(self.folder / "copy/common.pt")["many"]), 200_000)
+        many = self.folder / "many.npz"  # of which each alone has room
+        np.savez(many, **{f"text{i}": np.array("a" * (1 << 20)) for i in range(6)})
+        for to in ("torch_dist", "dcp"):
+            done = self.expect(FAILED, "convert", many, self.folder / "none", "--to", to, "--memory", "32M")
+            self.assertIn(b"half of --memory", done.stderr)
+            self.assertFalse((self.folder / "none").exists())
+            self.expect(OK, "convert", many, self.folder / to, "--to", to, "--memory", "128M")
+
+    def test_what_has_no_common_state(self):
+        given, copy = self.folder / "given", self.folder / "copy"
+        shutil.copytree(WROTE_ZARR, given)
+        (given / "common.pt").unlink()
+        done = self.expect(OK, "convert", given, copy, "--to", "torch_dist")
+        self.assertIn(b"no common.pt", done.stderr)
+        self.assertEqual(values_of(copy / "common.pt"), {})
+
+    def test_a_zip_file_is_none(self):
+        done = self.expect(FAILED, "convert", WROTE_TORCH_DIST, self.folder / "a.zip", "--to", "torch_dist")
+        self.assertIn(b"reads directories", done.stderr)
+        self.assertEqual(self.files(self.folder), [])
 
     def test_what_a_directory_shows(self):
         shown = json.loads(self.expect(OK, "inspect", WROTE_TORCH_DIST, "--json").stdout)
@@ -165,6 +341,13 @@ class TorchDist(Case):
         self.assertIn("optimizer.step/shard_0_1", arrays)
         self.expect(OK, "convert", copy, again, "--to", "torch_dist", "--rename", "common=before")
         self.assertEqual(json.loads(self.json("cat", again, "common"))["before"]["iteration"], 7)
+        # Objects are not among the arrays there, but have names.
+        done = self.expect(OK, "convert", WROTE_ZARR, self.folder / "opt", "--to", "torch_dist", "--rename", "optimizer.*=opt.*")
+        self.assertEqual(done.stderr, b"")
+        arrays = [array["name"] for array in self.json("inspect", self.folder / "opt")["arrays"]]
+        self.assertIn("opt.step/shard_0_1", arrays)
+        self.assertIn("opt.flat", arrays)
+        self.assertFalse([name for name in arrays if name.startswith("optimizer")])
 
     def test_the_root_of_a_run(self):
         run, copy = self.folder / "run", self.folder / "copy"
@@ -181,6 +364,7 @@ class TorchDist(Case):
             {"name": "demo", "opt": {"lr": 0.1}, "opt.1.lr": 0.2, "step": 12},
         )
         self.expect(OK, "convert", copy, zarr, "--rename", "common=a", "--only", "common")
+        self.assertEqual(json.loads(self.json("cat", zarr, "a"))["opt"], {"lr": 0.1})
         done = self.expect(
             FAILED, "convert", FOLDER / "one-process", self.folder / "x", "--to", "torch_dist",
             "--rename", "opt.0.lr=step/lr",

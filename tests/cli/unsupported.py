@@ -15,6 +15,7 @@ import io
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,17 @@ def texts(dtype, value):
     return make
 
 
+def run_of_zarr(path):
+    """The root of a run of Megatron-Core, of which one iteration is there."""
+    shutil.copytree(ROOT / "tests/golden/megatron/zarr-tp2-dp2-4ranks", path / "iter_0000007")
+
+
+def hidden(path):
+    """A checkpoint of torch_dist that somebody made a Zarr group of."""
+    shutil.copytree(ROOT / "tests/golden/dcp/torch_dist-tp2-pp1-2ranks", path)
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+
+
 def starred(path):
     save_file({"a*": np.zeros(2)}, path)
 
@@ -110,6 +122,8 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("casts that there are not", texts(str, "a"), "convert FILE OUT --to zarr3 --dtype **=float32"),
     ("options for an array with `*` in its name", starred, "convert FILE OUT --to zarr3 --dtype **=float32"),
     ("to torch_dist: dtypes that PyTorch does not have", texts("datetime64[s]", np.datetime64(1, "s")), "convert FILE OUT --to torch_dist"),
+    ("to torch_dist: the root of a run in `zarr`", run_of_zarr, "convert FILE OUT --to torch_dist"),
+    ("to torch_dist: a checkpoint of Megatron-Core's in a Zarr group", hidden, "convert FILE OUT --to torch_dist"),
     ("to npz: dtypes that NumPy does not have", tensors(x=np.zeros(2, ml_dtypes.bfloat16)), "convert FILE OUT --to npz"),
     ("to npz: strings that end in a zero", texts(str, "a\0"), "convert FILE OUT --to npz"),
     ("to npz: bytes that end in a zero", texts("variable_length_bytes", b"a\0"), "convert FILE OUT --to npz"),

@@ -314,8 +314,16 @@ TEST_CASE("save: an error of a tensor's layout names the tensor") {
   CHECK(grid.find("save object \"rng\": ") != grid.npos);
 }
 
+struct saver_by_another_name : zarr_saver {
+  static constexpr std::string_view name = "other_saver";
+  static constexpr std::string_view backend = "other";
+};
+struct saver_of_another_layout : saver_by_another_name {
+  static constexpr bool stores_zarr = false;
+};
+
 TEST_CASE("save: data types that hide tensors from zarr-python are warnings on all ranks") {
-  const auto warned = [](const save_options& storage) {
+  const auto warned = [](const save_options& storage, std::optional<strategy_choice> saver = {}) {
     const memory_store store;
     const auto reports = thread_world::run(2, [&](const thread_communicator& self) {
       const int rank = self.rank();
@@ -323,7 +331,9 @@ TEST_CASE("save: data types that hide tensors from zarr-python are warnings on a
                       {"w", with_values(row("w", rank, 2), seed)},
                       {"v", with_values(row("v", rank, 2), seed)},
                       {"rng", object_on("rng", rank, 2)}};
-      return save(store, all, group_of(self), {.storage = storage});
+      group_save_options options{.storage = storage};
+      if (saver) options.sharded = *saver;
+      return save(store, all, group_of(self), options);
     });
     for (const auto& one : reports) REQUIRE(one);
     CHECK(reports[0]->warnings == reports[1]->warnings);
@@ -339,6 +349,43 @@ TEST_CASE("save: data types that hide tensors from zarr-python are warnings on a
         std::vector<std::string>{"bfloat16: zarr-python cannot open 3 leaves, such as \"h\", and "
                                  "cannot list the groups that hold them; it can open the other "
                                  "leaves by name"});
+  CHECK(warned({}, strategy_choice(saver_by_another_name{})) == warned({}));
+  CHECK(warned({}, strategy_choice(saver_of_another_layout{})).empty());
+}
+
+/// Of a process that has another version: its messages about "probe" say so.
+struct other_version {
+  thread_communicator of;
+  int sender = 0;
+
+  int rank() const { return of.rank(); }
+  int size() const { return of.size(); }
+  result<std::vector<message>> exchange(std::vector<message> messages) const {
+    const std::string_view begin("\x02\x01\x05probe");  // version, how many, the first key
+    for (message& one : messages) {
+      const std::size_t at = as_text(one).find(begin);
+      if (rank() == sender && at != std::string_view::npos) one[at] = std::byte{3};
+    }
+    return of.exchange(std::move(messages));
+  }
+};
+
+TEST_CASE("save: a process of another version is named, and nothing is written") {
+  for (const int sender : {0, 1}) {
+    CAPTURE(sender);
+    const test::temp_directory folder;
+    const std::string said =
+        outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
+          const state all{{"probe", with_values(row("probe", self.rank(), 2), seed)}};
+          return save(folder / "c", all, group_of(other_version{self, sender}))
+              .transform([](const auto&) {});
+        }));
+    CAPTURE(said);
+    CHECK(said.find("unsupported: ") != said.npos);
+    const std::string process = "process " + std::to_string(sender) + ": unknown version 3";
+    CHECK(said.find(process) != said.npos);
+    CHECK_FALSE(std::filesystem::exists(folder / "c"));
+  }
 }
 
 TEST_CASE("save: keys are names, whatever is in them; those that leave the tree are refused") {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <string>
 #include <vector>
 
 namespace save_plan_test {
@@ -119,6 +120,22 @@ TEST_CASE("flat pieces of a shard that is a cell become cells of their own") {
   twice.cells[1].index = 0;
   CHECK(detail::decode_plan(detail::encode_plan(twice)).failure().message ==
         "plan of \"a\": it names a cell twice");
+  // In pieces it is there once for each, and no element twice.
+  detail::save_plan shared = example();
+  shared.tensors = {shared.tensors[1]};
+  shared.tensors[0].first_cell = 0;
+  shared.cells = {{5, 0, 0, 1}, {5, 1, 1, 1}};
+  shared.sources = {{0, 0, {0, 1}}, {1, 0, {1, 3}}};
+  CHECK(detail::decode_plan(detail::encode_plan(shared)).value() == shared);
+  const std::string again = "plan of \"b\": it names a cell twice";
+  for (const flat_range range : {flat_range{0, 3}, flat_range{0, 1}}) {
+    detail::save_plan bad = shared;
+    bad.sources[1].range = range;
+    CHECK(detail::decode_plan(detail::encode_plan(bad)).failure().message == again);
+  }
+  shared.sources.push_back({1, 1, {1, 3}});
+  shared.cells[1].sources = 2;
+  CHECK(detail::decode_plan(detail::encode_plan(shared)).failure().message == again);
 }
 
 TEST_CASE("a plan comes back from its message; a damaged one does no harm") {
@@ -149,8 +166,14 @@ TEST_CASE("a plan comes back from its message; a damaged one does no harm") {
     for (const planned_tensor& tensor : read->tensors) {
       const index_t cells = tensor.grid.cells().value();
       index_t last = -1;
+      index_t end = 0;  // of the piece before
       for (const planned_cell& cell : read->cells_of(tensor)) {
-        REQUIRE((cell.index > last || (tensor.is_flat && cell.index == last)));
+        const auto sources = read->sources_of(cell);
+        if (cell.index <= last) {
+          REQUIRE((tensor.is_flat && cell.index == last && sources.size() == 1));
+          REQUIRE(sources[0].range.start >= end);
+        }
+        end = sources.empty() ? 0 : sources[0].range.stop;
         REQUIRE(cell.index < cells);
         REQUIRE(tensor.grid.cell(cell.index).rank() == tensor.grid.shape.rank());
         REQUIRE(read->sources_of(cell).size() == cell.sources);

@@ -182,12 +182,13 @@ TEST_CASE("dcp_save: values of Python, flattened as PyTorch does") {
                                {"text", "a\nb"},
                                {"cfg", config},
                                {"list", json_text{"[]"}},
+                               {"raws", json_text{R"([1,[{"$":"text","base64":"/w=="}]])"}},
                                {"bytes", byte_string{{std::byte{0}, std::byte{255}}}},
                                {"complex", std::complex<float>(1, 2)}},
                               {.paths = {{"cfg", {{"outer", false}, {"3", true}}}}})
                         .value();
   CHECK(done.tensors == 1);
-  CHECK(done.values == 8 + 7);
+  CHECK(done.values == 9 + 7);
   const checkpoint from = opened(path);
   CHECK(from.load<std::int64_t>("step").value() == 12);
   CHECK(from.load<std::uint64_t>("big").value() == std::uint64_t{1} << 63);
@@ -196,6 +197,7 @@ TEST_CASE("dcp_save: values of Python, flattened as PyTorch does") {
   CHECK(std::isnan(from.load<double>("nan").value()));
   CHECK(from.load<std::string>("text").value() == "a\nb");
   CHECK(from.load<std::string>("cfg.steps").value() == "[1,2,[3]]");
+  CHECK(from.load<std::string>("raws").value() == R"([1,[{"$":"text","base64":"/w=="}]])");
   CHECK(from.load<std::int64_t>("cfg.nested.a.0.x").value() == 1);
   CHECK(from.load<std::int64_t>("cfg.nested.a.1").value() == 2);
   CHECK(from.load<std::complex<float>>("complex").value() == std::complex<float>(1, 2));

@@ -9,13 +9,16 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "support/shard_values.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 namespace megatron_strategies_test {
@@ -570,6 +573,37 @@ TEST_CASE("megatron_strategies: what training has in common never stops the tens
               const auto bytes = report.loaded.find("o")->if_object()->bytes();
               return as_text(bytes).starts_with("PK") ? std::string() : "its file";
             }) == "done");
+}
+
+TEST_CASE("megatron_strategies: common.pt has values of Python, which a load gives back") {
+  const double infinite = -std::numeric_limits<double>::infinity();
+  const auto not_a_number = std::bit_cast<double>(std::uint64_t{0x7ff8000000000001});
+  const state all{{"nan", not_a_number},
+                  {"deep", state(state::list{state{{"x", infinite}}, state("a")})},
+                  {"raw", std::string("\xff\xfe")},
+                  {"$key", state{{"$$more", 1}}}};
+  const std::string document = dump_json(to_node(all).value());
+  for (const char* const layout : {"zarr", "torch_dist"}) {
+    CAPTURE(layout);
+    const test::temp_directory folder;
+    group_save_options options;
+    options.sharded = strategy_choice(layout, 1);
+    REQUIRE(saved(
+                1, folder / "c", [&](int) { return all; }, options) == "done");
+    const auto store = file_store::open(folder / "c").value();
+    const auto file = torch::open(store, store_key::parse("common.pt").value()).value();
+    const auto number = file.root().find("nan").value().to_double();
+    REQUIRE(number);
+    CHECK(std::bit_cast<std::uint64_t>(*number) == 0x7ff8000000000001);
+    const auto deep = file.root().find("deep").value().element(0).find("x").value();
+    CHECK(deep.to_double().value_or(0) == infinite);
+    const auto raw = torch::to_bytes(file.root().find("raw").value());
+    REQUIRE(raw);
+    CHECK(as_text(*raw) == "\xff\xfe");
+    CHECK(file.root().find("$key"));
+    const auto again = load(folder / "c", state(state::map{}), group_with(single_process{}));
+    CHECK(dump_json(to_node(again.value().loaded).value()) == document);
+  }
 }
 
 TEST_CASE("megatron_strategies: what others put beside a checkpoint is kept") {

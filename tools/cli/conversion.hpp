@@ -8,6 +8,7 @@
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 
+#include "rename.hpp"
 #include "source.hpp"
 
 #include <cstdint>
@@ -83,12 +84,17 @@ zp::result<void> convert_to_dcp(const conversion& what, const zp::context& how);
 struct torch_dist_target {
   std::string in;                               ///< the source
   zp::link_scope links = zp::link_scope::none;  ///< that may be followed in it
-  bool is_whole = true;                         ///< all of it is converted
+  bool has_all_arrays = true;                   ///< none of the source is left out
+  std::vector<rename_rule> renames;             ///< for what is not among the arrays
+
+  /// The name of an object in the target: the last rule that fits counts. Errors:
+  /// `invalid_argument` for one that would have no name.
+  zp::result<std::string> renamed(const std::string& key) const;
 };
 
 /// Saves a checkpoint of Megatron-Core's in the layout torch_dist. Objects and the common state of
-/// a source that has such stay what they are. Of others, values of Python become common, the parts
-/// of a name the keys of dicts, and those with the name of an object objects.
+/// a source that has such stay what they are. Values of Python of other sources become common, the
+/// parts of a name keys of dicts; those with the name of an object become objects.
 zp::result<void> convert_to_torch_dist(const conversion& what, const torch_dist_target& target,
                                        const zp::context& how);
 

@@ -5,6 +5,7 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/store/place.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
@@ -199,6 +200,9 @@ class planner {
       return bad("--ocdbt and --zarr-format are for orbax only, not for " + to);
     if (to == "orbax" && of_.zarr_format == 2 && !of_.shards.empty())
       return bad("--shard needs --zarr-format 3: Zarr v2 has no shards");
+    if (to == "torch_dist" && zp::detail::is_zip_path(of_.out))
+      return bad("--to torch_dist: Megatron-Core reads directories, and \"" + of_.out +
+                 "\" would be a zip file");
     if (to.starts_with("zarr") || to == "orbax") return {};
     if (!of_.codecs.empty() || !of_.chunks.empty() || !of_.shards.empty())
       return bad("--codec, --chunk and --shard are for Zarr and Orbax only, not for " + to);
@@ -494,14 +498,14 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
     const std::string to = plan.target();
     if (!to.starts_with("zarr")) plan.note_lost();
-    const bool is_whole = of.only.empty() && of.skip.empty() && of.renames.empty();
     if (to == "orbax") {
       ZARRPOINT_TRY(options, plan.options());
-      const orbax_target target{.zarr_format = of.zarr_format.value_or(3),
-                                .ocdbt = of.ocdbt != "off",
-                                .in = of.in,
-                                .links = of.links,
-                                .is_whole = is_whole};
+      const orbax_target target{
+          .zarr_format = of.zarr_format.value_or(3),
+          .ocdbt = of.ocdbt != "off",
+          .in = of.in,
+          .links = of.links,
+          .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
       return convert_to_orbax(what, options, target, writing);
     }
     if (to == "safetensors") {
@@ -512,10 +516,17 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     }
     if (to == "npz") return convert_to_npz(what);
     if (to == "dcp") return convert_to_dcp(what, writing);
-    if (to == "torch_dist")
-      return convert_to_torch_dist(
-          what, {.in = of.in, .links = of.links, .is_whole = of.only.empty() && of.skip.empty()},
-          writing);
+    if (to == "torch_dist") {
+      torch_dist_target target{.in = of.in,
+                               .links = of.links,
+                               .has_all_arrays = of.only.empty() && of.skip.empty(),
+                               .renames = {}};
+      for (const std::string& text : of.renames) {
+        ZARRPOINT_TRY(rule, rename_rule::parse(text));
+        target.renames.push_back(std::move(rule));
+      }
+      return convert_to_torch_dist(what, target, writing);
+    }
     ZARRPOINT_TRY(options, plan.options());
     return convert_to_zarr(what, options, writing);
   };

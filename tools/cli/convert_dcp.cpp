@@ -23,11 +23,12 @@ namespace cli {
 
 namespace {
 
-zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, std::uint64_t most_text,
+zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, value_budget& budget,
                              stored_leaves& arrays) {
   const converted& each = what.arrays[i];
-  ZARRPOINT_TRY(value, python_value_of(what, each, most_text));
+  ZARRPOINT_TRY(value, python_value_of(what, each, budget));
   if (!value) return arrays.make(i, each.type);
+  ZARRPOINT_CHECK(budget.take_value(memory_of(*value)));
   return std::visit([&](auto& held) { return zp::leaf(each.name, std::move(held)); }, *value);
 }
 
@@ -36,10 +37,11 @@ zp::result<zp::leaf> leaf_of(const conversion& what, std::size_t i, std::uint64_
 zp::result<void> convert_to_dcp(const conversion& what, const zp::context& given) {
   ZARRPOINT_CHECK(check_memory(what, given.limit.memory));
   stored_leaves arrays(what, given.limit.memory / 2);  // each is copied once more
+  value_budget budget(given.limit.memory / 2);
   std::vector<zp::leaf> leaves;
   for (std::size_t i = 0; i < what.arrays.size(); ++i) {
-    ZARRPOINT_TRY(made, leaf_of(what, i, given.limit.memory / 2, arrays)
-                            .at("array \"" + escaped(what.arrays[i].name) + '"'));
+    ZARRPOINT_TRY(
+        made, leaf_of(what, i, budget, arrays).at("array \"" + escaped(what.arrays[i].name) + '"'));
     leaves.push_back(std::move(made));
   }
   progress bar("convert");

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// To Megatron-Core's torch_dist, by the library's save of many processes, of which there is one.
+// To Megatron-Core's torch_dist: one process saves as many would.
 
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed.hpp>
+#include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/megatron.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "conversion.hpp"
 #include "output.hpp"
+#include "python_tree.hpp"
 #include "python_values.hpp"
 #include "saved_by_many.hpp"
 #include "stored_leaves.hpp"
@@ -20,7 +23,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,50 +37,12 @@ namespace {
 
 namespace mg = zp::megatron;
 
-/// Dicts of dicts, as the parts of names make them.
-struct python_tree {
-  std::map<std::string, python_tree, std::less<>> members;
-  std::optional<zp::torch::value> leaf;
-
-  /// Puts a value where the parts of its name lead. Errors: `invalid_argument` where another one is
-  /// in the way.
-  zp::result<void> put(std::string_view name, zp::torch::value value) {
-    const std::size_t slash = name.find('/');
-    if (slash == name.npos) return put_at(name, std::move(value));
-    python_tree& child = members[std::string(name.substr(0, slash))];
-    if (child.leaf) return in_the_way(name);
-    return child.put(name.substr(slash + 1), std::move(value));
-  }
-
-  /// The same, by a name that is taken as it is.
-  zp::result<void> put_at(std::string_view name, zp::torch::value value) {
-    python_tree& child = members[std::string(name)];
-    if (child.leaf || !child.members.empty()) return in_the_way(name);
-    child.leaf = std::move(value);
-    return {};
-  }
-
-  zp::torch::value::dict dict() const {
-    zp::torch::value::dict out;
-    for (const auto& [key, each] : members)
-      out.push_back({key, each.leaf ? *each.leaf : zp::torch::value(each.dict())});
-    return out;
-  }
-
- private:
-  static zp::error in_the_way(std::string_view name) {
-    return {zp::errc::invalid_argument, "the common state has another value in the place of \"" +
-                                            escaped(std::string(name)) +
-                                            "\"; --rename or --skip makes room"};
-  }
-};
-
-/// Writes `common.pt` as it was, or of a dict.
+/// Writes `common.pt` as it was, or of dicts, which are gone then: one process saves once.
 struct made_common_saver : mg::common_saver {
   static constexpr std::string_view name = "made_common_saver";
 
   std::shared_ptr<const std::vector<std::byte>> file;
-  std::shared_ptr<const zp::torch::value::dict> members;
+  std::shared_ptr<python_tree> dicts;
 
   zp::result<std::vector<zp::leaf_record>> save_common(const zp::save_job& job,
                                                        const zp::node& common) const {
@@ -87,27 +51,33 @@ struct made_common_saver : mg::common_saver {
       ZARRPOINT_CHECK(job.store.put(key, *file));
       return std::vector<zp::leaf_record>{};
     }
-    zp::torch::value::dict all = *members;
     if (const zp::node::object* const more = common.if_object())  // what the state is
-      for (const zp::node::member& one : *more) all.push_back({one.key, one.value});
-    ZARRPOINT_CHECK(mg::detail::write_common(job.store, zp::torch::value(std::move(all))));
+      ZARRPOINT_CHECK(dicts->put_members(*more));
+    ZARRPOINT_CHECK(mg::detail::write_common(job.store, std::move(*dicts).dict()));
     return std::vector<zp::leaf_record>{};
   }
 };
 
-zp::result<zp::torch::value> to_torch(python_value from) {
+/// What JSON says; nothing of other values.
+zp::result<std::optional<zp::node>> if_document(const python_value& from, const zp::limits& limit) {
+  const auto* const json = std::get_if<zp::json_text>(&from);
+  if (json == nullptr) return std::optional<zp::node>();
+  ZARRPOINT_TRY(made, zp::parse_json(zp::as_bytes(std::string_view(json->text)),
+                                     zp::detail::document_limits(limit)));
+  return std::optional(std::move(made));
+}
+
+/// Any other value.
+zp::torch::value to_torch(python_value from) {
   using value = zp::torch::value;
-  if (const auto* const json = std::get_if<zp::json_text>(&from)) {
-    ZARRPOINT_TRY(made, zp::parse_json(zp::as_bytes(std::string_view(json->text))));
-    return value(std::move(made));
-  }
   if (auto* const bytes = std::get_if<zp::byte_string>(&from))
     return value(std::move(bytes->bytes));
   if (auto* const text = std::get_if<std::string>(&from)) return value(zp::node(std::move(*text)));
   if (const bool* const truth = std::get_if<bool>(&from)) return value(zp::node(*truth));
   if (const auto* const whole = std::get_if<std::int64_t>(&from)) return value(zp::node(*whole));
   if (const auto* const whole = std::get_if<std::uint64_t>(&from)) return value(zp::node(*whole));
-  return value(zp::node(std::get<double>(from)));
+  const auto* const number = std::get_if<double>(&from);
+  return value(zp::node(number != nullptr ? *number : 0.0));
 }
 
 /// An object as the library takes it: `bytes` as they are, all else a file of torch.save.
@@ -125,29 +95,33 @@ zp::result<std::vector<std::byte>> object_bytes(zp::torch::value value) {
 class torch_dist_conversion {
  public:
   torch_dist_conversion(const conversion& what, std::optional<saved_by_many> source,
-                        std::uint64_t memory)
+                        const zp::limits& limit)
       : what_(what),
         source_(std::move(source)),
-        arrays_(what, memory / 2),  // each is copied once more
-        most_(memory / 2) {}
+        limit_(limit),
+        arrays_(what, limit.memory / 2),  // each is copied once more
+        budget_(limit.memory / 2) {}
 
-  zp::result<void> add_all(bool is_whole) {
+  zp::result<void> add_all(const torch_dist_target& target) {
     for (std::size_t i = 0; i < what_.arrays.size(); ++i)
       ZARRPOINT_CHECK(add(i).at("array \"" + escaped(what_.arrays[i].name) + '"'));
     if (!source_ || source_->lists_objects) return {};
-    if (!is_whole) {
+    if (!target.has_all_arrays) {
       note("objects and the common state are left out, as --only or --skip is given");
       return {};
     }
-    for (const auto& [key, grid] : source_->objects) ZARRPOINT_CHECK(add_objects(key, key));
-    return add_common();
+    for (const auto& [key, grid] : source_->objects) {
+      ZARRPOINT_TRY(name, target.renamed(key));
+      ZARRPOINT_CHECK(add_objects(key, name).at("object \"" + escaped(key) + '"'));
+    }
+    return add_common().at("the common state");
   }
 
   zp::result<void> save(const zp::context& how) {
-    if (common_file_ != nullptr && !common_.members.empty())
+    if (common_file_ != nullptr && !common_->members.empty())
       return zp::error{
           zp::errc::invalid_argument,
-          "\"" + escaped(common_.members.begin()->first) +
+          "\"" + escaped(common_->members.begin()->first) +
               "\" would be a member of the common state, which is a file that is copied; "
               "--skip leaves it out, and --skip common that file"};
     arrays_.set_resource(how.scratch->resource());
@@ -159,7 +133,7 @@ class torch_dist_conversion {
     options.sharded = zp::strategy_choice(mg::torch_dist_saver{});
     made_common_saver common;
     common.file = common_file_;
-    common.members = std::make_shared<const zp::torch::value::dict>(common_.dict());
+    common.dicts = std::move(common_);
     options.common = zp::strategy_choice(common);
     if (source_) options.content_metadata = source_->content_metadata;
     ZARRPOINT_TRY(report,
@@ -181,20 +155,27 @@ class torch_dist_conversion {
     } else if (source_ && from.typestr == "object" && source_->objects.contains(from.name)) {
       return add_objects(from.name, each.name);
     }
-    ZARRPOINT_TRY(value, python_value_of(what_, each, most_));
+    ZARRPOINT_TRY(value, python_value_of(what_, each, budget_));
     if (!value) return add_tensor(i);
-    ZARRPOINT_TRY(made, to_torch(*std::move(value)));
-    if (const auto id = zp::parse_unique_key(each.name)) {
-      ZARRPOINT_TRY(bytes, object_bytes(std::move(made)));
-      return put_object(*id, std::move(bytes));
+    ZARRPOINT_TRY(document, if_document(*value, limit_));
+    if (!document) return add_value(each.name, to_torch(*std::move(value)));
+    value.reset();
+    zp::node::object* const members = document->if_object();
+    if (each.name == "common" && members != nullptr) {
+      // As the source of one that was saved in this layout has it.
+      ZARRPOINT_CHECK(budget_.take_value(memory_of(*document)));
+      return common_->put_members(std::move(*members));
     }
-    const auto* const plain = std::get_if<zp::node>(&made.content());
-    const auto* const members = plain != nullptr ? plain->if_object() : nullptr;
-    if (each.name != "common" || members == nullptr) return common_.put(each.name, std::move(made));
-    // As the source of one that was saved in this layout has it.
-    for (const zp::node::member& one : *members)
-      ZARRPOINT_CHECK(common_.put_at(one.key, one.value));
-    return {};
+    ZARRPOINT_TRY(made, zp::torch::detail::document_value(*std::move(document)));
+    return add_value(each.name, std::move(made));
+  }
+
+  zp::result<void> add_value(const std::string& name, zp::torch::value value) {
+    ZARRPOINT_CHECK(budget_.take_value(memory_of(value)));
+    const auto id = zp::parse_unique_key(name);
+    if (!id) return common_->put(name, std::move(value));
+    ZARRPOINT_TRY(bytes, object_bytes(std::move(value)));
+    return put_object(*id, std::move(bytes));
   }
 
   /// What is not the name of an object is the key of the only one.
@@ -238,7 +219,7 @@ class torch_dist_conversion {
   void put(zp::state leaf) { leaves_.emplace(std::to_string(leaves_.size()), std::move(leaf)); }
 
   zp::result<void> put_object(const zp::object_id& id, std::vector<std::byte> bytes) {
-    ZARRPOINT_CHECK(count(bytes.size()));
+    ZARRPOINT_CHECK(budget_.take(bytes.size()));
     ZARRPOINT_TRY(made, zp::sharded_object::from_bytes(
                             id.key, std::move(bytes),
                             {.global_shape = id.global_shape, .global_offset = id.global_offset}));
@@ -266,44 +247,55 @@ class torch_dist_conversion {
   zp::result<void> add_common() {
     if (source_->megatron) {
       ZARRPOINT_TRY(key, zp::store_key::parse(mg::detail::common_file));
-      ZARRPOINT_TRY(file, zp::get(*source_->megatron, key, most_));
-      if (!file) return {};  // old versions wrote none
+      ZARRPOINT_TRY(file, zp::get(*source_->megatron, key, budget_.most()));
+      if (!file) {
+        note("the source has no common.pt, so that the common state is empty");
+        return {};
+      }
       common_file_ = std::make_shared<const std::vector<std::byte>>(file->begin(), file->end());
-      return count(file->size());
+      return budget_.take(file->size());
     }
-    const zp::node::object* const members = source_->common.if_object();
-    if (members == nullptr) return {};
-    for (const zp::node::member& one : *members)
-      ZARRPOINT_CHECK(common_.put_at(one.key, one.value));
-    return {};
-  }
-
-  /// Objects and the common state lie in memory until they are saved.
-  zp::result<void> count(std::uint64_t bytes) {
-    held_ += bytes;
-    if (held_ <= most_) return {};
-    return zp::error{zp::errc::resource_limit,
-                     "the objects and the common state take more than half of --memory"};
+    zp::node::object* const members = source_->common.if_object();
+    if (members == nullptr) {
+      if (!source_->common.is_null())
+        note("the common state is left out: it is not one of names and values");
+      return {};
+    }
+    ZARRPOINT_CHECK(budget_.take_value(memory_of(source_->common)));
+    return common_->put_members(std::move(*members));
   }
 
   const conversion& what_;
   std::optional<saved_by_many> source_;
+  zp::limits limit_;
   stored_leaves arrays_;
-  std::uint64_t most_;
-  std::uint64_t held_ = 0;
+  value_budget budget_;  ///< of objects and the common state
   zp::state::map leaves_;
-  python_tree common_;
+  std::shared_ptr<python_tree> common_ = std::make_shared<python_tree>();
   std::shared_ptr<const std::vector<std::byte>> common_file_;
 };
 
 }  // namespace
 
+zp::result<std::string> torch_dist_target::renamed(const std::string& key) const {
+  std::string out = key;
+  for (const rename_rule& rule : renames) {
+    const auto name = rule.apply(key);
+    if (!name) continue;
+    if (name->empty())
+      return zp::error{zp::errc::invalid_argument,
+                       "--rename: object \"" + escaped(key) + "\" would have no name"};
+    out = *name;
+  }
+  return out;
+}
+
 zp::result<void> convert_to_torch_dist(const conversion& what, const torch_dist_target& target,
                                        const zp::context& given) {
   ZARRPOINT_CHECK(check_memory(what, given.limit.memory));
   ZARRPOINT_TRY(source, open_saved_by_many(what.from, target.in, target.links, given));
-  torch_dist_conversion conversion(what, std::move(source), given.limit.memory);
-  ZARRPOINT_CHECK(conversion.add_all(target.is_whole));
+  torch_dist_conversion conversion(what, std::move(source), given.limit);
+  ZARRPOINT_CHECK(conversion.add_all(target));
   progress bar("convert");
   zp::context how = given;
   how.scratch = nullptr;

@@ -288,10 +288,11 @@ struct command_line {
         ->check(CLI::IsMember({"on", "off"}));
     to->add_option("--zarr-format", convert.zarr_format, "For orbax: 2 or 3 (default)")
         ->check(CLI::IsMember({2, 3}));
-    to->add_flag("--overwrite", convert.overwrite,
-                 "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or Megatron-Core's "
-                 "with --to orbax, dcp or torch_dist, safetensors with --max-file-size), or a "
-                 "file, in one step");
+    to->add_flag(
+        "--overwrite", convert.overwrite,
+        "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or the layout torch_dist "
+        "with --to orbax, dcp or torch_dist, safetensors with --max-file-size), or a "
+        "file, in one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

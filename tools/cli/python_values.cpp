@@ -7,10 +7,13 @@
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "row_blocks.hpp"
+#include "text.hpp"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace cli {
 
@@ -57,29 +60,79 @@ bool is_number_of_python(const entry& of, const zp::dtype& to) {
          (of.typestr == "scalar" || !attribute(of, "python_type").empty());
 }
 
-zp::result<python_value> blob(const conversion& what, const converted& each, bool is_json) {
+constexpr std::string_view budget_name = "half of --memory";
+
+zp::result<python_value> blob(const conversion& what, const converted& each,
+                              const value_budget& budget) {
   const entry& array = what.from.entries()[each.index];
+  if (array.bytes() > budget.most())
+    return zp::error{zp::errc::resource_limit, "it takes " + byte_text(array.bytes()) +
+                                                   ", more than " + std::string(budget_name)};
   ZARRPOINT_TRY(bytes, zp::tensor::make(*array.spec));
   ZARRPOINT_CHECK(what.from.read(each.index, whole(array), bytes.mutable_view()));
   const zp::bytes_view view(bytes.view().data, byte_count(*array.spec).value_or(0));
-  if (is_json) return python_value(zp::json_text{std::string(zp::as_text(view))});
+  if (array.typestr == "json") return python_value(zp::json_text{std::string(zp::as_text(view))});
   return python_value(zp::byte_string{{view.begin(), view.end()}});
 }
 
 }  // namespace
 
+zp::result<void> value_budget::take(std::uint64_t bytes) {
+  if (bytes > most_ - held_)
+    return zp::error{zp::errc::resource_limit,
+                     "what is held until it is saved (values, objects and the common state) takes "
+                     "more than half of --memory"};
+  held_ += bytes;
+  return {};
+}
+
+std::uint64_t memory_of(const python_value& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return text->size();
+  if (const auto* const json = std::get_if<zp::json_text>(&value)) return json->text.size();
+  if (const auto* const bytes = std::get_if<zp::byte_string>(&value)) return bytes->bytes.size();
+  return sizeof(value);
+}
+
+std::uint64_t memory_of(const zp::node& value) {
+  std::uint64_t out = sizeof(value);
+  if (const std::string* const text = value.if_string()) out += text->size();
+  if (const zp::node::array* const elements = value.if_array()) {
+    for (const zp::node& one : *elements) out += memory_of(one);
+  }
+  if (const zp::node::object* const members = value.if_object()) {
+    for (const zp::node::member& one : *members)
+      out += sizeof(std::string) + one.key.size() + memory_of(one.value);
+  }
+  return out;
+}
+
+std::uint64_t memory_of(const zp::torch::value& value) {
+  std::uint64_t out = sizeof(value);
+  if (const auto* const plain = std::get_if<zp::node>(&value.content())) out += memory_of(*plain);
+  if (const auto* const bytes = std::get_if<zp::torch::value::bytes>(&value.content()))
+    out += bytes->size();
+  if (const auto* const elements = std::get_if<zp::torch::value::list>(&value.content())) {
+    for (const zp::torch::value& one : *elements) out += memory_of(one);
+  }
+  if (const auto* const members = std::get_if<zp::torch::value::dict>(&value.content())) {
+    for (const zp::torch::value::member& one : *members)
+      out += sizeof(std::string) + one.key.size() + memory_of(one.to);
+  }
+  return out;
+}
+
 zp::result<std::optional<python_value>> python_value_of(const conversion& what,
                                                         const converted& each,
-                                                        std::uint64_t most_text) {
+                                                        const value_budget& budget) {
   const entry& array = what.from.entries()[each.index];
   const auto some = [](python_value value) { return std::optional(std::move(value)); };
   if (is_number_of_python(array, each.type)) return number_of(what, each).transform(some);
   const bool is_blob = array.spec->type == zp::dtype_kind::uint8 && array.spec->shape.rank() == 1 &&
                        (array.typestr == "json" || array.typestr == "bytes") &&
                        each.type == array.spec->type;
-  if (is_blob) return blob(what, each, array.typestr == "json").transform(some);
+  if (is_blob) return blob(what, each, budget).transform(some);
   if (!is_text(each.type)) return std::optional<python_value>();
-  ZARRPOINT_TRY(text, text_of(what, each, most_text, "half of --memory"));
+  ZARRPOINT_TRY(text, text_of(what, each, budget.most(), budget_name));
   const bool is_one = array.spec->type == zp::dtype_kind::string && array.spec->shape.empty();
   if (is_one && attribute(array, "content_type") != "application/json")
     return some(std::move(text));

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/dcp.hpp>
-#include <zarrpoint/distributed/load/iterations.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/megatron.hpp>
@@ -13,13 +12,12 @@
 
 #include "text.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cli {
 
@@ -33,35 +31,82 @@ zp::result<bool> has(const zp::any_store& store, std::string_view file) {
   return object != nullptr;
 }
 
-/// The newest iteration of a run, which a file names by its number.
-zp::result<std::optional<zp::any_store>> newest_iteration(const zp::any_store& run) {
-  ZARRPOINT_TRY(tracker, zp::store_key::parse("latest_checkpointed_iteration.txt"));
-  ZARRPOINT_TRY(object, run.open(tracker));
-  if (object == nullptr || object->size() > 32) return std::optional<zp::any_store>();
-  std::string text(static_cast<std::size_t>(object->size()), '\0');
-  ZARRPOINT_CHECK(object->read(0, std::as_writable_bytes(std::span(text))));
-  zp::index_t number = -1;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || number < 0) return std::optional<zp::any_store>();
-  ZARRPOINT_TRY(key, zp::store_key::parse(zp::iteration_name(number)));
-  return std::optional<zp::any_store>(zp::prefix_store(run, key));
+/// A folder that holds a checkpoint of Megatron-Core's, of the folders that arrays lie in: `source`
+/// reads the arrays of all folders where no group is, and so those of all iterations of a run.
+zp::result<std::optional<std::string>> find_in_folders(const zp::any_store& root,
+                                                       const source& from) {
+  std::string last;
+  for (const entry& one : from.entries()) {  // sorted by name
+    std::string folder = one.name.substr(0, one.name.find('/'));
+    if (folder == one.name || folder == last) continue;
+    const auto key = zp::store_key::parse(folder);
+    if (key && mg::detail::read_metadata(zp::prefix_store(root, *key)))
+      return std::optional(folder);
+    last = std::move(folder);
+  }
+  return std::optional<std::string>();
 }
 
-/// The directory of a checkpoint of Megatron-Core; nothing for all else.
-zp::result<std::optional<zp::any_store>> megatron_directory(const std::string& path,
-                                                            zp::link_scope links) {
+/// Refuses what was a checkpoint of Megatron-Core's, or is several, though no `metadata.json` says
+/// so: the objects and the common state would be lost, or those of one would go with all tensors.
+zp::result<void> check_no_megatron(const zp::any_store& root, const source& from,
+                                   const std::string& path) {
+  ZARRPOINT_TRY(is_rest, has(root, mg::detail::common_file));
+  if (is_rest)
+    return zp::error{zp::errc::corrupt,
+                     path +
+                         ": it holds common.pt, but no metadata.json that says how "
+                         "Megatron-Core saved it; without that its objects would be lost"};
+  ZARRPOINT_TRY(folder, find_in_folders(root, from));
+  if (!folder) return {};
+  return zp::error{zp::errc::unsupported,
+                   path + ": " + "its folders are checkpoints of Megatron-Core; name one: " + path +
+                       '/' + escaped(*folder)};
+}
+
+/// Whether a directory has no `metadata.json`, or one that is somebody's: of no backend.
+bool is_of_others(const zp::any_store& root, const zp::error& why, std::size_t most) {
+  if (why.code == zp::errc::not_found) return true;
+  const auto document = zp::detail::document_at(root, mg::detail::metadata_file, most);
+  return document && *document && (*document)->find("sharded_backend") == nullptr;
+}
+
+/// The directory of a checkpoint of Megatron-Core; nothing for all else. Errors: `corrupt` for one
+/// that is damaged.
+zp::result<std::optional<zp::any_store>> megatron_directory(const source& from,
+                                                            const std::string& path,
+                                                            zp::link_scope links,
+                                                            const zp::context& how) {
   auto store = zp::file_store::open(path, {.read_only = true, .follow_links = links});
   if (!store) return std::optional<zp::any_store>();  // a file, or what lies in one
   zp::any_store root = *std::move(store);
-  if (auto newest = newest_iteration(root); newest && *newest) root = **newest;
-  for (const char* const document : {"zarr.json", ".zgroup", ".zarray"}) {
-    ZARRPOINT_TRY(is_zarr, has(root, document));
-    if (is_zarr) return std::optional<zp::any_store>();
+  ZARRPOINT_TRY(state, zp::dcp::detail::state_key(root));  // as `source` chose it
+  if (state && !state->is_root()) root = zp::prefix_store(root, *state);
+  const std::size_t most = how.limit.metadata_bytes;
+  const auto named = zp::detail::find_strategies(root, most);
+  if (!named && !is_of_others(root, named.failure(), most))
+    return zp::error(named.failure()).at(path + "/metadata.json");
+  if (named && named->by_checkpoint && named->sharded != zp::strategy_id{"zarr", 3})
+    return std::optional(std::move(root));
+  if (from.id().empty()) ZARRPOINT_CHECK(check_no_megatron(root, from, path));
+  return std::optional<zp::any_store>();
+}
+
+/// What a Zarr document in the directory hides is not lost without a word.
+zp::result<void> check_all_there(const saved_by_many& what, const source& from,
+                                 const std::string& path) {
+  const std::vector<entry>& all = from.entries();  // sorted by name
+  for (const zp::stored_tensor& one : what.shards->tensors()) {
+    const auto at =
+        std::lower_bound(all.begin(), all.end(), one.key,
+                         [](const entry& each, const std::string& key) { return each.name < key; });
+    if (at == all.end() || at->name != one.key)
+      return zp::error{zp::errc::unsupported,
+                       path + ": tensor \"" + escaped(one.key) +
+                           "\" of this checkpoint of Megatron-Core is not among the arrays; a Zarr "
+                           "document such as .zgroup or zarr.json in it hides what it holds"};
   }
-  const auto wrote = mg::detail::read_metadata(root);
-  if (!wrote || (wrote->sharded != "zarr" && wrote->sharded != "torch_dist"))
-    return std::optional<zp::any_store>();
-  return std::optional(std::move(root));
+  return {};
 }
 
 zp::result<void> read_flat_cells(const zp::any_store& root, std::uint64_t memory, dims_by_key& to) {
@@ -87,7 +132,7 @@ zp::result<std::optional<saved_by_many>> open_saved_by_many(const source& from,
                                                             const std::string& path,
                                                             zp::link_scope links,
                                                             const zp::context& how) {
-  ZARRPOINT_TRY(root, megatron_directory(path, links));
+  ZARRPOINT_TRY(root, megatron_directory(from, path, links, how));
   if (!root && from.id().empty()) return std::optional<saved_by_many>();
   zp::process_group alone;
   alone.how = how;
@@ -106,6 +151,7 @@ zp::result<std::optional<saved_by_many>> open_saved_by_many(const source& from,
     if (is_listed) ZARRPOINT_CHECK(read_flat_cells(*root, how.limit.memory, out.flat_cells));
   }
   out.shards = std::move(opened.shards);
+  if (root) ZARRPOINT_CHECK(check_all_there(out, from, path));
   out.common = std::move(opened.common);
   out.content_metadata = std::move(opened.content_metadata);
   out.common_array = root ? "common" : std::string(zp::detail::common_leaf);

@@ -9,6 +9,7 @@
 #include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_operation_impl.hpp>
+#include <zarrpoint/distributed/save/impl/group_save_place_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_target_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>

@@ -287,6 +287,34 @@ def convert_all(tool, command, folder):
         convert(weights, folder / f"converted-safetensors-{writers}", "--to", "torch_dist")
 
 
+def check_values(command, folder):
+    """Values of PyTorch that become the common state: torch.load finds what they were, on every way."""
+    import torch
+    import torch.distributed.checkpoint as dcp
+
+    values = {"raw": b"abc", "lists": [[b"\xff", 1], {"x": b""}], "numbers": [-1, 2**63, None, float("inf")], "name": "a"}
+    given, zarr, again, moved = (folder / f"values{end}" for end in ("", ".zarr", "-again", "-moved"))
+    dcp.save({**values, "w": torch.zeros(4)}, checkpoint_id=str(given), no_dist=True)
+
+    def convert(*arguments):
+        subprocess.run([command, "convert", *arguments], check=True)
+
+    def found(where):
+        return torch.load(where / "common.pt", weights_only=True)
+
+    convert(given, again, "--to", "torch_dist")
+    flat = found(again)
+    for name in ("raw", "name", "numbers"):
+        if flat[name] != values[name]:
+            sys.exit(f"{name} became {flat[name]}")
+    convert(given, zarr)
+    convert(zarr, folder / "values-zarr", "--to", "torch_dist")
+    convert(again, moved, "--to", "torch_dist", "--rename", "common=before")
+    if found(folder / "values-zarr") != flat or found(moved) != {"before": flat}:
+        sys.exit("a value became another one on its way")
+    print("values of PyTorch in a common state, by 3 ways, as torch.load has them: equal")
+
+
 def files(folder):
     return {
         str(path.relative_to(folder))
@@ -388,6 +416,7 @@ def main(arguments):
                     count = compare_metadata(ours, theirs)
                     print(f"{count} entries of {writers} writers: the same in .metadata")
         convert_all(tool, command, folder)
+        check_values(command, folder)
         for ranks in (1, 2):
             in_processes(ranks, name, "copies")
             in_processes(ranks, name, "converted")

@@ -33,6 +33,19 @@ result<strategy_id> id_of(const node* backend, const node* version);
 result<std::optional<node>> document_at(const any_store& store, std::string_view file,
                                         std::size_t max_bytes);
 
+/// What reads the common part is an error only for callers that want it.
+struct named_strategies {
+  bool by_checkpoint = false;  ///< not assumed of a hierarchy that names none
+  strategy_id sharded{"zarr", 3};
+  result<strategy_id> common = strategy_id{"json", 1};
+};
+
+/// What a checkpoint says of the strategies that read it: in our attributes, or in `metadata.json`
+/// as Megatron-Core has it. A `metadata.json` beside a checkpoint of ours is somebody's, and so is
+/// one that names no strategies beside any other Zarr hierarchy, which is read as ours. Errors:
+/// `not_found` where nothing says so; `corrupt`, naming the file; `io`.
+result<named_strategies> find_strategies(const any_store& store, std::size_t max_bytes);
+
 }  // namespace detail
 
 /// Opens a checkpoint by the strategies that its metadata name, or those of `options`. Errors:

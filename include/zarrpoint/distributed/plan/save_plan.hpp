@@ -56,7 +56,7 @@ struct cell_source {
 }  // namespace detail
 
 /// A cell and who writes it: the process of its only source, or for flat pieces that of the first,
-/// to which the others send theirs.
+/// to which the others send theirs. One that `split_pieces` made is a piece, its only source.
 struct planned_cell {
   index_t index = 0;
   std::int32_t writer = 0;
@@ -81,8 +81,8 @@ struct planned_tensor {
 
 namespace detail {
 
-/// What all processes write, or what one of them has to do with: no cell is there twice, so no two
-/// processes ever write one object.
+/// What all processes write, or what one of them has to do with: a cell is there once, or once for
+/// each of its pieces, so that no two processes ever write one object.
 struct save_plan {
   std::vector<planned_tensor> tensors{};  ///< in the order of their keys
   std::vector<planned_cell> cells{};      ///< those of a tensor in row-major order, and pieces

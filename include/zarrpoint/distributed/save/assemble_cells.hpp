@@ -41,14 +41,14 @@ class cell_assembler {
                                       message_budget* counted = nullptr) const;
 
   /// How elements go from shards to what is written.
-  struct manner {
+  struct assembly_options {
     bool copies = false;     ///< all are copied now, else most are staged when they are written
     bool in_pieces = false;  ///< the plan has flat pieces that are written one by one
   };
 
   /// All that this process writes. `pieces` are those of other processes, by rank.
   result<shard_writes> assemble(std::span<const message> pieces, const context& how,
-                                manner by) const;
+                                const assembly_options& by) const;
 
  private:
   /// By the number of the first piece, which is of this process.

@@ -8,7 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/save/group_save_target.hpp>
+#include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
@@ -17,14 +17,11 @@
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,27 +92,10 @@ class group_save_operation {
   result<std::vector<message>> plan_all(std::span<const message> described,
                                         message_budget& counted);
 
-  /// Changes nothing that is there.
-  result<void> open_target();
-
-  /// In a store that cannot publish: removes the old checkpoint, once nothing is refused any more.
-  result<void> clear_target();
-
-  group_save_target as_target() const { return {saver_, group_.how}; }
-
-  /// What the new checkpoint lets nothing into, sorted.
-  result<std::vector<std::string>> taken() const;
-
-  /// The tree that rank 0 made.
-  result<void> join();
-
   result<void> stage(bool copies);
 
   /// Rank 0: everything is written; metadata, and one rename.
   result<message> commit(std::vector<message> receipts);
-
-  /// The rename: the new tree takes the place of the old one, with what is kept of that.
-  result<void> publish();
 
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   location where_;
@@ -129,15 +109,12 @@ class group_save_operation {
   node compared_;  ///< what of it all must have alike
   process_part part_;
   shard_writes writes_;
-  std::optional<save_job> job_;
+  group_save_place place_{where_, group_, saver_, options_.storage};
   group_save_report report_;
   told_commit commit_{group_.ranks};
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;
-  std::unique_ptr<publication> publication_;
-  std::optional<any_store> replaced_;  ///< whose root is what may be replaced
-  std::string unnamed_;                ///< a warning: what was removed that no report names
 };
 
 }}}  // namespace zarrpoint::v0::detail

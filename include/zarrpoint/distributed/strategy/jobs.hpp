@@ -63,7 +63,7 @@ struct cell_write {
   box part{};  ///< of the global tensor
   /// Which of the part's elements, in row-major order, are written: a flat piece, of rank 1.
   std::optional<flat_range> piece{};
-  /// Its elements where the host can read them, of the part's shape.
+  /// Its elements where the host can read them: of the part's shape, those of a piece of rank 1.
   std::function<result<staged>(memory_resource&)> stage{};
   /// The same part by part, for elements on a device; empty for others.
   std::function<result<std::unique_ptr<element_source>>(const context&)> source{};

@@ -66,7 +66,9 @@ concept common_saver = strategy<S> && S::action ==
 /// member `result<void> check_plan(std::span<const planned_array>, std::span<const planned_object>)
 /// const` refuses, on rank 0, what it cannot store, before anything is staged. Where `static
 /// constexpr bool stores_flat_pieces` is true, each process writes its own flat pieces of cells
-/// (`cell_write::piece`); otherwise one has them all sent, and writes the cell.
+/// (`cell_write::piece`); otherwise one has them all sent, and writes the cell. Where `static
+/// constexpr bool stores_zarr` is false, no reader of Zarr opens what it stores, and no warning
+/// says what such readers lack.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,
@@ -141,6 +143,7 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
   virtual bool stores_flat_pieces() const = 0;
+  virtual bool stores_zarr() const = 0;
   virtual result<bool> is_checkpoint(const any_store&) const = 0;
   /// Nothing for a saver that does not say.
   virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store&) const = 0;
@@ -188,6 +191,13 @@ struct strategy_model<S> final : sharded_saver_interface {
       return S::stores_flat_pieces;
     } else {
       return false;
+    }
+  }
+  bool stores_zarr() const final {
+    if constexpr (requires { S::stores_zarr; }) {
+      return S::stores_zarr;
+    } else {
+      return true;
     }
   }
   result<bool> is_checkpoint(const any_store& root) const final {

@@ -56,10 +56,6 @@ struct held_state {
 result<std::vector<box>> cut_box(const box& of, std::size_t element_size, std::uint64_t bytes,
                                  std::uint64_t most);
 
-/// Whether a value is `{"$": "text", "base64": "/w=="}`, as documents have bytes (see
-/// `torch_document.hpp`).
-bool is_bytes_word(const node& value);
-
 /// A value of JSON as values of a state dict: PyTorch flattens dicts, and lists with dicts in them.
 /// An empty dict leaves nothing: PyTorch looks for none, and would take one for a sign that the
 /// checkpoint is of before 2.4.

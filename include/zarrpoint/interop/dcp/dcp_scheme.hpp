@@ -3,7 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
@@ -25,6 +28,14 @@ namespace dcp {
 result<std::optional<stored_place>> find_state(const std::string& path,
                                                link_scope links = link_scope::none,
                                                std::uint64_t memory = UINT64_MAX);
+
+namespace detail {
+
+/// Where in a directory the checkpoint is that `find_state` opens: the root, or the newest
+/// iteration of a run of Megatron-Core. Nothing where there is none.
+result<std::optional<store_key>> state_key(const any_store& directory);
+
+}  // namespace detail
 
 }  // namespace dcp
 

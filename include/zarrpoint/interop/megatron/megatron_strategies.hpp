@@ -72,8 +72,9 @@ struct loader {
 };
 static_assert(sharded_loader<loader>);
 
-/// Writes `common.pt`. What is not a value of Python (a hole in a list, see `to_node`) is the
-/// object that stands for it in JSON.
+/// Writes `common.pt`: numbers that are not finite as `float`, text that is not UTF-8 as `bytes`.
+/// What is not a value of Python (a hole in a list, see `to_node`) is the object that stands for it
+/// in JSON.
 struct common_saver {
   static constexpr std::string_view name = "torch_common_saver";
   static constexpr std::string_view backend = "torch";

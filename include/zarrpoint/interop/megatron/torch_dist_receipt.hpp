@@ -102,10 +102,12 @@ class torch_dist_receipt {
                                std::to_string(said) + " bytes, and not " + std::to_string(bytes)};
   }
 
-  /// Where a piece does not begin at the end of the one before it, or leaves the cell.
+  /// Where a piece does not begin at the end of the one before it, or the last one does not end
+  /// with the cell. The plan's own ranges are gone by then.
   error another_piece(const std::string& key, const dims& offset, const flat_range& said) const {
     return {errc::corrupt, called_ + " says that of " + cell_name(key, offset) + " there is " +
-                               to_string(said) + ", which was not planned"};
+                               to_string(said) +
+                               ", which does not continue the pieces before it to the end"};
   }
 
   result<dcp::stored_item> object(const std::string& name) {

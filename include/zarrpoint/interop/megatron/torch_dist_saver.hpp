@@ -30,6 +30,7 @@ struct torch_dist_saver {
   static constexpr strategy_action action = strategy_action::save_sharded;
   static strategy_id companion() { return {"torch", 1}; }
   static constexpr bool stores_flat_pieces = true;
+  static constexpr bool stores_zarr = false;
 
   /// A file of a process that has so many bytes is followed by another one.
   std::uint64_t file_bytes = std::uint64_t{5} << 30;

@@ -23,13 +23,6 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// What reads the common part is an error only for callers that want it.
-struct named_strategies {
-  bool by_checkpoint = false;  ///< not assumed of a hierarchy that names none
-  strategy_id sharded{"zarr", 3};
-  result<strategy_id> common = strategy_id{"json", 1};
-};
-
 ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* version) {
   const std::string* name = backend != nullptr ? backend->if_string() : nullptr;
   const auto number = version != nullptr ? version->to_int64() : std::nullopt;
@@ -80,9 +73,6 @@ ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const nod
   return out;
 }
 
-/// What a checkpoint says of the strategies that read it: in our attributes, or in `metadata.json`
-/// as Megatron-Core has it. A `metadata.json` beside a checkpoint of ours is somebody's, and so is
-/// one that names no strategies beside any other Zarr hierarchy, which is read as ours.
 ZARRPOINT_INLINE result<named_strategies> find_strategies(const any_store& store,
                                                           std::size_t max_bytes) {
   bool is_zarr = false;

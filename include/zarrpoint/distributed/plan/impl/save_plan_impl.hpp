@@ -237,9 +237,8 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
           static_cast<std::uint64_t>(last) + from.limited(static_cast<std::uint64_t>(cells));
       if (index >= static_cast<std::uint64_t>(cells))
         return error{errc::corrupt, where + ": it names a cell that does not exist"};
-      if (c != 0 && !tensor.is_flat && index == static_cast<std::uint64_t>(last))
-        return error{errc::corrupt, where + ": it names a cell twice"};
       cell.index = static_cast<index_t>(index);
+      const bool is_again = c != 0 && cell.index == last;
       last = cell.index;
       cell.writer = static_cast<std::int32_t>(from.limited(INT32_MAX));
       cell.first_source = static_cast<std::uint32_t>(out.sources.size());
@@ -257,6 +256,14 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
           one.range.stop = from.index();
         }
         out.sources.push_back(one);
+      }
+      if (is_again && !from.failed()) {
+        // Pieces, in their order: of each process its own.
+        const planned_cell& before = out.cells.back();
+        if (!tensor.is_flat || before.sources != 1 || cell.sources != 1 ||
+            out.sources[cell.first_source].range.start <
+                out.sources[before.first_source].range.stop)
+          return error{errc::corrupt, where + ": it names a cell twice"};
       }
       out.cells.push_back(cell);
     }

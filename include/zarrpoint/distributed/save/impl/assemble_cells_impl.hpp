@@ -94,7 +94,7 @@ ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
 
 ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const message> pieces,
                                                                const context& how,
-                                                               manner by) const {
+                                                               const assembly_options& by) const {
   shard_writes out;
   std::vector<std::size_t> taken(pieces.size(), 0);
   for (std::size_t t = 0; t < part_.plan.tensors.size(); ++t) {

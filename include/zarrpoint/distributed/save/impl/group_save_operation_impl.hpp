@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
@@ -16,11 +14,9 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/group_save_operation.hpp>
-#include <zarrpoint/distributed/save/group_save_target.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
-#include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
@@ -31,7 +27,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,7 +46,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<group_save_operation>> group_save_operat
 
 ZARRPOINT_INLINE result<message> group_save_operation::write() const {
   // An exception of a strategy or a store becomes an error: the others wait for this process.
-  return guarded([&] { return saver_.sharded_saver()->write(*job_, writes_); });
+  return guarded([&] { return saver_.sharded_saver()->write(place_.job(), writes_); });
 }
 
 ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<message> receipt) {
@@ -76,7 +71,7 @@ ZARRPOINT_INLINE result<group_save_report> group_save_operation::finish(result<m
   };
   if (result<void> done = guarded(run); !done)
     return commit_.explain(std::move(done).failure(), name_).at("save " + name_);
-  publication_.reset();
+  place_.close();
   report_.seconds = seconds_since(start_);
   return report_;
 }
@@ -148,7 +143,8 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan(const state& tree) {
     if (!is_root()) ZARRPOINT_CHECK(counted.count("the plan", ranks.rank(), part.size()));
     ZARRPOINT_TRY(decoded, decode_part(part));
     part_ = std::move(decoded);
-    return join();
+    report_.warnings = part_.warnings;
+    return is_root() ? result<void>() : place_.join(part_.staged_name);
   };
   ZARRPOINT_CHECK(agree(ranks, guarded(decode)));
   if (options_.plans != nullptr) {
@@ -190,15 +186,18 @@ ZARRPOINT_INLINE result<void> group_save_operation::plan_again() {
   report_.plan_reused = true;
   const auto open = [&]() -> result<message> {
     if (!is_root()) return message{};
-    ZARRPOINT_CHECK(open_target());
-    ZARRPOINT_CHECK(clear_target());
-    const std::string name = publication_ ? publication_->staged_name() : std::string();
+    ZARRPOINT_CHECK(place_.open());
+    ZARRPOINT_CHECK(place_.clear(report_));
+    const std::string name = place_.staged_name();
     const bytes_view bytes = as_bytes(name);
     return message(bytes.begin(), bytes.end());
   };
   ZARRPOINT_TRY(name, broadcast_result(group_.ranks, guarded(open)));
   part_.staged_name = as_text(name);
-  return agree(group_.ranks, guarded([&] { return join(); }));
+  report_.warnings = part_.warnings;
+  return agree(group_.ranks, guarded([&]() -> result<void> {
+                 return is_root() ? result<void>() : place_.join(part_.staged_name);
+               }));
 }
 
 ZARRPOINT_INLINE message group_save_operation::digest_of(bytes_view text) {
@@ -215,10 +214,10 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   const group_planner planner{options_, group_.how.limit};
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
   ZARRPOINT_CHECK(planner.check_attributes_of(planned, saver_));
-  ZARRPOINT_CHECK(open_target());
+  ZARRPOINT_CHECK(place_.open());
   for (const planned_tensor& tensor : planned.plan.tensors) {
     const std::string named = "save " + in_quotes(tensor.key);
-    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(*job_, tensor).at(named));
+    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(place_.job(), tensor).at(named));
     const node* own = find_sorted(options_.storage.attributes_of, tensor.key);
     if (own != nullptr && !own->is_null() && metadata.attributes.is_null())
       return error{errc::invalid_argument,
@@ -233,106 +232,20 @@ ZARRPOINT_INLINE result<std::vector<message>> group_save_operation::plan_all(
   }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
-  hidden_leaves hidden;
-  for (const planned_array& one : arrays_)
-    if (saver_.id().backend == "zarr")  // what other layouts store no reader of Zarr opens
+  if (saver_.sharded_saver()->stores_zarr()) {  // no reader of Zarr opens other layouts
+    hidden_leaves hidden;
+    for (const planned_array& one : arrays_)
       hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
-  for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
-  const std::string staged = publication_ ? publication_->staged_name() : std::string();
-  ZARRPOINT_TRY(parts,
-                planner.parts_of(planned, arrays_,
-                                 {group_.ranks.size(), random_id(), staged, report_.warnings}));
+    for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
+  }
+  ZARRPOINT_TRY(parts, planner.parts_of(planned, arrays_,
+                                        {group_.ranks.size(), random_id(), place_.staged_name(),
+                                         report_.warnings}));
   ZARRPOINT_CHECK(counted.count("the plan", parts, -1));
-  ZARRPOINT_CHECK(clear_target());
+  ZARRPOINT_CHECK(place_.clear(report_));
   planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
   plan_ = detail::make_counted<const group_plan>(std::move(planned));
   return std::move(parts);
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::open_target() {
-  const save_options& storage = options_.storage;
-  ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
-  ZARRPOINT_CHECK(as_target().check(target, where_, storage));
-  if (storage.overwrite) replaced_ = group_save_target::beneath(target);
-  const bool alone = group_.ranks.size() == 1;
-  if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, target.store.stage(
-                              target.key, {.overwrite = storage.overwrite, .sync = storage.sync}));
-    if (alone || !staged->staged_name().empty()) {
-      publication_ = std::move(staged);
-      job_.emplace(save_job{publication_->store(), storage, group_.how, group_.ranks.rank()});
-      return {};
-    }
-  }
-  if (!alone && detail::location_access::is_path(where_))
-    return error{errc::unsupported, "several processes can save to a directory only"};
-  // A store that the processes share, being threads: in place, as `save` writes to a store that
-  // cannot publish.
-  job_.emplace(
-      save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::clear_target() {
-  if (publication_) return {};
-  ZARRPOINT_TRY(holds, as_target().holds_checkpoint(job_->store));
-  std::optional<std::vector<std::string>> old;
-  if (holds && job_->store.can_list()) {
-    ZARRPOINT_TRY(paths, as_target().paths_of(job_->store));
-    old = std::move(paths);
-  }
-  ZARRPOINT_CHECK(erase_root_document(job_->store));
-  if (!holds) return {};
-  // It may be of another layout, which must not show through.
-  const auto erase = [&]() -> result<void> {
-    if (!old) {
-      ZARRPOINT_CHECK(job_->store.erase_all(store_key::root()));
-      unnamed_ = as_target().removed_all(job_->store.can_list() ? "" : "its store cannot list");
-      return {};
-    }
-    ZARRPOINT_TRY(kept, erase_own(job_->store, {*std::move(old), {}}));
-    report_.kept = std::move(kept);
-    return {};
-  };
-  const auto erased = erase();
-  if (erased) return {};
-  if (erased.failure().code != errc::unsupported) return erased.failure();
-  // Ours is none without its root document. What names another's must not vouch for new data.
-  ZARRPOINT_TRY(stays, saver_.sharded_saver()->is_checkpoint(job_->store));
-  if (!stays) return {};
-  return error{errc::unsupported,
-               "the old checkpoint of strategy " + to_string(saver_) +
-                   " cannot be removed, which its store can neither list nor erase at once"};
-}
-
-ZARRPOINT_INLINE result<std::vector<std::string>> group_save_operation::taken() const {
-  // In other layouts than ours the objects of a key may lie in a folder that others may use, too.
-  ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(job_->store));
-  if (is_savers) {
-    ZARRPOINT_TRY(paths, as_target().paths_of(job_->store));
-    if (paths) return *std::move(paths);
-  }
-  std::vector<std::string> out;
-  out.reserve(arrays_.size() + plan_->grids.size());
-  for (const planned_array& array : arrays_) out.push_back(array.tensor.key);
-  for (const object_id& grid : plan_->grids) out.push_back(grid.key);
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::join() {
-  report_.warnings = part_.warnings;
-  if (is_root()) return {};
-  const save_options& storage = options_.storage;
-  ZARRPOINT_TRY(target, detail::location_access::to_write(where_, storage.sync, group_.how.stores));
-  if (part_.staged_name.empty()) {
-    job_.emplace(
-        save_job{group_save_target::beneath(target), storage, group_.how, group_.ranks.rank()});
-    return {};
-  }
-  ZARRPOINT_TRY(tree, open_staged(target, part_.staged_name, storage.sync));
-  job_.emplace(save_job{std::move(tree), storage, group_.how, group_.ranks.rank()});
-  return {};
 }
 
 ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
@@ -370,40 +283,19 @@ ZARRPOINT_INLINE result<void> group_save_operation::stage(bool copies) {
 }
 
 ZARRPOINT_INLINE result<message> group_save_operation::commit(std::vector<message> receipts) {
-  ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(*job_, common_));
+  ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(place_.job(), common_));
   ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
-      *job_, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
-              plan_->plan.cells, plan_->objects}));
-  if (publication_) {
-    ZARRPOINT_CHECK(publish());
-  } else {
-    commit_.take_place();
-    if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
-  }
+      place_.job(), {arrays_, plan_->grids, std::move(receipts), std::move(common),
+                     common_saver_.id(), plan_->plan.cells, plan_->objects}));
+  const auto names = [&] {
+    std::vector<std::string> out;
+    out.reserve(arrays_.size() + plan_->grids.size());
+    for (const planned_array& array : arrays_) out.push_back(array.tensor.key);
+    for (const object_id& grid : plan_->grids) out.push_back(grid.key);
+    return out;
+  };
+  ZARRPOINT_CHECK(place_.publish(names, commit_, report_));
   return encode_report();
-}
-
-ZARRPOINT_INLINE result<void> group_save_operation::publish() {
-  ZARRPOINT_TRY(is_there,
-                replaced_ ? group_save_target::holds_something(*replaced_) : result<bool>(false));
-  if (is_there) {
-    ZARRPOINT_TRY(old, as_target().paths_of(*replaced_));
-    if (old) {
-      ZARRPOINT_TRY(mine, taken());
-      ZARRPOINT_TRY(kept, publication_->keep({*std::move(old), std::move(mine)}));
-      report_.kept = std::move(kept);
-    } else {
-      unnamed_ = as_target().removed_all("");
-    }
-  }
-  if (!unnamed_.empty()) report_.warnings.push_back(unnamed_);
-  ZARRPOINT_CHECK(publication_->commit());
-  commit_.take_place();
-  // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
-  static_cast<void>(guarded([&]() -> result<void> {
-    return add_late(publication_->late(), report_.kept, report_.warnings), result<void>();
-  }));
-  return {};
 }
 
 }}}  // namespace zarrpoint::v0::detail

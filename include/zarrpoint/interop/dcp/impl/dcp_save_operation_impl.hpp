@@ -5,7 +5,6 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
-#include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -19,6 +18,7 @@
 #include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
+#include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -88,13 +88,7 @@ ZARRPOINT_INLINE result<void> save_operation::add_document(const v0::leaf& from,
     std::string name = from.name();
     const std::span<const path_step> rest = std::span(below).subspan(path.size());
     if (!rest.empty()) name += "." + name_of(rest);
-    torch::value made = *value;
-    if (is_bytes_word(*value)) {
-      const auto text = v0::detail::from_base64(*value->find("base64")->if_string());
-      if (!text) return error{errc::invalid_argument, v0::detail::in_quotes(name) + ": no base64"};
-      const bytes_view bytes = as_bytes(*text);
-      made = torch::value::bytes(bytes.begin(), bytes.end());
-    }
+    ZARRPOINT_TRY(made, torch::detail::document_value(*value).at(v0::detail::in_quotes(name)));
     ZARRPOINT_CHECK(add_value(name, made, std::move(below)));
   }
   return {};

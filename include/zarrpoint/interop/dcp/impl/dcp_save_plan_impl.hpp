@@ -11,6 +11,7 @@
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
+#include <zarrpoint/interop/torch/document_value.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -118,23 +119,13 @@ ZARRPOINT_INLINE result<std::vector<box>> cut_box(const box& of, std::size_t ele
   return out;
 }
 
-ZARRPOINT_INLINE bool is_bytes_word(const node& value) {
-  const node::object* const members = value.if_object();
-  if (members == nullptr || members->size() != 2) return false;
-  const node* const word = value.find("$");
-  const node* const text = value.find("base64");
-  return word != nullptr && text != nullptr && word->if_string() != nullptr &&
-         *word->if_string() == "text" && text->if_string() != nullptr;
-}
-
 /// Whether PyTorch keeps it as one value.
 ZARRPOINT_INLINE bool is_terminal(const node& value) {
-  if (value.if_object() != nullptr) return is_bytes_word(value);
+  if (value.if_object() != nullptr) return torch::detail::is_value_word(value);
   const node::array* elements = value.if_array();
   if (elements == nullptr) return true;
-  return std::all_of(elements->begin(), elements->end(), [](const node& one) {
-    return one.if_object() == nullptr && is_terminal(one);
-  });
+  return std::all_of(elements->begin(), elements->end(),
+                     [](const node& one) { return is_terminal(one); });
 }
 
 ZARRPOINT_INLINE std::vector<std::pair<std::vector<path_step>, const node*>> flatten(

@@ -58,6 +58,12 @@ ZARRPOINT_INLINE result<std::optional<store_key>> newest_iteration(const any_sto
   return there ? std::optional(std::move(key)) : std::nullopt;
 }
 
+ZARRPOINT_INLINE result<std::optional<store_key>> state_key(const any_store& directory) {
+  ZARRPOINT_TRY(is_here, is_state(directory, store_key::root()));
+  if (is_here) return std::optional(store_key::root());
+  return newest_iteration(directory);
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::optional<stored_place>> find_state(const std::string& path,
@@ -73,14 +79,7 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_state(const std::strin
     if (store) {
       const auto key = store_key::parse(rest);
       if (!key) return std::optional<stored_place>();
-      std::optional<store_key> found;
-      ZARRPOINT_TRY(is_state, detail::is_state(*store, store_key::root()));
-      if (is_state) {
-        found = store_key::root();
-      } else {
-        ZARRPOINT_TRY(newest, detail::newest_iteration(*store));
-        found = std::move(newest);
-      }
+      ZARRPOINT_TRY(found, detail::state_key(*store));
       if (!found) return std::optional<stored_place>();
       ZARRPOINT_TRY(opened, state_store::open(*store, *found, metadata_within(memory)));
       return std::optional(stored_place{std::move(opened), *key});

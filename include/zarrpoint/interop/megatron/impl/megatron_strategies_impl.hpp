@@ -13,6 +13,7 @@
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
+#include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 
@@ -214,7 +215,8 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> loader::open(const load
 
 ZARRPOINT_INLINE result<std::vector<leaf_record>> common_saver::save_common(
     const save_job& job, const node& common) const {
-  ZARRPOINT_CHECK(detail::write_common(job.store, torch::value(common)));
+  ZARRPOINT_TRY(values, torch::detail::document_value(common).at(detail::common_file));
+  ZARRPOINT_CHECK(detail::write_common(job.store, values));
   return std::vector<leaf_record>{};
 }
 

@@ -109,7 +109,7 @@ ZARRPOINT_INLINE result<staged> stage_as(const cell_write& cell, const dtype& ty
   return staged{made, std::move(room)};
 }
 
-/// The file of an object, which `kept` has if it was kept, and then not any more.
+/// The file of an object: taken out of `kept` if it is there, else made.
 ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object, std::string& kept,
                                              memory_resource& resource) {
   std::string file = std::move(kept);
@@ -197,11 +197,12 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   std::vector<dcp::detail::item_to_write> items;
   std::vector<dcp::detail::tensor_source> sources;
   std::vector<std::optional<flat_range>> pieces;  // of the cells, behind the objects
-  // Files of objects are made before they are written, for their sizes. They are kept until then,
-  // while they are small: those that are not are made again, and do not lie in memory all at once.
+  // Files of objects are made before they are written, for their sizes. Small ones are kept until
+  // then, in half of what may be in flight, as the writer holds as much again; the others are made
+  // twice, so that not all lie in memory at once.
   std::vector<std::string> files(mine.objects.size());
   std::uint64_t room_left =
-      std::min<std::uint64_t>(job.how.limit.bytes_in_flight, job.how.limit.memory / 4);
+      std::min<std::uint64_t>(job.how.limit.bytes_in_flight / 2, job.how.limit.memory / 4);
   for (std::size_t i = 0; i < mine.objects.size(); ++i) {
     const sharded_object& object = mine.objects[i];
     ZARRPOINT_TRY(file, detail::list_object(object.bytes(), object.unique_key()));
@@ -274,8 +275,8 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
     const auto cells = all.cells.subspan(tensor.first_cell, tensor.cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const box part = tensor.grid.cell(cells[i].index);
-      const auto& receipt = of(cells[i].writer);
-      ZARRPOINT_TRY(written, of(cells[i].writer).cell(tensor.key, part.offset));
+      auto& receipt = of(cells[i].writer);
+      ZARRPOINT_TRY(written, receipt.cell(tensor.key, part.offset));
       if (entry.unflattened) {
         const index_t whole = entry.spec.shape.back();
         const flat_range piece = written.piece.value_or(flat_range{0, whole});

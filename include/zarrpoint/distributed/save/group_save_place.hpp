@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/save/group_save_target.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Where the tree of a save is, and how it takes its place. Rank 0 opens it, clears it and
+/// publishes; the others join. All that it is made of is the caller's, and outlives it.
+class group_save_place {
+ public:
+  group_save_place(const location& where, const process_group& group, const any_strategy& saver,
+                   const save_options& storage)
+      : where_(where), group_(group), saver_(saver), storage_(storage) {}
+
+  /// Changes nothing that is there. Errors: `already_exists`, `unsupported`, `io`.
+  result<void> open();
+
+  /// In a store that cannot publish: removes the old checkpoint, once nothing is refused any more.
+  result<void> clear(group_save_report& report);
+
+  /// The tree that rank 0 made, by its name, which is empty in a store that cannot publish.
+  result<void> join(const std::string& staged_name);
+
+  /// The new tree takes the place of the old one, with what is kept of that: all but what the new
+  /// checkpoint lets nothing into, `names` in the layouts that do not say so themselves.
+  result<void> publish(const std::function<std::vector<std::string>()>& names, told_commit& commit,
+                       group_save_report& report);
+
+  /// After `open` or `join`.
+  const save_job& job() const { return *job_; }
+  /// Empty where the tree is the checkpoint itself.
+  std::string staged_name() const { return tree_ ? tree_->staged_name() : std::string(); }
+  /// The tree is not needed any more.
+  void close() { tree_.reset(); }
+
+ private:
+  group_save_target as_target() const { return {saver_, group_.how}; }
+  result<stored_place> target() const;
+  save_job job_in(any_store tree) const;
+
+  /// What the new checkpoint lets nothing into, sorted.
+  result<std::vector<std::string>> taken(
+      const std::function<std::vector<std::string>()>& names) const;
+
+  const location& where_;
+  const process_group& group_;
+  const any_strategy& saver_;
+  const save_options& storage_;
+  std::optional<save_job> job_;
+  // Of rank 0 alone:
+  std::unique_ptr<publication> tree_;
+  std::optional<any_store> replaced_;  ///< whose root is what may be replaced
+  std::string unnamed_;                ///< a warning: what was removed that no report names
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/group_save_place_impl.hpp>
+#endif
