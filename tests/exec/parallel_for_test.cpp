@@ -39,6 +39,16 @@ struct moody_executor {
   unsigned concurrency() const { return 4; }
 };
 
+/// Counts how often it is asked.
+struct asked_executor {
+  int* asked;
+  void execute(zp::task work) const { work(); }
+  unsigned concurrency() const {
+    ++*asked;
+    return 2;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("parallel_for: each item once, on every kind of executor") {
@@ -86,6 +96,15 @@ TEST_CASE("parallel_for: the number of workers") {
   CHECK(zp::parallel_workers(eight, 2, {.max_workers = 3}) == 2);
   CHECK(zp::parallel_workers(zp::any_executor(), 100) == 1);
   CHECK(zp::parallel_workers(zp::any_executor(), 100, {.max_workers = 7}) == 1);
+  // What one does alone asks no executor.
+  int asked = 0;
+  const zp::any_executor counts = asked_executor{&asked};
+  CHECK(zp::parallel_workers(counts, 1) == 1);
+  CHECK(zp::parallel_workers(counts, 100, {.max_workers = 1}) == 1);
+  CHECK(zp::parallel_for(counts, 1, [](std::size_t) { return zp::result<void>(); }));
+  CHECK(asked == 0);
+  CHECK(zp::parallel_workers(counts, 2) == 2);
+  CHECK(asked == 1);
 }
 
 TEST_CASE("parallel_for: a worker's state is its own") {

@@ -24,8 +24,10 @@ namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE unsigned parallel_workers(const any_executor& executor, std::size_t n,
                                            const parallel_options& options) {
-  std::size_t workers = std::min<std::size_t>(executor.concurrency(), n);
+  std::size_t workers = n;
   if (options.max_workers != 0) workers = std::min<std::size_t>(workers, options.max_workers);
+  // What one does alone asks no executor: a pool of threads needs a system call to answer.
+  if (workers > 1) workers = std::min<std::size_t>(workers, executor.concurrency());
   return static_cast<unsigned>(std::max<std::size_t>(workers, 1));
 }
 
