@@ -84,6 +84,12 @@ TEST_CASE("mapping: keeps its memory alive for as long as a copy lives") {
   CHECK(gone);
 }
 
+TEST_CASE("blob: a store that says nothing of versions knows none") {
+  CHECK_FALSE(counting_blob().version());
+  CHECK(blob_version{{1, 2}} == blob_version{{1, 2, 0}});
+  CHECK(blob_version{{1, 2}} != blob_version{{1, 3}});
+}
+
 TEST_CASE("blob_writer: reserving is only a hint") {
   null_writer writer;
   CHECK(writer.reserve(UINT64_MAX));

@@ -11,9 +11,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace file_blob_test {
@@ -169,6 +173,42 @@ TEST_CASE("the file behind it, also past the page cache, whatever has its name")
     CHECK(as_text(bytes_view(page)) == text.substr(4096));
   }
   CHECK_FALSE(detail::open_direct(-1));
+}
+
+TEST_CASE(
+    "file_blob: a file has a version once its last change is some time ago, and until the next") {
+  const fixture f;
+  const auto version_of = [&](const std::string& name) {
+    std::optional<blob_version> out;
+    for (int i = 0; i < 20'000 && !out; ++i) {
+      if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      out = f.open(name)->version();
+    }
+    REQUIRE(out);
+    return *out;
+  };
+  const std::string path = f.dir / "x";
+  test::write_file(path, "abcd");
+  const blob_version first = version_of("x");
+  CHECK(f.open("x")->version() == first);
+  test::write_file(f.dir / "y", "abcd");
+  CHECK(version_of("y") != first);
+  const auto opened = f.open("x");
+  std::fstream(path, std::ios::in | std::ios::out) << "efgh";
+  CHECK(opened->version() == first);  // what was opened is what it was
+  const blob_version second = version_of("x");
+  CHECK(second != first);
+  // Neither the time of the last change nor a rename hides that there was one.
+  const auto time = fs::last_write_time(path);
+  std::fstream(path, std::ios::in | std::ios::out) << "ijkl";
+  fs::last_write_time(path, time);
+  CHECK(version_of("x") != second);
+  const blob_version third = version_of("x");
+  fs::rename(f.dir / "y", path);
+  CHECK(version_of("x") != third);
+  // A time in the future says nothing.
+  fs::last_write_time(path, fs::file_time_type::clock::now() + std::chrono::hours(1));
+  CHECK_FALSE(f.open("x")->version());
 }
 
 TEST_CASE("file_blob: a mapping outlives its blob; nothing stays open") {

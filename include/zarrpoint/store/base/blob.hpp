@@ -6,8 +6,10 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -31,6 +33,13 @@ class mapping {
  private:
   bytes_view bytes_;
   std::shared_ptr<const void> owner_;
+};
+
+/// What tells the contents of an object from those that its key had before, or has later: numbers
+/// of the store's own, such as the time of the last change, or a digest.
+struct blob_version {
+  std::array<std::uint64_t, 5> numbers{};
+  friend bool operator==(const blob_version&, const blob_version&) = default;
 };
 
 /// One stored object, open for reading. Its size is fixed when it is opened; all members may be
@@ -59,6 +68,11 @@ class blob {
   /// The file that is this object, from its first byte on, for callers that read it directly; -1
   /// where there is none. Open for reading as long as the blob lives, which keeps it.
   virtual int descriptor() const noexcept { return -1; }
+
+  /// The version of the object that was opened: of one key, all that have the same have the same
+  /// bytes. Nothing where the store cannot tell, or cannot yet; then nothing is kept of the object
+  /// from one read to the next.
+  ZARRPOINT_NO_KEY virtual std::optional<blob_version> version() const noexcept;
 
   /// What error messages call this object.
   virtual std::string name() const = 0;

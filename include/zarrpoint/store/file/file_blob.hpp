@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -19,7 +20,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// A regular file, open for reading.
 class file_blob final : public blob {
  public:
-  file_blob(unique_fd fd, std::uint64_t size, std::string name);
+  /// `info`: what `fstat` says of it.
+  file_blob(unique_fd fd, const struct ::stat& info, std::string name);
 
   /// The file at `key`; null when there is none. A directory is not an object either.
   static result<std::unique_ptr<blob>> open(const file_root& root, const store_key& key);
@@ -27,6 +29,9 @@ class file_blob final : public blob {
   std::uint64_t size() const noexcept override { return size_; }
   int descriptor() const noexcept override { return fd_.get(); }
   std::string name() const override { return name_; }
+
+  /// The file and the time of its last change, once that is long enough ago.
+  ZARRPOINT_NO_KEY std::optional<blob_version> version() const noexcept override;
 
   using blob::read;
   ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
@@ -46,6 +51,7 @@ class file_blob final : public blob {
 
   unique_fd fd_;
   std::uint64_t size_;
+  blob_version version_;
   std::string name_;
 };
 

@@ -64,8 +64,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_file(const std::string& path
   struct ::stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return system_error("open", path, errno);
   if (!S_ISREG(info.st_mode)) return error{errc::io, "open " + path + ": it is not a regular file"};
-  const auto size = static_cast<std::uint64_t>(info.st_size);
-  return detail::make_owned<blob, file_blob>(std::move(fd), size, path);
+  return detail::make_owned<blob, file_blob>(std::move(fd), info, path);
 }
 
 ZARRPOINT_INLINE path_in_file split_at_file(const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ ZARRPOINT_INLINE result<void> blob::read(std::span<const read_request> requests)
 ZARRPOINT_INLINE result<mapping> blob::map() const {
   return error{errc::unsupported, "map " + name() + ": this store cannot map objects"};
 }
+
+ZARRPOINT_INLINE std::optional<blob_version> blob::version() const noexcept { return {}; }
 
 ZARRPOINT_INLINE result<void> blob::read_vectored(std::span<const read_request> requests) const {
   for (const read_request& request : requests) ZARRPOINT_CHECK(read(request.offset, request.into));

@@ -13,15 +13,42 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, std::uint64_t size, std::string name)
-    : fd_(std::move(fd)), size_(size), name_(std::move(name)) {}
+/// Since 1970, in nanoseconds.
+inline std::uint64_t nanoseconds(const struct ::timespec& at) noexcept {
+  return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(at.tv_nsec);
+}
+
+ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, const struct ::stat& info, std::string name)
+    : fd_(std::move(fd)),
+      size_(static_cast<std::uint64_t>(info.st_size)),
+      version_{{static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
+                size_, nanoseconds(info.st_mtim), nanoseconds(info.st_ctim)}},
+      name_(std::move(name)) {}
+
+ZARRPOINT_INLINE std::optional<blob_version> file_blob::version() const noexcept {
+  // A file that was changed a moment ago may be changed once more without getting another time: the
+  // kernel's clock goes in ticks of up to 10 ms, and some file systems note seconds, which look
+  // round. What is read after that has a time of its own when it is changed. (git calls such files
+  // "racily clean".) Times in the future say nothing.
+  constexpr std::uint64_t tick = 50'000'000;
+  constexpr std::uint64_t second = 1'000'000'000;
+  struct ::timespec now {};
+  if (::clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return {};
+  const std::uint64_t changed = std::max(version_.numbers[3], version_.numbers[4]);
+  const bool whole_seconds = version_.numbers[4] % second == 0;
+  if (nanoseconds(now) <= changed + (whole_seconds ? 3 * second : tick)) return {};
+  return version_;
+}
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& root,
                                                                const store_key& key) {
@@ -36,8 +63,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> file_blob::open(const file_root& 
   if (S_ISDIR(info.st_mode)) return std::unique_ptr<blob>();
   if (!S_ISREG(info.st_mode))
     return error{errc::io, "open " + root.describe(key) + ": it is not a regular file"};
-  return detail::make_owned<blob, file_blob>(
-      std::move(fd), static_cast<std::uint64_t>(info.st_size), root.describe(key));
+  return detail::make_owned<blob, file_blob>(std::move(fd), info, root.describe(key));
 }
 
 ZARRPOINT_INLINE result<void> file_blob::read(std::uint64_t offset, mutable_bytes into) const {
