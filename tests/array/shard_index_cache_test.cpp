@@ -135,6 +135,53 @@ TEST_CASE("no more is kept than allowed; what was used last stays") {
   }
 }
 
+TEST_CASE("an index without its shard is kept by a version, one for each key") {
+  using index_version = shard_index_cache::index_version;
+  const index_version first{{{1, 2}}, 3};
+  const index_version second{{{1, 2}}, 4};
+  const index_version third{{{1, 3}}, 3};
+  const auto index_of = [](std::uint64_t count) {
+    detail::shard_index made = detail::shard_index::make(count).value();
+    made.set(0, {count, 9});
+    return made;
+  };
+  shard_index_cache cache(4000, SIZE_MAX);
+  CHECK(cache.find("a", first) == nullptr);
+  cache.keep("a", first, index_of(4));
+  const auto kept = cache.find("a", first);
+  REQUIRE(kept != nullptr);
+  CHECK((*kept)[0] == detail::shard_entry{4, 9});
+  CHECK(cache.find("a", second) == nullptr);
+  CHECK(cache.find("a", third) == nullptr);
+  CHECK(cache.find("b", first) == nullptr);
+  const std::size_t bytes = cache.bytes();
+  cache.keep("a", second, index_of(4));
+  CHECK(cache.bytes() == bytes);
+  CHECK(cache.find("a", first) == nullptr);
+  CHECK(cache.find("a", second) != nullptr);
+  // One that is too large leaves what is kept as it is.
+  cache.keep("a", third, index_of(1000));
+  CHECK(cache.find("a", third) == nullptr);
+  CHECK(cache.find("a", second) != nullptr);
+  for (int i = 0; i < 20; ++i) {
+    cache.keep("x" + std::to_string(i), first, index_of(64));
+    CHECK(cache.find("a", second) != nullptr);
+    CHECK(cache.bytes() <= 4000);
+  }
+  CHECK(cache.find("x0", first) == nullptr);
+  CHECK(cache.find("x19", first) != nullptr);
+  // Without its shard it does not stand for one, nor the other way round.
+  int calls = 0;
+  CHECK(cache.get("a", opener{calls, 4}));
+  CHECK(cache.get("a", opener{calls, 4}));
+  CHECK(calls == 1);
+  CHECK(cache.find("a", second) == nullptr);
+  CHECK(kept->size() == 4);
+  cache.clear();
+  CHECK(cache.find("x19", first) == nullptr);
+  CHECK(cache.bytes() == 0);
+}
+
 TEST_CASE("threads that need a shard at the same time open it once, or fail together") {
   const thread_pool pool(4);
   for (int round = 0; round < 20; ++round) {

@@ -11,6 +11,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,9 @@ namespace zarrpoint { inline namespace v0 {
 /// one store part by part in one operation (`read_options::indexes`). A shard that is kept stays
 /// what it was when it was opened, so that nothing is read by the index of another one. What was
 /// used longest ago is dropped first. Thread-safe.
+///
+/// An array keeps the indexes that it reads itself in one of these, too: without their shards, each
+/// by the version that its shard had.
 class shard_index_cache {
  public:
   using index_pointer = std::shared_ptr<const detail::shard_index>;
@@ -34,6 +38,13 @@ class shard_index_cache {
   struct shard {
     std::shared_ptr<const blob> bytes{};
     index_pointer index{};
+  };
+
+  /// What an index is known by that is kept without its shard.
+  struct index_version {
+    blob_version object{};
+    std::uint32_t checksum = 0;  ///< what is stored as the index's own; 0 where none is compared
+    friend bool operator==(const index_version&, const index_version&) = default;
   };
 
   /// `most`: the bytes that are kept, in memory of `default_resource()`. `most_open`: the objects
@@ -67,9 +78,16 @@ class shard_index_cache {
     mine->outcome = made;
     done_.notify_all();
     // Otherwise `clear` was called meanwhile.
-    if (std::erase(opening_, mine) != 0 && made && made->index != nullptr) keep(mine->key, *made);
+    if (std::erase(opening_, mine) != 0 && made && made->index != nullptr)
+      put(mine->key, *made, std::nullopt);
     return made;
   }
+
+  /// The index that was kept of this version of the shard `key`, or null.
+  index_pointer find(std::string_view key, const index_version& version);
+
+  /// Keeps a copy of the index of this version, and no other of the shard, where there is memory.
+  void keep(std::string_view key, const index_version& version, const detail::shard_index& index);
 
   /// Forgets all shards: later calls open them again.
   void clear();
@@ -82,8 +100,10 @@ class shard_index_cache {
     std::string key;
     std::size_t bytes;
     shard kept;
+    std::optional<index_version> version;  ///< of an index that is kept without its shard
   };
   using entries = std::list<entry>;
+  using place = std::vector<entries::iterator>::iterator;
   struct attempt {
     explicit attempt(std::string of) : key(std::move(of)) {}
     const std::string key;
@@ -94,16 +114,23 @@ class shard_index_cache {
 
   /// The same with a copy of the index, in memory that the reader does not own.
   static result<shard> with_own_index(shard of);
+  static result<index_pointer> own_copy(const detail::shard_index& of);
+  /// What it takes to keep it, about.
+  static std::size_t entry_size(std::string_view key, const detail::shard_index& index) noexcept;
 
   // With the lock held, as all below.
-  /// What is kept of the key, now the last used, or null.
+  /// The shard that is kept, now the last used, or null.
   const shard* find_kept(std::string_view key);
+  /// The first in the list from now on.
+  void use(entries::iterator one) { used_.splice(used_.begin(), used_, one); }
   /// The attempt of another thread, or null.
   std::shared_ptr<attempt> find_attempt(std::string_view key) const;
   /// The first in `by_key_` whose key is not less.
-  std::vector<entries::iterator>::iterator place_of(std::string_view key);
-  /// Keeps to the bounds.
-  void keep(const std::string& key, const shard& made);
+  place place_of(std::string_view key);
+  /// In place of what is kept of the key; keeps to the bounds.
+  void put(std::string_view key, shard made, std::optional<index_version> version);
+  /// Gives the place of the next.
+  place drop(place one);
 
   const std::size_t most_;
   const std::size_t most_open_;

@@ -45,15 +45,25 @@ ZARRPOINT_INLINE std::size_t shard_index_cache::bytes() const {
 
 ZARRPOINT_INLINE result<shard_index_cache::shard> shard_index_cache::with_own_index(shard of) {
   if (of.index == nullptr) return of;
-  ZARRPOINT_TRY(copy, detail::shard_index::make(of.index->size()));
-  const bytes_view words = std::as_const(*of.index).words();
-  std::copy(words.begin(), words.end(), copy.words().begin());
-  of.index = detail::make_counted<const detail::shard_index>(std::move(copy));
+  ZARRPOINT_TRY(copy, own_copy(*of.index));
+  of.index = std::move(copy);
   return of;
 }
 
-ZARRPOINT_INLINE std::vector<shard_index_cache::entries::iterator>::iterator
-shard_index_cache::place_of(std::string_view key) {
+ZARRPOINT_INLINE result<shard_index_cache::index_pointer> shard_index_cache::own_copy(
+    const detail::shard_index& of) {
+  ZARRPOINT_TRY(copy, detail::shard_index::make(of.size()));
+  const bytes_view words = of.words();
+  std::copy(words.begin(), words.end(), copy.words().begin());
+  return detail::make_counted<const detail::shard_index>(std::move(copy));
+}
+
+ZARRPOINT_INLINE std::size_t shard_index_cache::entry_size(
+    std::string_view key, const detail::shard_index& index) noexcept {
+  return entry_bytes + 2 * key.size() + index.words().size();
+}
+
+ZARRPOINT_INLINE shard_index_cache::place shard_index_cache::place_of(std::string_view key) {
   return std::lower_bound(
       by_key_.begin(), by_key_.end(), key,
       [](entries::iterator one, std::string_view wanted) { return one->key < wanted; });
@@ -62,9 +72,28 @@ shard_index_cache::place_of(std::string_view key) {
 ZARRPOINT_INLINE const shard_index_cache::shard* shard_index_cache::find_kept(
     std::string_view key) {
   const auto found = place_of(key);
-  if (found == by_key_.end() || (*found)->key != key) return nullptr;
-  used_.splice(used_.begin(), used_, *found);
+  if (found == by_key_.end() || (*found)->key != key || (*found)->version) return nullptr;
+  use(*found);
   return &used_.front().kept;
+}
+
+ZARRPOINT_INLINE shard_index_cache::index_pointer shard_index_cache::find(
+    std::string_view key, const index_version& version) {
+  const std::lock_guard lock(mutex_);
+  const auto found = place_of(key);
+  if (found == by_key_.end() || (*found)->key != key || (*found)->version != version)
+    return nullptr;
+  use(*found);
+  return used_.front().kept.index;
+}
+
+ZARRPOINT_INLINE void shard_index_cache::keep(std::string_view key, const index_version& version,
+                                              const detail::shard_index& index) {
+  if (entry_size(key, index) > most_) return;
+  result<index_pointer> copy = own_copy(index);
+  if (!copy) return;
+  const std::lock_guard lock(mutex_);
+  put(key, {nullptr, *std::move(copy)}, version);
 }
 
 ZARRPOINT_INLINE std::shared_ptr<shard_index_cache::attempt> shard_index_cache::find_attempt(
@@ -74,17 +103,22 @@ ZARRPOINT_INLINE std::shared_ptr<shard_index_cache::attempt> shard_index_cache::
   return nullptr;
 }
 
-ZARRPOINT_INLINE void shard_index_cache::keep(const std::string& key, const shard& made) {
-  const std::size_t bytes = entry_bytes + 2 * key.size() + made.index->words().size();
+ZARRPOINT_INLINE void shard_index_cache::put(std::string_view key, shard made,
+                                             std::optional<index_version> version) {
+  const std::size_t bytes = entry_size(key, *made.index);
   if (bytes > most_ || most_open_ == 0) return;
-  used_.push_front({key, bytes, made});
-  by_key_.insert(place_of(key), used_.begin());
+  auto at = place_of(key);
+  if (at != by_key_.end() && (*at)->key == key) at = drop(at);
+  used_.push_front({std::string(key), bytes, std::move(made), version});
+  by_key_.insert(at, used_.begin());
   bytes_ += bytes;
-  while (bytes_ > most_ || used_.size() > most_open_) {
-    bytes_ -= used_.back().bytes;
-    by_key_.erase(place_of(used_.back().key));
-    used_.pop_back();
-  }
+  while (bytes_ > most_ || used_.size() > most_open_) drop(place_of(used_.back().key));
+}
+
+ZARRPOINT_INLINE shard_index_cache::place shard_index_cache::drop(place one) {
+  bytes_ -= (*one)->bytes;
+  used_.erase(*one);
+  return by_key_.erase(one);
 }
 
 }}  // namespace zarrpoint::v0
