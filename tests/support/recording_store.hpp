@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@ class recording_store {
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
+    std::function<std::optional<zp::blob_version>(const std::string& name)> version{};
   };
 
   state& operator*() const { return *state_; }
@@ -94,6 +97,9 @@ class recording_store {
       return zp::mapping(*value_, value_);
     }
     std::string name() const override { return name_; }
+    std::optional<zp::blob_version> version() const noexcept override {
+      return state_->version ? state_->version(name_) : std::nullopt;
+    }
 
    private:
     std::shared_ptr<state> state_;

@@ -34,7 +34,8 @@ struct read_options {
   const context* how = nullptr;     ///< null: the context the array was opened with
   progress_meter* meter = nullptr;  ///< told of decoded bytes; null: the context's callback is
   /// Keeps shards open, with their indexes, from one read to the next: they stay what they were
-  /// when they were opened. Null: each read opens those it needs.
+  /// when they were opened. Null: each read opens those it needs; the array keeps indexes alone,
+  /// while `blob::version` tells that they are of what is stored.
   shard_index_cache* indexes = nullptr;
   /// Of a larger operation: the text of strings counts there when this one has ended. It is of the
   /// scratch memory of `how`.

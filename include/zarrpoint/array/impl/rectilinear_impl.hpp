@@ -92,6 +92,7 @@ ZARRPOINT_INLINE result<array_state> rectilinear_array::state_of(const dims& ind
   ZARRPOINT_TRY(described, describe(extents, shape));
   array_state out{of_.store, of_.key, std::move(described)};
   out.only_key = of_.metadata.keys.key(index);
+  out.outer = &of_;
   return out;
 }
 

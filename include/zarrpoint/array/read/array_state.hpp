@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/array/read/kept_indexes.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/bytes.hpp>
@@ -58,6 +59,9 @@ struct array_state {
   /// Whether this is a shard within a shard: its chunk has no key of its own.
   bool is_within = false;
   mutable listing_size listed{};
+  mutable kept_indexes indexes{};
+  /// The array that this is a chunk of, when its indexes are kept there; else null.
+  const array_state* outer = nullptr;
 
   /// The key of a chunk, relative to the array.
   std::string chunk_key(const dims& index) const;

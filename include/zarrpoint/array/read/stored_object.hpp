@@ -14,7 +14,9 @@
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -26,7 +28,8 @@ result<void> check_expected(const array_state& of, const chunk_digests& digests,
 /// What is known of an object before it is opened.
 struct object_options {
   const chunk_digests* expected = nullptr;
-  shard_index_cache* indexes = nullptr;  ///< where a shard and its index may be kept
+  shard_index_cache* indexes = nullptr;  ///< where a shard and its index may be kept; else
+  bool keep = false;                     ///< whether the array itself keeps the index
 };
 
 /// One object of an array, open for reading: its bytes, and where each inner chunk lies in them.
@@ -43,6 +46,14 @@ struct stored_object {
                                                      const object_options& options = {});
 
  private:
+  /// The index, which the array may have kept from an earlier read.
+  static result<std::shared_ptr<const shard_index>> index_of(const array_state& of,
+                                                             std::string_view key,
+                                                             const blob& bytes,
+                                                             codec_workspace& scratch, bool keep);
+  /// What the index may be kept by, or nothing.
+  static result<std::optional<shard_index_cache::index_version>> version_of(
+      const blob& bytes, const shard_parts& shard);
   static result<std::shared_ptr<const shard_index>> read_index(const blob& bytes,
                                                                const array_layout& layout,
                                                                codec_workspace& scratch);

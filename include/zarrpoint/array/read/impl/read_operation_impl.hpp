@@ -110,8 +110,10 @@ ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item
 ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
     const std::string& key, codec_workspace& scratch) {
   opened out;
-  ZARRPOINT_TRY(object,
-                stored_object::open(of_, key, scratch, {options_.expected, options_.indexes}));
+  // What is read whole is hardly read again.
+  const bool keep = into_.shape != of_.metadata.shape;
+  ZARRPOINT_TRY(
+      object, stored_object::open(of_, key, scratch, {options_.expected, options_.indexes, keep}));
   out.object = std::move(object);
   if (out.object == nullptr) account_->missing.fetch_add(1, std::memory_order_relaxed);
   if (options_.expected != nullptr) out.expected = options_.expected->find(key);
@@ -307,7 +309,8 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, con
   std::size_t used = 0;
   result<void> status;
   const auto flush = [&] {
-    status = from.bytes.read(std::span<const read_request>(batch.data(), used));
+    status = used == 1 ? from.bytes.read(batch[0].offset, batch[0].into)
+                       : from.bytes.read(std::span<const read_request>(batch.data(), used));
     used = 0;
     return status.has_value();
   };

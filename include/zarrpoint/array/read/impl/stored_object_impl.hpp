@@ -5,6 +5,7 @@
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
+#include <zarrpoint/array/read/kept_indexes.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
@@ -12,15 +13,20 @@
 #include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -61,7 +67,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
     ZARRPOINT_TRY(bytes, of.store.open(full_key));
     shard out{std::move(bytes)};
     if (out.bytes == nullptr || !of.sharded() || !check(out)) return out;
-    ZARRPOINT_TRY(index, read_index(*out.bytes, of.layout, scratch));
+    const bool keep = options.keep && options.indexes == nullptr;
+    ZARRPOINT_TRY(index, index_of(of, full_key.str(), *out.bytes, scratch, keep));
     out.index = std::move(index);
     return out;
   };
@@ -78,6 +85,41 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
   out->bytes = std::move(found.bytes);
   out->index = std::move(found.index);
   return out;
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::index_of(
+    const array_state& of, std::string_view key, const blob& bytes, codec_workspace& scratch,
+    bool keep) {
+  if (!keep) return read_index(bytes, of.layout, scratch);
+  kept_indexes& kept = of.outer != nullptr ? of.outer->indexes : of.indexes;
+  // Before the index is read: what is written from now on has another version.
+  ZARRPOINT_TRY(version, version_of(bytes, *of.layout.shard()));
+  if (!version) return read_index(bytes, of.layout, scratch);
+  if (shard_index_cache* const cache = kept.get()) {
+    if (auto found = cache->find(key, *version)) return found;
+  }
+  ZARRPOINT_TRY(index, read_index(bytes, of.layout, scratch));
+  kept.make(of.how.limit.memory).keep(key, *version, *index);
+  return index;
+}
+
+ZARRPOINT_INLINE result<std::optional<shard_index_cache::index_version>> stored_object::version_of(
+    const blob& bytes, const shard_parts& shard) {
+  using index_version = shard_index_cache::index_version;
+  const std::optional<blob_version> object = bytes.version();
+  if (!object || bytes.size() < shard.index_size) return std::optional<index_version>();
+  index_version out{*object};
+  // The time of a file is that of the beginning of a `write`, which may take seconds, or of the
+  // first change of a mapping. So a file that is being rewritten in place may have its last time
+  // already and the old index still. The checksum behind the index tells, too, for one small read.
+  if (bytes.descriptor() >= 0) {
+    std::array<std::byte, sizeof out.checksum> stored{};
+    if (!shard.index_chain.ends_with_crc32c()) return std::optional<index_version>();
+    const std::uint64_t end = shard.index_offset(bytes.size()) + shard.index_size;
+    ZARRPOINT_CHECK(bytes.read(end - stored.size(), stored));
+    out.checksum = load_le<std::uint32_t>(stored.data());
+  }
+  return std::optional(out);
 }
 
 ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::read_index(
