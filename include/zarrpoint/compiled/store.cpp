@@ -14,7 +14,7 @@
 #include <zarrpoint/store/file/impl/direct_writes_impl.hpp>
 #include <zarrpoint/store/file/impl/directory_impl.hpp>
 #include <zarrpoint/store/file/impl/file_blob_impl.hpp>
-#include <zarrpoint/store/file/impl/file_extension_impl.hpp>
+#include <zarrpoint/store/file/impl/extended_file_impl.hpp>
 #include <zarrpoint/store/file/impl/file_root_impl.hpp>
 #include <zarrpoint/store/file/impl/file_store_impl.hpp>
 #include <zarrpoint/store/file/impl/file_writer_impl.hpp>

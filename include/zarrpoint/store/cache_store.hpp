@@ -37,7 +37,6 @@ class cache_store {
 
   result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
   result<void> put(const store_key& key, bytes_view bytes) const;
-  result<std::unique_ptr<blob_extension>> extend(const store_key& key, std::uint64_t size) const;
   result<bool> erase(const store_key& key) const;
   result<std::vector<list_entry>> list(const store_key& prefix) const { return base_.list(prefix); }
   result<std::unique_ptr<publication>> stage(const store_key& key,
@@ -69,8 +68,6 @@ class cache_store {
   class object;
 
   class writer;
-
-  class extension;
 
   class staged;
 

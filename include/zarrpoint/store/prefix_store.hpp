@@ -21,7 +21,7 @@ class prefix_store {
   std::string describe(const store_key& key) const;
   result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
   result<void> put(const store_key& key, bytes_view bytes) const;
-  result<std::unique_ptr<blob_extension>> extend(const store_key& key, std::uint64_t size) const;
+  result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const;
   result<bool> erase(const store_key& key) const;
   result<std::vector<list_entry>> list(const store_key& prefix) const;
   result<std::unique_ptr<publication>> stage(const store_key& key,

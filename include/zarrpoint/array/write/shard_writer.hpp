@@ -24,8 +24,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What a write does to a shard that is there.
 struct shard_change {
-  std::size_t written = 0;  ///< inner chunks
-  std::uint64_t kept = 0;   ///< bytes of the others
+  std::size_t touched_chunks = 0;     ///< inner chunks that are written
+  std::uint64_t untouched_bytes = 0;  ///< of the others, as they are stored
 };
 
 /// One shard being written. Inner chunks are encoded by many workers at a time and stored one after
@@ -45,9 +45,10 @@ class shard_writer {
   /// For `items` inner chunks. `dense`: each will be stored.
   result<void> begin(std::size_t items, bool dense, scratch_pool& pool);
 
-  /// Before any inner chunk has a place: extends the shard that is there rather than to replace it,
-  /// if the store can, and that is worth it.
-  result<void> extend(const shard_change& by, scratch_pool& pool);
+  /// Before any inner chunk has a place: whether the shard that is there can be extended.
+  result<bool> can_extend();
+  /// Then: extends it rather than to replace it, if that is worth it.
+  void extend(const shard_change& by, scratch_pool& pool);
   bool extends() const noexcept { return extension_ != nullptr; }
 
   /// Waits until fewer than `window` inner chunks before that of `position` are without a place;
@@ -73,10 +74,12 @@ class shard_writer {
   };
 
   /// As much as is gathered in memory at most.
-  static constexpr std::uint64_t most_extended = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t most_added = std::uint64_t{16} << 20;
 
   result<placed> assign(encoded_chunk chunk);
-  result<void> store(std::uint64_t offset, bytes_view bytes);
+  result<void> write_at(std::uint64_t offset, bytes_view bytes);
+  /// The bytes that so many inner chunks take at most, with an index; UINT64_MAX: too many.
+  std::uint64_t most_of(std::uint64_t chunks) const;
 
   const array_state& of_;
   const shard_parts& shard_;
@@ -94,8 +97,8 @@ class shard_writer {
   std::size_t failed_at_ = SIZE_MAX;
   std::unique_ptr<blob_writer> writer_;        // made with the first that is stored, or
   std::unique_ptr<blob_extension> extension_;  // of `before_`
-  buffer tail_;                                // what it adds, from `tail_begin_`
-  std::uint64_t tail_begin_ = 0;
+  buffer added_;                               // what it adds, from `added_at_`
+  std::uint64_t added_at_ = 0;
   shard_index index_;
   object_digest digest_;
 };

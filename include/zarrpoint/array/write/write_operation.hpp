@@ -14,6 +14,7 @@
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -77,6 +78,7 @@ class write_operation {
   const write_options& options_;
   const std::shared_ptr<scratch_pool> pool_;
   const chunk_encoder encoder_;
+  std::atomic<bool> may_extend_;
   const host_view* from_ = nullptr;  // one of these two
   element_source* source_ = nullptr;
   selection part_;

@@ -29,7 +29,8 @@ struct thread_pool::state {
   bool closed = false;
   std::vector<std::thread> running;  // the pool's own, not its executors'
   const ::pid_t process = ::getpid();
-  std::shared_ptr<state> self;  // and the next: of one that must never be destroyed
+  // These keep a state that must never be destroyed.
+  std::shared_ptr<state> self;
   state* kept_before = nullptr;
 
   // A child of fork has none of the threads. Nothing of them may be touched there: one may have

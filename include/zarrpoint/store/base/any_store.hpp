@@ -34,9 +34,10 @@ class any_store {
   result<std::unique_ptr<blob_writer>> create(const store_key& key) const;
   result<void> put(const store_key& key, bytes_view bytes) const { return model_->put(key, bytes); }
 
-  /// Begins to add to an object of `size` bytes. Null where that cannot be done in one step, as in
-  /// stores without a member of this name, or where the object is another: then replace it.
-  result<std::unique_ptr<blob_extension>> extend(const store_key& key, std::uint64_t size) const;
+  /// Begins to add to the object that was opened as `before`. Null where that cannot be done in one
+  /// step, as in stores without a member of this name, or where the key has another object by now:
+  /// then replace it.
+  result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const;
 
   result<bool> erase(const store_key& key) const { return model_->erase(key); }
   result<std::vector<list_entry>> list(const store_key& prefix) const;
@@ -74,8 +75,7 @@ class any_store {
     virtual std::string describe(const store_key&) const = 0;
     virtual result<std::unique_ptr<blob_writer>> create(const store_key&) const = 0;
     virtual result<void> put(const store_key&, bytes_view) const = 0;
-    virtual result<std::unique_ptr<blob_extension>> extend(const store_key&,
-                                                           std::uint64_t) const = 0;
+    virtual result<std::unique_ptr<blob_extension>> extend(const store_key&, const blob&) const = 0;
     virtual result<bool> erase(const store_key&) const = 0;
     virtual result<std::vector<list_entry>> list(const store_key&) const = 0;
     virtual result<std::unique_ptr<publication>> stage(const store_key&,
@@ -110,10 +110,9 @@ class any_store {
         return refuse("write", key);
       }
     }
-    result<std::unique_ptr<blob_extension>> extend(const store_key& key,
-                                                   std::uint64_t size) const override {
-      if constexpr (requires { store.extend(key, size); }) {
-        return store.extend(key, size);
+    result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const override {
+      if constexpr (requires { store.extend(key, before); }) {
+        return store.extend(key, before);
       } else {
         return std::unique_ptr<blob_extension>();
       }

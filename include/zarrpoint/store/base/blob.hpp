@@ -114,11 +114,11 @@ class blob_writer {
 };
 
 /// An object that is to grow in one step: a reader sees it as it was, or with all that was added,
-/// and so does who comes after a crash. What it holds already stays where it is. One that is
-/// destroyed before `finish` changes nothing.
+/// and so does a reader after a crash. What it holds already stays as it is. One that is destroyed
+/// before `finish` changes nothing.
 class blob_extension {
  public:
-  /// Where in memory `finish` wants what it adds, and by which steps objects grow.
+  /// What is added begins and ends at multiples of this, in the object and in memory.
   static constexpr std::size_t block = 4096;
 
   blob_extension() = default;
@@ -126,11 +126,10 @@ class blob_extension {
   blob_extension& operator=(const blob_extension&) = delete;
   virtual ~blob_extension() = default;
 
-  /// `tail`: the object from the last multiple of `block` within its old size up to its new end,
-  /// which is a multiple of `block`, too; in memory at a multiple of `block`. Its first bytes,
-  /// those that the object has already, are filled in. Call it once. On failure the object is what
-  /// it was; only `outcome_unknown` means that the last sync failed after it had grown.
-  virtual result<void> finish(mutable_bytes tail) = 0;
+  /// Adds `more`, blocks from the next multiple of `block` on; what lies before that, behind the old
+  /// end, is zero. Call it once. On failure the object is what it was; `outcome_unknown` means that
+  /// it may have grown.
+  virtual result<void> finish(bytes_view more) = 0;
 };
 
 }}  // namespace zarrpoint::v0

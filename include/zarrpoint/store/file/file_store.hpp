@@ -36,8 +36,8 @@ class file_store {
 
   result<void> put(const store_key& key, bytes_view bytes) const;
 
-  /// On ext4 and XFS, for files with one name; see `any_store::extend`.
-  result<std::unique_ptr<blob_extension>> extend(const store_key& key, std::uint64_t size) const;
+  /// On ext4, for files with one name; see `any_store::extend`.
+  result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const;
 
   result<bool> erase(const store_key& key) const;
 

@@ -151,21 +151,6 @@ class cache_store::writer final : public blob_writer {
   store_key key_;
 };
 
-class cache_store::extension final : public blob_extension {
- public:
-  extension(std::unique_ptr<blob_extension> inner, shared_cache cache, const store_key& key)
-      : inner_(std::move(inner)), cache_(std::move(cache)), key_(key) {}
-  result<void> finish(mutable_bytes tail) override {
-    const change under_way(*cache_, key_);
-    return inner_->finish(tail);
-  }
-
- private:
-  std::unique_ptr<blob_extension> inner_;
-  shared_cache cache_;
-  store_key key_;
-};
-
 class cache_store::staged final : public publication {
  public:
   staged(std::unique_ptr<publication> inner, shared_cache cache, const store_key& key)
@@ -207,13 +192,6 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> cache_store::create(
 ZARRPOINT_INLINE result<void> cache_store::put(const store_key& key, bytes_view bytes) const {
   const change under_way(*cache_, key);
   return base_.put(key, bytes);
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> cache_store::extend(
-    const store_key& key, std::uint64_t size) const {
-  ZARRPOINT_TRY(inner, base_.extend(key, size));
-  if (inner == nullptr) return std::unique_ptr<blob_extension>();
-  return detail::make_owned<blob_extension, extension>(std::move(inner), cache_, key);
 }
 
 ZARRPOINT_INLINE result<bool> cache_store::erase(const store_key& key) const {

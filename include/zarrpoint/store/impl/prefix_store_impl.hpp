@@ -39,9 +39,9 @@ ZARRPOINT_INLINE result<void> prefix_store::put(const store_key& key, bytes_view
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> prefix_store::extend(
-    const store_key& key, std::uint64_t size) const {
+    const store_key& key, const blob& before) const {
   ZARRPOINT_TRY(full, object_key(key));
-  return base_.extend(full, size);
+  return base_.extend(full, before);
 }
 
 ZARRPOINT_INLINE result<bool> prefix_store::erase(const store_key& key) const {

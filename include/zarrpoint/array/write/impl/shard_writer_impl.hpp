@@ -53,27 +53,38 @@ ZARRPOINT_INLINE result<void> shard_writer::begin(std::size_t items, bool dense,
   return {};
 }
 
-ZARRPOINT_INLINE result<void> shard_writer::extend(const shard_change& by, scratch_pool& pool) {
+ZARRPOINT_INLINE std::uint64_t shard_writer::most_of(std::uint64_t chunks) const {
   const std::uint64_t bound = of_.layout.chain().encoded_bound();
+  if (bound > most_added || chunks > most_added / (bound + alignment_)) return UINT64_MAX;
+  return chunks * (bound + alignment_) + shard_.index_size;
+}
+
+ZARRPOINT_INLINE result<bool> shard_writer::can_extend() {
+  if (before_ == nullptr || shard_.location != index_location::end || most_of(1) > most_added)
+    return false;
+  ZARRPOINT_TRY(begun, of_.store.extend(key_, *before_->bytes));
+  extension_ = std::move(begun);
+  return extension_ != nullptr;
+}
+
+ZARRPOINT_INLINE void shard_writer::extend(const shard_change& by, scratch_pool& pool) {
+  std::unique_ptr<blob_extension> begun = std::move(extension_);
+  constexpr std::uint64_t block = blob_extension::block;
   const std::uint64_t size = before_->bytes->size();
-  // A shard that is replaced costs a copy of what is kept, one that is extended holds what is old.
-  if (shard_.location != index_location::end || size - by.kept > by.kept) return {};
-  if (bound > most_extended || by.written > most_extended / (bound + alignment_)) return {};
-  const std::uint64_t most = by.written * (bound + alignment_) + shard_.index_size;
-  if (most > most_extended) return {};
-  ZARRPOINT_TRY(extension, of_.store.extend(key_, size));
-  if (extension == nullptr) return {};
-  const std::uint64_t begin = size / blob_extension::block * blob_extension::block;
-  ZARRPOINT_TRY(whole, checked_round_up(size - begin + most, blob_extension::block));
-  auto tail = buffer::allocate(whole, pool.resource(), blob_extension::block);
-  if (!tail) return {};  // it takes less to replace the shard
-  tail_ = *std::move(tail);
-  std::fill_n(tail_.data(), tail_.size(), std::byte{0});
-  tail_begin_ = begin;
-  extension_ = std::move(extension);
-  end_ = size;
+  const std::uint64_t most = most_of(by.touched_chunks);
+  // A shard that is replaced costs a copy of what stays, one that is extended holds what is old.
+  // And where memory is short, it is for the inner chunks.
+  if (size - by.untouched_bytes > by.untouched_bytes || most > most_added ||
+      most > pool.budget().limit() / 4)
+    return;
+  auto added = buffer::allocate((most + block - 1) / block * block, pool.resource(), block);
+  if (!added) return;
+  added_ = *std::move(added);
+  std::fill_n(added_.data(), added_.size(), std::byte{0});  // what lies between inner chunks
+  added_at_ = (size + block - 1) / block * block;
+  end_ = added_at_;
   for (std::size_t i = 0; i < index_.size(); ++i) index_.set(i, (*before_->index)[i]);
-  return {};
+  extension_ = std::move(begun);
 }
 
 ZARRPOINT_INLINE bool shard_writer::wait_until_near(std::size_t position, std::size_t window) {
@@ -108,7 +119,7 @@ ZARRPOINT_INLINE result<bool> shard_writer::place(std::size_t position, encoded_
   if (ready.empty()) return false;
   moved_.notify_all();
   for (placed& one : ready) {
-    if (!one.chunk.absent) ZARRPOINT_CHECK(store(one.offset, one.chunk.bytes));
+    if (!one.chunk.absent) ZARRPOINT_CHECK(write_at(one.offset, one.chunk.bytes));
     one.chunk = {};  // its scratch memory is free for others
   }
   const std::lock_guard lock(mutex_);
@@ -128,8 +139,8 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
   const bool at_end = shard_.location == index_location::end;
   if (extension_ != nullptr) {
     ZARRPOINT_TRY(end, checked_round_up(end_ + shard_.index_size, blob_extension::block));
-    ZARRPOINT_CHECK(store(end - shard_.index_size, stored));
-    ZARRPOINT_CHECK(extension_->finish(tail_.bytes().first(end - tail_begin_)));
+    ZARRPOINT_CHECK(write_at(end - shard_.index_size, stored));
+    ZARRPOINT_CHECK(extension_->finish(added_.bytes().first(end - added_at_)));
     return object_digest{};
   }
   ZARRPOINT_CHECK(writer_->write(at_end ? end_ : 0, stored));
@@ -140,7 +151,7 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
 
 ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk chunk) {
   if (chunk.absent) {
-    if (!chunk.unchanged) index_.set(chunk.slot, {});
+    if (!chunk.untouched) index_.set(chunk.slot, {});
     return placed{std::move(chunk), 0};
   }
   if (writer_ == nullptr && extension_ == nullptr) {
@@ -157,12 +168,12 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
   return placed{std::move(chunk), offset};
 }
 
-ZARRPOINT_INLINE result<void> shard_writer::store(std::uint64_t offset, bytes_view bytes) {
+ZARRPOINT_INLINE result<void> shard_writer::write_at(std::uint64_t offset, bytes_view bytes) {
   if (extension_ == nullptr) return writer_->write(offset, bytes);
-  const auto at = static_cast<std::size_t>(offset - tail_begin_);
-  if (bytes.size() > tail_.size() - at)
+  const std::uint64_t at = offset - added_at_;
+  if (at > added_.size() || bytes.size() > added_.size() - at)
     return error{errc::invalid_argument, "an encoded inner chunk is larger than its codecs said"};
-  std::copy(bytes.begin(), bytes.end(), tail_.data() + at);
+  std::copy(bytes.begin(), bytes.end(), added_.data() + at);
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -61,6 +62,7 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
 
 ZARRPOINT_INLINE std::optional<std::size_t> write_operation::begin_again(std::size_t refused) {
   if (reader_) return std::nullopt;  // a source gives its elements once
+  may_extend_ = false;               // which takes memory of its own
   shards_.clear();
   pool_->drop_idle();
   return of_.sharded() ? plan_.at(refused).object_first : refused;
@@ -72,7 +74,8 @@ ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const c
       how_(how),
       options_(options),
       pool_(scratch_of(how)),
-      encoder_(of, from, options, *pool_) {}
+      encoder_(of, from, options, *pool_),
+      may_extend_(options.extend) {}
 
 ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i) {
   if (!reader_) return write(i, nullptr);
@@ -157,8 +160,10 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
         detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
     ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
     // The digests of what is not read again are not known.
-    if (made->before() != nullptr && options_.extend && options_.collected == nullptr)
-      ZARRPOINT_CHECK(made->extend(change_of(item, *made->before()), *pool_));
+    if (options_.collected == nullptr && may_extend_.load(std::memory_order_relaxed)) {
+      ZARRPOINT_TRY(can_extend, made->can_extend());
+      if (can_extend) made->extend(change_of(item, *made->before()), *pool_);
+    }
     return made;
   };
   ZARRPOINT_TRY(shard, shards_.get(item, begin));
@@ -182,9 +187,9 @@ ZARRPOINT_INLINE shard_change write_operation::change_of(const plan_item& first,
     const plan_item item = plan_.at(first.object_first + i);
     const shard_entry stored = before.entry(of_.layout.slot(item.inner));
     if (!is_untouched(item)) {
-      ++out.written;
+      ++out.touched_chunks;
     } else if (!stored.absent()) {
-      out.kept += stored.size;
+      out.untouched_bytes += stored.size;
     }
   }
   return out;
@@ -200,7 +205,7 @@ ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
   if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
   if (shard.extends() && is_untouched(item)) {
     encoded_chunk same;
-    same.unchanged = true;
+    same.untouched = true;
     return shard.place(position, std::move(same));
   }
   const std::size_t bytes = cost(item);

@@ -24,8 +24,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> any_store::create(
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> any_store::extend(
-    const store_key& key, std::uint64_t size) const {
-  return model_->extend(key, size);
+    const store_key& key, const blob& before) const {
+  return model_->extend(key, before);
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> any_store::list(const store_key& prefix) const {

@@ -7,7 +7,7 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/rename.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
-#include <zarrpoint/store/file/file_extension.hpp>
+#include <zarrpoint/store/file/extended_file.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/file_writer.hpp>
@@ -119,9 +119,9 @@ ZARRPOINT_INLINE result<void> file_store::put(const store_key& key, bytes_view b
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> file_store::extend(
-    const store_key& key, std::uint64_t size) const {
+    const store_key& key, const blob& before) const {
   ZARRPOINT_CHECK(check_writable(key, "extend"));
-  return detail::file_extension::open(root_, key, size);
+  return detail::extended_file::open(root_, key, before);
 }
 
 ZARRPOINT_INLINE result<bool> file_store::erase(const store_key& key) const {
