@@ -13,8 +13,8 @@
 #include <zarrpoint/store/base/impl/url_impl.hpp>
 #include <zarrpoint/store/file/impl/direct_writes_impl.hpp>
 #include <zarrpoint/store/file/impl/directory_impl.hpp>
-#include <zarrpoint/store/file/impl/file_blob_impl.hpp>
 #include <zarrpoint/store/file/impl/extended_file_impl.hpp>
+#include <zarrpoint/store/file/impl/file_blob_impl.hpp>
 #include <zarrpoint/store/file/impl/file_root_impl.hpp>
 #include <zarrpoint/store/file/impl/file_store_impl.hpp>
 #include <zarrpoint/store/file/impl/file_writer_impl.hpp>

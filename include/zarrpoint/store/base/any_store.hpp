@@ -110,7 +110,8 @@ class any_store {
         return refuse("write", key);
       }
     }
-    result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const override {
+    result<std::unique_ptr<blob_extension>> extend(const store_key& key,
+                                                   const blob& before) const override {
       if constexpr (requires { store.extend(key, before); }) {
         return store.extend(key, before);
       } else {

@@ -126,9 +126,9 @@ class blob_extension {
   blob_extension& operator=(const blob_extension&) = delete;
   virtual ~blob_extension() = default;
 
-  /// Adds `more`, blocks from the next multiple of `block` on; what lies before that, behind the old
-  /// end, is zero. Call it once. On failure the object is what it was; `outcome_unknown` means that
-  /// it may have grown.
+  /// Adds `more`, blocks from the next multiple of `block` on; what lies before that, behind the
+  /// old end, is zero. Call it once. On failure the object is what it was; `outcome_unknown` means
+  /// that it may have grown.
   virtual result<void> finish(bytes_view more) = 0;
 };
 

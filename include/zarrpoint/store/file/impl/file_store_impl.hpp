@@ -6,8 +6,8 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/rename.hpp>
-#include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/extended_file.hpp>
+#include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/file_writer.hpp>
