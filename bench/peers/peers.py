@@ -21,7 +21,8 @@ THREADS = 2
 
 
 def originals(path):
-    """name -> the bits of the tensor, mapped."""
+    """name -> the tensor, mapped; of bfloat16 the bits."""
+    dtypes = {"BF16": np.uint16, "U16": np.uint16, "F32": np.float32}
     raw = np.memmap(path, mode="r")
     length = int.from_bytes(raw[:8].tobytes(), "little")
     header = json.loads(raw[8 : 8 + length].tobytes())
@@ -29,7 +30,7 @@ def originals(path):
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = (8 + length + at for at in entry["data_offsets"])
-            out[name] = raw[begin:end].view(np.uint16).reshape(entry["shape"])
+            out[name] = raw[begin:end].view(dtypes[entry["dtype"]]).reshape(entry["shape"])
     return out
 
 

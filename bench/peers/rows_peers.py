@@ -10,15 +10,15 @@ What zarrpoint wrote is read by all that read Zarr: elements are uint16, the bit
 bfloat16. Two threads each, where a library has threads.
 """
 
-import json
 import os
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import peers
 
-THREADS = 2
+THREADS = peers.THREADS
 NOT_THERE = 3
 PARTS = {
     "columns": lambda rows: (slice(None), slice(1024, 2048)),
@@ -37,15 +37,7 @@ def walk(count):
 
 def originals(path):
     """name -> the tensor, in memory."""
-    raw = np.fromfile(path, np.uint8)
-    length = int.from_bytes(raw[:8].tobytes(), "little")
-    out = {}
-    for name, entry in json.loads(raw[8 : 8 + length].tobytes()).items():
-        if name != "__metadata__":
-            begin, end = (8 + length + at for at in entry["data_offsets"])
-            dtype = {"U16": np.uint16, "F32": np.float32}[entry["dtype"]]
-            out[name] = np.array(raw[begin:end]).view(dtype).reshape(entry["shape"])
-    return out
+    return {name: np.array(mapped) for name, mapped in peers.originals(path).items()}
 
 
 class TensorStore:

@@ -46,11 +46,11 @@ struct stored_object {
                                                      const object_options& options = {});
 
  private:
-  /// The index, which the array may have kept from an earlier read.
-  static result<std::shared_ptr<const shard_index>> index_of(const array_state& of,
-                                                             std::string_view key,
-                                                             const blob& bytes,
-                                                             codec_workspace& scratch, bool keep);
+  /// The index, which the array keeps from one read to the next.
+  static result<std::shared_ptr<const shard_index>> kept_index(const array_state& of,
+                                                               std::string_view key,
+                                                               const blob& bytes,
+                                                               codec_workspace& scratch);
   /// What the index may be kept by, or nothing.
   static result<std::optional<shard_index_cache::index_version>> version_of(
       const blob& bytes, const shard_parts& shard);

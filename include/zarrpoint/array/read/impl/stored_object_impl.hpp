@@ -68,7 +68,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
     shard out{std::move(bytes)};
     if (out.bytes == nullptr || !of.sharded() || !check(out)) return out;
     const bool keep = options.keep && options.indexes == nullptr;
-    ZARRPOINT_TRY(index, index_of(of, full_key.str(), *out.bytes, scratch, keep));
+    ZARRPOINT_TRY(index, keep ? kept_index(of, full_key.str(), *out.bytes, scratch)
+                              : read_index(*out.bytes, of.layout, scratch));
     out.index = std::move(index);
     return out;
   };
@@ -87,10 +88,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
   return out;
 }
 
-ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::index_of(
-    const array_state& of, std::string_view key, const blob& bytes, codec_workspace& scratch,
-    bool keep) {
-  if (!keep) return read_index(bytes, of.layout, scratch);
+ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::kept_index(
+    const array_state& of, std::string_view key, const blob& bytes, codec_workspace& scratch) {
   kept_indexes& kept = of.outer != nullptr ? of.outer->indexes : of.indexes;
   // Before the index is read: what is written from now on has another version.
   ZARRPOINT_TRY(version, version_of(bytes, *of.layout.shard()));
