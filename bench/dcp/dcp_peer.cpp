@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// zarrpoint among the peers of run.py.
+// zarrpoint among the peers of run.py, and their floor.
 // Usage: dcp_peer save CHECKPOINT MEGABYTES BOX_BYTES   saves a model, and prints the seconds
 //                                                       of each call
 //        dcp_peer load CHECKPOINT                       the same until all is in new memory
+//        dcp_peer floor_save CHECKPOINT OUT             the same of the system's calls alone, for
+//        dcp_peer floor_load CHECKPOINT                 the files of a checkpoint
 //        dcp_peer slice CHECKPOINT                      for the largest tensor: the bytes of a row
 //        of each box, and those that reading them took
 
@@ -12,13 +14,15 @@
 #include <zarrpoint/dcp_save.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
+#include "../floor.hpp"
+
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,17 +66,20 @@ struct counting_store {
 
 constexpr int calls = 4;
 
-/// The seconds of each call. The first finds memory that a hypervisor, which takes back what
-/// is free, may give slowly.
-template <class F, class After>
-void clock_calls(F&& f, After&& after) {
+/// The seconds of each call. Before it as much memory as it needs is touched and freed: a
+/// hypervisor, which takes back what is free, may give it slowly.
+template <class F>
+void clock_calls(std::size_t bytes, F&& f) {
   for (int call = 0; call < calls; ++call) {
-    const auto began = std::chrono::steady_clock::now();
-    const auto made = f();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
-    std::printf("%.6f ", spent.count());
-    after(call);
+    bench::touch(bytes / 8 * 9);
+    std::printf("%.6f ", f(call));
   }
+}
+
+std::size_t bytes_of(const std::string& checkpoint) {
+  std::size_t out = 0;
+  for (const auto& [path, size] : bench::chunks_of(checkpoint)) out += size;
+  return out;
 }
 
 /// 23 layers of one large, one middle and one small tensor, as bench/orbax has them.
@@ -90,25 +97,30 @@ void save(const std::string& path, zp::index_t megabytes, std::uint64_t box_byte
     }
   for (std::size_t i = 0; i < model.size(); ++i)
     leaves.emplace_back("layers." + std::to_string(i), model[i]);
-  clock_calls(
-      [&] {
-        return zp::dcp::save(path, leaves, {.chunk_bytes = box_bytes, .sync = false}).value();
-      },
-      [&](int call) {
-        if (call + 1 < calls) std::filesystem::remove_all(path);
-      });
+  clock_calls(static_cast<std::size_t>(megabytes) << 20, [&](int call) {
+    if (call != 0) std::filesystem::remove_all(path);
+    return bench::seconds_of(
+        [&] { zp::dcp::save(path, leaves, {.chunk_bytes = box_bytes, .sync = false}).value(); });
+  });
 }
 
 void load(const std::string& path) {
-  const auto load_all = [&] {
-    zp::context how = zp::default_context();
-    how.stores = zp::dcp_stores::table();
-    const auto from = zp::open(path, how).value();
-    std::vector<zp::tensor> all;
-    for (const std::string& name : from.names()) all.push_back(from.load<zp::tensor>(name).value());
-    return all;
-  };
-  clock_calls(load_all, [](int) {});
+  // All are kept to the end: each call's tensors are in memory that nobody used before.
+  std::vector<std::map<std::string, zp::default_types::value>> kept(calls);
+  clock_calls(bytes_of(path), [&](int call) {
+    return bench::seconds_of([&] {
+      zp::context how = zp::default_context();
+      how.stores = zp::dcp_stores::table();
+      kept[static_cast<std::size_t>(call)] = zp::load_all(zp::open(path, how).value()).value();
+    });
+  });
+}
+
+void floor_save(const std::string& of, const std::string& out) {
+  clock_calls(bytes_of(of), [&](int) {
+    std::filesystem::remove_all(out);
+    return bench::save_floor(of, out, false);
+  });
 }
 
 void slice(const std::string& path) {
@@ -141,6 +153,11 @@ int main(int count, char** arguments) {
     save(arguments[2], std::atoll(arguments[3]), std::strtoull(arguments[4], nullptr, 10));
   } else if (action == "load") {
     load(arguments[2]);
+  } else if (action == "floor_save" && count == 4) {
+    floor_save(arguments[2], arguments[3]);
+  } else if (action == "floor_load") {
+    const std::string of = arguments[2];
+    clock_calls(bytes_of(of), [&](int) { return bench::load_floor(of); });
   } else if (action == "slice") {
     slice(arguments[2]);
   } else {

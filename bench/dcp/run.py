@@ -5,9 +5,9 @@
 
     run.py PROGRAM FOLDER [MEGABYTES [ROUNDS]]
 
-PROGRAM is dcp_peer; this Python has PyTorch. All in turn, each in a process of its own with four calls: the first, in
-which the system finds memory, is told apart, and of the others the median counts. Files are in the page cache and
-are not synced. The table goes to standard output."""
+PROGRAM is dcp_peer; this Python has PyTorch. All in turn, each in a process of its own with four calls: the first is
+told apart, and of the others the median counts. Files are in the page cache and are not synced. The table goes to
+standard output: medians of the rounds, and the ratio to zarrpoint's time within a round with its range."""
 
 import shutil
 import statistics
@@ -32,7 +32,7 @@ def main():
     rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 5
     with tempfile.TemporaryDirectory(dir=folder) as name:
         here = Path(name)
-        ours, theirs = here / "ours", here / "theirs"
+        ours, theirs, floor = here / "ours", here / "theirs", here / "floor"
         times = {}
         for _ in range(rounds + 1):  # the first is not counted
             note = lambda what, who, spent: times.setdefault((what, who), []).append(spent)  # fmt: skip
@@ -40,18 +40,24 @@ def main():
             note("save", "zarrpoint", seconds(program, "save", ours, megabytes, 0))
             shutil.rmtree(theirs, ignore_errors=True)
             note("save", "torch", seconds(sys.executable, PEERS, "save", theirs, ours))
+            note("save", "floor", seconds(program, "floor_save", ours, floor))
+            shutil.rmtree(floor)
             for what, path in (("load what zarrpoint saved", ours), ("load what torch saved", theirs)):
                 note(what, "zarrpoint", seconds(program, "load", path))
                 note(what, "torch", seconds(sys.executable, PEERS, "load", path))
+                note(what, "floor", seconds(program, "floor_load", path))
         print(f"torch {version('torch')}, {megabytes} MiB in 69 tensors, medians of {rounds} rounds\n")
-        print("| what | zarrpoint | torch | ratio | range |\n|---|---:|---:|---:|---|")
+        print("| what | zarrpoint | torch | floor |\n|---|---:|---:|---:|")
         for what in dict.fromkeys(what for what, _ in times):
             for call in (1, 0):
-                mine, its = ([both[call] for both in times[what, side][1:]] for side in ("zarrpoint", "torch"))
-                ratios = [b / a for a, b in zip(mine, its)]
-                print(f"| {what}{'' if call else ', at first'} | {statistics.median(mine):.2f} s | "
-                      f"{statistics.median(its):.2f} s | {statistics.median(ratios):.1f} | "
-                      f"{min(ratios):.1f}-{max(ratios):.1f} |")  # fmt: skip
+                mine = [both[call] for both in times[what, "zarrpoint"][1:]]
+                cells = [f"{statistics.median(mine):.3f} s"]
+                for side in ("torch", "floor"):
+                    its = [both[call] for both in times[what, side][1:]]
+                    ratios = [b / a for a, b in zip(mine, its)]
+                    cells.append(f"{statistics.median(its):.3f} s; {statistics.median(ratios):.2f} "
+                                 f"({min(ratios):.2f}-{max(ratios):.2f})")  # fmt: skip
+                print(f"| {what}{'' if call else ', at first'} | {' | '.join(cells)} |")
         many = here / "many"
         seconds(program, "save", many, 64, 1 << 20)
         slices = subprocess.run([program, "slice", str(many)], check=True, capture_output=True, text=True).stdout
