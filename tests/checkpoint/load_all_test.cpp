@@ -8,6 +8,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace load_all_test {
@@ -60,6 +66,35 @@ TEST_CASE("a leaf that no entry restores is named") {
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::unsupported);
   CHECK(refused.failure().message.find("json") != std::string::npos);
+}
+
+TEST_CASE("large tensors of one load lie side by side, unless there is a budget") {
+  const memory_store store;
+  std::vector<float> w(800'000);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i);
+  std::vector<leaf> leaves;
+  for (char name = 'a'; name <= 'n'; ++name) leaves.emplace_back(std::string(1, name), w);
+  save(store, leaves).value();
+  const auto beside = [](const std::map<std::string, default_types::value>& of) {
+    std::vector<const std::byte*> begins;
+    for (const auto& [name, value] : of) begins.push_back(std::get<tensor>(value).view().data);
+    std::sort(begins.begin(), begins.end());
+    int out = 0;
+    for (std::size_t i = 1; i < begins.size(); ++i)
+      out += begins[i] - begins[i - 1] < 4 * 800'000 + 4096 ? 1 : 0;
+    return out;
+  };
+  context how;
+  auto all = load_all(open(store, how).value()).value();
+#if defined(__linux__)
+  CHECK(beside(all) == 2);
+#endif
+  how.limit.memory = std::size_t{100} << 20;
+  CHECK(beside(load_all(open(store, how).value()).value()) == 0);
+  const tensor kept = std::get<tensor>(std::move(all.at("m")));
+  all.clear();
+  const std::span<const float> seen = kept.data<float>();
+  CHECK(std::equal(seen.begin(), seen.end(), w.begin(), w.end()));
 }
 
 TEST_CASE("all leaves together keep to the budget") {

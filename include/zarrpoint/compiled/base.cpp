@@ -36,6 +36,7 @@
 #include <zarrpoint/memory/impl/cast_impl.hpp>
 #include <zarrpoint/memory/impl/cast_x86_impl.hpp>
 #include <zarrpoint/memory/impl/loop_nest_impl.hpp>
+#include <zarrpoint/memory/impl/packed_memory_impl.hpp>
 #include <zarrpoint/memory/impl/resource_impl.hpp>
 #include <zarrpoint/memory/impl/strided_copy_impl.hpp>
 #include <zarrpoint/memory/impl/tensor_impl.hpp>

@@ -14,6 +14,12 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+}  // namespace detail
+
 /// Where the library gets the memory of tensors and of scratch space from. Thread-safe.
 ///
 /// Unlike `std::pmr`, a refusal is a null pointer, so that running out of a budget is an error of

@@ -9,6 +9,7 @@
 #include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
+#include <zarrpoint/memory/packed_memory.hpp>
 
 #include <map>
 #include <string>
@@ -106,9 +107,12 @@ class all_loader {
                                 (checkpoint_access::load<type, handler>(from_, leaf, source, by)));
                   values_[i].template emplace<type>(std::move(made));
                 } else if constexpr (handler::space::host_accessible) {
-                  ZARRPOINT_TRY(made,
-                                (checkpoint_access::load<type, handler>(
-                                    from_, leaf, source, by, place_in<typename handler::space>())));
+                  auto where = place_in<typename handler::space>();
+                  if constexpr (std::is_same_v<type, tensor> &&
+                                std::is_same_v<typename handler::space, host_space>)
+                    pack(spec, where);
+                  ZARRPOINT_TRY(made, (checkpoint_access::load<type, handler>(from_, leaf, source,
+                                                                              by, where)));
                   values_[i].template emplace<type>(std::move(made));
                 } else {
                   ZARRPOINT_TRY(wanted,
@@ -133,9 +137,19 @@ class all_loader {
     }
   }
 
+  /// Tensors lie side by side where nobody says from where, and how much, memory is to be.
+  void pack(const tensor_spec& spec, place<host_space>& where) {
+    const context& how = from_.how();
+    if (where.resource != nullptr || how.resource != nullptr || how.limit.memory != SIZE_MAX)
+      return;
+    const auto bytes = byte_count(spec.shape, memory_size(spec.type));
+    where.resource = &packed_.resource_for(bytes.value_or(0));
+  }
+
   scratch_account account_;
   const checkpoint from_;
   const load_options& options_;
+  packed_memory packed_;
   std::tuple<place<Spaces>...> where_;
   std::vector<value> values_;
   std::vector<bound_target> later_;  // without a table for what is loaded already

@@ -13,8 +13,6 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-inline constexpr std::size_t huge_page = std::size_t{2} << 20;
-
 /// Large blocks are mapped and ask for huge pages: the first touch of fresh memory is then about
 /// five times as fast. Small ones come from `operator new`.
 class system_resource final : public memory_resource {

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/memory/packed_memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+namespace packed_memory_test {
+
+namespace zp = zarrpoint;
+using zp::detail::packed_memory;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+constexpr std::size_t huge = 2 * mebibyte;
+
+struct block {
+  zp::memory_resource* from = nullptr;
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::byte filled{};
+
+  static block take(packed_memory& of, std::size_t bytes, std::byte with) {
+    zp::memory_resource& from = of.resource_for(bytes);
+    block out{&from, static_cast<std::byte*>(from.allocate(bytes, 64)), bytes, with};
+    REQUIRE(out.data != nullptr);
+    std::memset(out.data, static_cast<int>(with), bytes);
+    return out;
+  }
+  bool is_whole() const {
+    return std::all_of(data, data + bytes, [this](std::byte one) { return one == filled; });
+  }
+  void give_back() { from->deallocate(data, bytes, 64); }
+};
+
+/// What is asked for before anything is packed.
+void ask_much(packed_memory& of) {
+  for (int i = 0; i < 32; ++i) CHECK(&of.resource_for(mebibyte) == &zp::default_resource());
+}
+
+TEST_CASE("packed_memory: blocks lie side by side once much was asked for") {
+  packed_memory packed;
+  ask_much(packed);
+  block a = block::take(packed, 5 * mebibyte / 2, std::byte{1});
+  block b = block::take(packed, mebibyte, std::byte{2});
+#if defined(__linux__)
+  CHECK(a.from != &zp::default_resource());
+  CHECK(a.from == b.from);
+  CHECK(b.data == a.data + a.bytes);
+#endif
+  CHECK(a.is_whole());
+  CHECK(b.is_whole());
+  a.give_back();
+  CHECK(b.is_whole());
+  b.give_back();
+}
+
+TEST_CASE("packed_memory: small blocks, and those that huge pages nearly fill, lie alone") {
+  packed_memory packed;
+  ask_much(packed);
+  CHECK(&packed.resource_for(0) == &zp::default_resource());
+  CHECK(&packed.resource_for(mebibyte / 2 - 1) == &zp::default_resource());
+  CHECK(&packed.resource_for(64 * mebibyte + 1) == &zp::default_resource());
+  CHECK(&packed.resource_for(SIZE_MAX) == &zp::default_resource());
+}
+
+TEST_CASE("packed_memory: a block of another size than was announced") {
+  packed_memory packed;
+  ask_much(packed);
+  zp::memory_resource& from = packed.resource_for(mebibyte);
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, 300 * mebibyte}) {
+    CAPTURE(bytes);
+    auto* const data = static_cast<std::byte*>(from.allocate(bytes, 64));
+    REQUIRE(data != nullptr);
+    data[0] = data[bytes - 1] = std::byte{7};
+    from.deallocate(data, bytes, 64);
+  }
+  for (const std::size_t alignment : {std::size_t{1}, std::size_t{8192}, huge, 2 * huge}) {
+    CAPTURE(alignment);
+    void* const data = from.allocate(mebibyte, alignment);
+    REQUIRE(data != nullptr);
+    CHECK(reinterpret_cast<std::uintptr_t>(data) % alignment == 0);
+    from.deallocate(data, mebibyte, alignment);
+  }
+  CHECK(from.allocate(SIZE_MAX / 4, 64) == nullptr);
+}
+
+TEST_CASE("packed_memory: more than a region, in any order, and after its owner is gone") {
+  std::mt19937 random(16);
+  std::vector<block> live;
+  {
+    packed_memory packed;
+    ask_much(packed);
+    for (unsigned i = 0; i < 150; ++i) {
+      const std::size_t bytes = mebibyte / 2 + random() % (5 * mebibyte);
+      live.push_back(block::take(packed, bytes, static_cast<std::byte>(i)));
+      if (random() % 3 != 0) continue;
+      std::swap(live[random() % live.size()], live.back());
+      REQUIRE(live.back().is_whole());
+      live.back().give_back();
+      live.pop_back();
+    }
+  }
+  while (!live.empty()) {
+    std::swap(live[random() % live.size()], live.back());
+    REQUIRE(live.back().is_whole());
+    live.back().give_back();
+    live.pop_back();
+  }
+}
+
+#if defined(__linux__)
+std::size_t resident(const std::byte* begin, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t skipped = reinterpret_cast<std::uintptr_t>(begin) % page;
+  std::vector<unsigned char> pages((bytes + skipped + page - 1) / page);
+  REQUIRE(mincore(const_cast<std::byte*>(begin) - skipped, bytes + skipped, pages.data()) == 0);
+  const auto there =
+      std::count_if(pages.begin(), pages.end(), [](unsigned char one) { return (one & 1) != 0; });
+  return static_cast<std::size_t>(there) * page;
+}
+
+TEST_CASE("packed_memory: a block that is kept keeps no more than the huge pages that it lies in") {
+  packed_memory packed;
+  ask_much(packed);
+  std::vector<block> all;
+  for (int i = 0; i < 20; ++i) all.push_back(block::take(packed, 3 * mebibyte, std::byte{5}));
+  const std::byte* const first = all.front().data;
+  const auto whole = static_cast<std::size_t>(all.back().data + all.back().bytes - first);
+  REQUIRE(resident(first, whole) == whole);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i != 7) all[i].give_back();
+  CHECK(all[7].is_whole());
+  CHECK(resident(first, whole) <= 3 * mebibyte + 2 * huge);
+  all[7].give_back();
+  CHECK(resident(first, whole) == 0);
+}
+#endif
+
+TEST_CASE("packed_memory: threads take and give back at once") {
+  std::vector<block> left[4];
+  {
+    packed_memory packed;
+    ask_much(packed);
+    std::vector<std::thread> crew;
+    for (unsigned t = 0; t < 4; ++t)
+      crew.emplace_back([&packed, &mine = left[t], t] {
+        std::mt19937 random(t);
+        for (unsigned i = 0; i < 40; ++i) {
+          const std::size_t bytes = mebibyte / 2 + random() % mebibyte;
+          zp::memory_resource& from = packed.resource_for(bytes);
+          auto* const data = static_cast<std::byte*>(from.allocate(bytes, 64));
+          if (data == nullptr) continue;
+          const auto with = static_cast<std::byte>(t * 64 + i);
+          std::memset(data, static_cast<int>(with), bytes);
+          mine.push_back({&from, data, bytes, with});
+          if (i % 2 == 0) continue;
+          mine.front().give_back();
+          mine.erase(mine.begin());
+        }
+      });
+    for (std::thread& one : crew) one.join();
+  }
+  for (auto& mine : left) {
+    REQUIRE(!mine.empty());
+    for (block& one : mine) {
+      CHECK(one.is_whole());
+      one.give_back();
+    }
+  }
+}
+
+}  // namespace packed_memory_test
