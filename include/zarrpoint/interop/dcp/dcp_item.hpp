@@ -82,6 +82,7 @@ class chunk_blob final : public blob {
 
   const chunk_plan plan_;
   const std::uint64_t size_;
+  mutable std::mutex opening_;
   /// Those that were opened last: each keeps a file open.
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<std::size_t, std::shared_ptr<const box_source>>> opened_;

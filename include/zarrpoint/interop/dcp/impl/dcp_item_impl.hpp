@@ -15,6 +15,7 @@
 #include <zarrpoint/store/base/range_blob.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,6 +47,38 @@ class memory_blob final : public blob {
  private:
   std::vector<std::byte> bytes_;
   std::string name_;
+};
+
+/// An item whose ends are kept: all that tells of its elements lies there, in some ten places.
+class described_item final : public v0::detail::range_blob {
+ public:
+  using blob::read;
+  using range_blob::range_blob;
+
+  /// Reads the ends of an item that is larger than both.
+  result<void> keep_ends() {
+    ZARRPOINT_CHECK(range_blob::read(0, first_));
+    return range_blob::read(size() - last_.size(), last_);
+  }
+
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    const std::byte* from = nullptr;
+    if (offset + into.size() <= first_.size()) {
+      from = first_.data() + offset;
+    } else if (offset >= size() - last_.size()) {
+      from = last_.data() + (offset - (size() - last_.size()));
+    } else {
+      return range_blob::read(offset, into);
+    }
+    std::copy_n(from, into.size(), into.data());
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t end_bytes = 1024;  // PyTorch's are 0.7 KB each
+  std::array<std::byte, end_bytes> first_{};
+  std::array<std::byte, end_bytes> last_{};
 };
 
 /// Frames of zstd in a row, which need not tell their sizes.
@@ -100,9 +133,13 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
       return error{errc::resource_limit, name + ": its " + std::to_string(item.length) +
                                              " compressed bytes are more than the " +
                                              std::to_string(max_bytes) + " that it may have"};
-    return v0::detail::make_owned<blob, v0::detail::range_blob>(
-        v0::detail::make_counted<const v0::detail::container_file>(std::move(file)), item.offset,
-        item.length, name);
+    auto of = v0::detail::make_counted<const v0::detail::container_file>(std::move(file));
+    if (item.is_raw)
+      return v0::detail::make_owned<blob, v0::detail::range_blob>(std::move(of), item.offset,
+                                                                  item.length, name);
+    auto out = std::make_unique<described_item>(std::move(of), item.offset, item.length, name);
+    ZARRPOINT_CHECK(out->keep_ends());
+    return std::unique_ptr<blob>(std::move(out));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(item.length));
   ZARRPOINT_CHECK(file->read(item.offset, bytes));
@@ -286,6 +323,9 @@ ZARRPOINT_INLINE result<void> chunk_blob::copy(const blob& storage, const transf
 ZARRPOINT_INLINE result<std::shared_ptr<const box_source>> chunk_blob::source(
     std::size_t box) const {
   constexpr std::size_t most_opened = 16;
+  // The threads that read parts of one box need it opened once; different boxes, as they come.
+  std::unique_lock opening(opening_, std::defer_lock);
+  if (plan_.boxes.size() == 1) opening.lock();
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [at, one] : opened_)
