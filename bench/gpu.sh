@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds gpu_bench for the GPU that is there, runs it, and writes a table with the machine named.
 #
-#   bash bench/gpu.sh FOLDER [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE]]]]]
+#   bash bench/gpu.sh FOLDER [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE [ROWS]]]]]]
 #
-# FOLDER is on the disk to be measured. PATH, or the variable CUDA_HOME, leads to the CUDA toolkit.
+# ROWS are those that are measured, e.g. G1,G4; all by default. FOLDER is on the disk to be measured. PATH, or the variable CUDA_HOME, leads to the CUDA toolkit.
 # The table goes to standard output, and to build/gpu_bench/table.md.
 set -eu
 [ $# -ge 1 ] || {

@@ -4,7 +4,8 @@
 // Checkpoints to and from the memory of a GPU, against what the same bytes cost without a library,
 // in the same run: copies from memory that is pinned already, and reads of the file by as many
 // threads. bench/gpu.sh builds and runs it; docs/benchmarks.md has what was measured.
-// Usage: gpu_bench DIRECTORY [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE]]]]]
+// Usage: gpu_bench DIRECTORY [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE [ROWS]]]]]]
+// ROWS: the names of those that are measured, all by default, e.g. G1,G4.
 
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/checkpoint/load/load_into_all.hpp>
@@ -136,6 +137,39 @@ void load_big(const setup& s, const zp::tensor& values, bool compressed) {
     std::printf("| (which went the plain way: %s) | | | | | |\n", way.why_not.c_str());
 }
 
+/// G1, as a model comes: 64 tensors, which are allocated, too.
+void load_model(const setup& s, const zp::tensor& values) {
+  constexpr std::size_t count = 64;
+  const std::size_t each = s.bytes / count;
+  const zp::dims shape{static_cast<zp::index_t>(each / 2)};
+  const auto name = [](std::size_t i) { return "layers/" + std::to_string(i); };
+  const std::byte* const first = values.view().data;
+  std::vector<zp::leaf> leaves;
+  for (std::size_t i = 0; i < count; ++i)
+    leaves.emplace_back(name(i), zp::dense_view(first + i * each,
+                                                zp::tensor_spec{zp::dtype_kind::bfloat16, shape}));
+  zp::save(s.path("model"), leaves, {.sync = false}, s.how).value();
+  half_tensor target = half_tensor::make(s.shape(), s.space).value();
+  std::vector<half_tensor> loaded;
+  const auto load = [&] {
+    loaded.clear();
+    const auto from = zp::open(s.path("model"), s.how).value();
+    std::vector<zp::load_target> wanted;
+    for (std::size_t i = 0; i < count; ++i)
+      loaded.push_back(half_tensor::make(shape, s.space).value());
+    for (std::size_t i = 0; i < count; ++i) wanted.emplace_back(name(i), loaded[i]);
+    zp::load_into_all(from, wanted).value();
+  };
+  bench::run(
+      {"G1 open, make and load_into_all, 64 tensors, raw, page cache, verified",
+       s.bytes,
+       load,
+       {{"pinned copy", [&] { bench::copy_to_device(s.pinned, bytes_of(target), s.bytes); }}},
+       ">= 0.85"},
+      s.rounds);
+  for (std::size_t i = 0; i < count; ++i) require_same(loaded[i], first + i * each, "a model");
+}
+
 /// G3: many small tensors, from 2 to 64 KiB.
 void load_small(const setup& s) {
   std::mt19937_64 random(3);
@@ -191,6 +225,9 @@ void save_big(const setup& s, const zp::tensor& values) {
               {{"pinned copy", link}, {"pwrite", disk}},
               ">= 0.85"},
              s.rounds);
+  const std::pair<std::string, std::function<void()>> link_floor{"pinned copy", link};
+  const std::pair<std::string, std::function<void()>> memory_floor{
+      "new memory, filled", [&] { bench::fill_new_memory(s.pinned, s.bytes); }};
   std::optional<zp::pending<zp::save_report>> under_way;
   double blocked = 0;
   for (const bool device_copy : {false, true}) {
@@ -205,7 +242,7 @@ void save_big(const setup& s, const zp::tensor& values) {
                under_way.emplace(zp::save_async(
                    path, std::move(leaves), {.sync = false, .device_copy = device_copy}, s.how));
              },
-         .floors = {{"pinned copy", link}},
+         .floors = device_copy ? std::vector{link_floor} : std::vector{link_floor, memory_floor},
          .target = ">= 0.91",
          .after = [&] { blocked = std::move(*under_way).get().value().blocked_seconds; }},
         s.rounds);
@@ -318,12 +355,15 @@ int run(int argc, char** argv) {
               s.rounds, device, bench::gpu_note());
   bench::print_head();
   const zp::tensor values = weights(s);
-  load_big(s, values, false);
-  load_big(s, values, true);
-  load_small(s);
-  save_big(s, values);
-  load_boxes(s, values);
-  run_kernels(s);
+  const std::string rows = argc > 7 ? argv[7] : "G1,G2,G3,G4,G5,G6";
+  const auto wanted = [&](const char* row) { return rows.find(row) != std::string::npos; };
+  if (wanted("G1")) load_big(s, values, false);
+  if (wanted("G1") || wanted("model")) load_model(s, values);
+  if (wanted("G2")) load_big(s, values, true);
+  if (wanted("G3")) load_small(s);
+  if (wanted("G4")) save_big(s, values);
+  if (wanted("G5")) load_boxes(s, values);
+  if (wanted("G6")) run_kernels(s);
   return 0;
 }
 
@@ -331,7 +371,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "gpu_bench DIRECTORY [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE]]]]]\n");
+    std::fprintf(stderr,
+                 "gpu_bench DIRECTORY [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE [ROWS]]]]]]\n");
     return 2;
   }
   try {

@@ -124,6 +124,13 @@ inline void write_file(pinned_blocks& from, const std::string& path, std::size_t
   });
   ::close(fd);
 }
+/// The floor of memory that a program has not had yet: as many bytes copied into it by all threads.
+inline void fill_new_memory(pinned_blocks& from, std::size_t bytes) {
+  zp::buffer to = zp::buffer::allocate(bytes).value();
+  in_pieces(bytes, from.count(), [&](unsigned t, std::size_t at, std::size_t size) {
+    std::memcpy(to.data() + at, from[t], size);
+  });
+}
 /// Takes a file out of the page cache.
 inline void forget_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -157,6 +157,9 @@ TEST_CASE("cast: every pair of dtypes") {
         std::uint64_t should_be = 0;
         std::memcpy(&is, actual.data() + i, part.size());
         std::memcpy(&should_be, expected.data() + i, part.size());
+        CAPTURE(i);
+        CAPTURE(is);
+        CAPTURE(should_be);
         const double a = zp::detail::float_value(part, is);
         const double b = zp::detail::float_value(part, should_be);
         REQUIRE((is == should_be || (a != a && b != b)));

@@ -268,8 +268,8 @@ TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
   fake_device second(2, 1 << 20, 1);
   memory_resource& memory = default_resource();
   const auto one = detail::ring_of(kept, fake_space{&first}, memory, SIZE_MAX);
-  CHECK(one->slot_bytes() == std::size_t{16} << 20);
-  CHECK(one->slots() == 4);
+  CHECK(one->slot_bytes() == std::size_t{4} << 20);
+  CHECK(one->slots() == 32);
   CHECK(detail::ring_of(kept, fake_space{&first, first.new_stream()}, memory, 1) == one);
   CHECK(detail::ring_of(kept, fake_space{&second}, memory, SIZE_MAX) != one);
 
@@ -277,6 +277,8 @@ TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
     const detail::ring_options out = detail::ring_within(budget / 8, memory);
     return std::vector<std::size_t>{out.slots, out.slot_bytes / kib};
   };
+  CHECK(sizes(std::size_t{1024} << 20) == std::vector<std::size_t>{32, 4096});
+  CHECK(sizes(std::size_t{256} << 20) == std::vector<std::size_t>{8, 4096});
   CHECK(sizes(std::size_t{64} << 20) == std::vector<std::size_t>{4, 2048});
   CHECK(sizes(std::size_t{2} << 20) == std::vector<std::size_t>{4, 64});
   CHECK(sizes(std::size_t{1} << 20) == std::vector<std::size_t>{2, 64});

@@ -108,7 +108,7 @@ class leaf_stager final : private read_ahead::parts {
         if (i < lane.size()) append(lane[i]);
       }
     }
-    read_ahead ahead(*this, items_, 3);
+    read_ahead ahead(*this, items_, parts_ahead);
     return parallel_for(
         how_.executor, items_,
         [&](std::size_t i) -> result<void> {
@@ -150,6 +150,7 @@ class leaf_stager final : private read_ahead::parts {
     std::size_t share;  ///< which of it
   };
   static constexpr std::size_t least_piece = std::size_t{4} << 20;
+  static constexpr std::size_t parts_ahead = 12;  ///< with the one at hand some 48 MiB
   static constexpr std::size_t share_bytes = std::size_t{1} << 20;
 
   /// What threads copy of a piece, each one share at a time.

@@ -39,8 +39,7 @@ inline x86_features x86_features::of_this_cpu() noexcept {
   constexpr int osxsave = 27;  // without it XGETBV is an illegal instruction
   if (leaves < 7 || !bit(basic.c, osxsave)) return out;
   std::uint32_t saved = 0;
-  std::uint32_t high = 0;
-  __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  __asm__ volatile("xgetbv" : "=a"(saved) : "c"(0) : "edx");
   constexpr std::uint32_t wide = 0xe6;  // SSE, AVX, masks, both parts of the 512-bit registers
   const registers extended = cpuid(7);
   constexpr std::uint32_t registers_256 = 6;  // SSE, AVX

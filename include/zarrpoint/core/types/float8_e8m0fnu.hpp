@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/types/bit_width.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 
 #include <bit>
@@ -62,7 +63,7 @@ class float8_e8m0fnu {
     return static_cast<bits_type>((bits >> 52) - 1023 + 127);
   }
   static constexpr bits_type round_integer(std::uint64_t integer) noexcept {
-    const int leading = static_cast<int>(std::bit_width(integer)) - 1;
+    const int leading = detail::bit_width(integer) - 1;
     const bool up = leading > 0 && (integer >> (leading - 1) & 1) != 0;
     return static_cast<bits_type>(127 + leading + (up ? 1 : 0));
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/types/bit_width.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 
 #include <bit>
@@ -129,7 +130,7 @@ class small_float {
   /// From an integer, to the nearest number, ties to the even one.
   static constexpr bits_type round_integer(bool negative, std::uint64_t integer) noexcept {
     if (integer == 0) return join(negative, 0);
-    const int leading = static_cast<int>(std::bit_width(integer)) - 1;
+    const int leading = detail::bit_width(integer) - 1;
     if (leading > max_exponent) return join(negative, overflow_bits);
     const int drop = leading - MantissaBits;  // the distance of neighbouring numbers here is 2^drop
     std::uint64_t kept = drop <= 0 ? integer << -drop : integer >> drop;

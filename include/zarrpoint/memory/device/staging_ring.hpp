@@ -25,16 +25,18 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 class ring_budget;
 
-/// How large a ring is, and where its memory comes from.
+/// How large a ring is, and where its memory comes from. Many threads fill a slot each while the
+/// copies of as many more are under way: by half as many slots 16 threads were half as fast.
 struct ring_options {
-  std::size_t slots = 4;
-  std::size_t slot_bytes = std::size_t{16} << 20;
+  std::size_t slots = 32;
+  std::size_t slot_bytes = std::size_t{4} << 20;
   memory_resource* resource = nullptr;            ///< null: `default_resource()`
   std::shared_ptr<ring_budget> budget = nullptr;  ///< slots are taken from it; null: no bound
   std::size_t put_by = 0;                         ///< taken already, for the first slot
 };
 
-/// The sizes of a ring that takes a share at most, but for one slot of 64 KiB.
+/// The sizes of a ring that takes a share at most, but for one slot of 64 KiB: with a small share
+/// at first fewer slots, and below four of them smaller ones.
 ring_options ring_within(std::size_t share, memory_resource& resource);
 
 /// What several rings may take of the host's memory together. Thread-safe.

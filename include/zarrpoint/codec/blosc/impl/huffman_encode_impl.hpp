@@ -253,7 +253,8 @@ class huffman_vbmi {
   /// second of each pair, and zero; `pair_bits`: of the second pair.
   [[gnu::target("avx512vbmi,bmi,bmi2")]] [[gnu::always_inline]] static void join_fours(
       quads& fours, const words& code, const words& bits, const quads& pair_bits) noexcept {
-    const words ones = words{} + 1;
+    const words zero{};
+    const words ones = zero + 1;  // nvcc 13.0 fails on `words{} + 1`
     words power;
     quads pair;
     __asm__("vpsllvw %2, %1, %0" : "=v"(power) : "v"(ones), "v"(bits));

@@ -24,8 +24,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE ring_options ring_within(std::size_t share, memory_resource& resource) {
   constexpr std::size_t least = std::size_t{64} << 10;
+  constexpr std::size_t few = 4;
   ring_options out{.resource = &resource};
-  out.slot_bytes = std::clamp(share / out.slots / least * least, least, out.slot_bytes);
+  out.slot_bytes = std::clamp(share / few / least * least, least, out.slot_bytes);
   out.slots = std::clamp<std::size_t>(share / out.slot_bytes, 1, out.slots);
   return out;
 }
