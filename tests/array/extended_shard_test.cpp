@@ -5,9 +5,14 @@
 
 #include <zarrpoint/array.hpp>
 #include <zarrpoint/codecs.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/memory/device/device_source.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/stores.hpp>
 
-#include "../support/growing_files.hpp"
+#include "support/growing_files.hpp"
+#include "support/random_rounds.hpp"
+#include "support/strided_device.hpp"
 
 #include <doctest/doctest.h>
 
@@ -32,7 +37,13 @@ namespace extended_shard_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using zarrpoint_test::dense_bytes_of;
+using zarrpoint_test::dense_layout;
+using zarrpoint_test::fake_device;
+using zarrpoint_test::fake_space;
 using zarrpoint_test::growing_files;
+using zarrpoint_test::random_source;
+using zarrpoint_test::strided_device;
 
 std::vector<codec_spec> raw_codecs() { return {{"bytes", node::object{{"endian", "little"}}}}; }
 
@@ -155,6 +166,70 @@ TEST_CASE("extended shard: any parts in any order, raw and compressed") {
     fs::remove_all(folder / "a");
   }
   CHECK(grown > 60);
+}
+
+TEST_CASE("extended shard: of several shards each grows by what changes in it") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  const thread_pool pool(4);
+  context threads;
+  threads.executor = pool.executor();
+  // Two inner chunks of each, and one of each.
+  const selection parts[] = {box({30, 3}, {5, 7}), selection({0, 9}, {2, 1}, {60, 1})};
+  for (const context* const how : {static_cast<const context*>(nullptr), &std::as_const(threads)}) {
+    for (const selection& part : parts) {
+      model of(folder, small(raw_codecs()));
+      const std::array<std::string, 2> files{folder / "a/c/0/0", folder / "a/c/1/0"};
+      const std::array<ino_t, 2> before{inode_of(files[0]), inode_of(files[1])};
+      const auto grown = (fs::file_size(files[0]) + 4095) / 4096 * 4096 + 4096;
+      REQUIRE(of.write(part, 9000, {.how = how}));
+      of.check();
+      for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(inode_of(files[i]) == before[i]);
+        CHECK(fs::file_size(files[i]) == grown);
+      }
+      // All of one and a little of the other.
+      REQUIRE(of.write(box({0, 0}, {33, 32}), 11000, {.how = how}));
+      of.check();
+      CHECK(inode_of(files[0]) != before[0]);
+      fs::remove_all(folder / "a");
+    }
+  }
+}
+
+TEST_CASE("extended shard: by elements that come from a device") {
+  const growing_files folder;
+  if (!folder.are_there()) return;
+  fake_device device(1);
+  random_source random(1);
+  for (const auto& codecs : {raw_codecs(), zstd_codecs()}) {
+    model of(folder, small(codecs));
+    unsigned grown = 0;
+    const auto bytes = [&] {
+      return dense_bytes_of(of.handle().read(box::whole({64, 32}))->view());
+    };
+    const box parts[] = {{{40, 5}, {3, 20}}, {{36, 0}, {4, 8}}, {{28, 17}, {9, 6}}};
+    for (const box& part : parts) {
+      const strided_device tensor({&device}, dtype_kind::int32, part.shape,
+                                  dense_layout(part.shape, 4), random);
+      tensor.wait();
+      const ino_t before = inode_of(folder / "a/c/1/0");
+      auto expected = of.handle().read(box::whole({64, 32})).value();
+      copy_elements(subview(expected.mutable_view(), part), tensor.on_host());
+      const auto source =
+          detail::device_source<fake_space>::make(
+              tensor.view(),
+              std::make_shared<detail::staging_ring<fake_space>>(
+                  tensor.view().space, detail::ring_options{.slots = 1, .slot_bytes = 200}))
+              .value();
+      REQUIRE(of.handle().write(part, *source));
+      CHECK(bytes() == dense_bytes_of(expected.view()));
+      grown += inode_of(folder / "a/c/1/0") == before ? 1U : 0U;
+      CHECK(compact(of.handle()));
+    }
+    CHECK(grown == 3);
+    fs::remove_all(folder / "a");
+  }
 }
 
 TEST_CASE("extended shard: fill values and inner chunks that were not there") {

@@ -108,6 +108,34 @@ TEST_CASE("overlaps are found as a naive comparison of all pairs finds them") {
   CHECK(overlapping > 100);
 }
 
+TEST_CASE("a few entries elsewhere among many in order, as shards that were extended have them") {
+  std::mt19937 random(11);
+  int overlapping = 0;
+  for (int round = 0; round < 400; ++round) {
+    // 40 in order, with gaps, and some of them moved behind the others, or where they like.
+    std::vector<detail::shard_entry> entries;
+    for (std::uint64_t i = 0; i < 40; ++i) entries.push_back({10 * i, 10 - random() % 2});
+    std::uint64_t end = 400;
+    for (auto moved = random() % 6; moved > 0; --moved) {
+      detail::shard_entry& one = entries[random() % entries.size()];
+      const bool anywhere = random() % 4 == 0;
+      one = {anywhere ? random() % 890 : end, 10};
+      end += 10;
+    }
+    bool overlap = false;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const detail::shard_entry a = entries[i], b = entries[j];
+        overlap = overlap || (a.offset < b.offset + b.size && b.offset < a.offset + a.size);
+      }
+    }
+    overlapping += overlap ? 1 : 0;
+    CHECK(index_of(entries).check(1000, 900, 100).has_value() == !overlap);
+  }
+  CHECK(overlapping > 50);
+  CHECK(overlapping < 350);
+}
+
 TEST_CASE("an index keeps to the memory it may take") {
   limited_resource budget(1000);
   const auto large = detail::shard_index::make(1 << 20, budget);

@@ -96,6 +96,31 @@ TEST_CASE("few chunks, and large ones, are looked for one by one") {
   CHECK(store->lists == 0);
 }
 
+TEST_CASE("how many chunks a selection meets, is told by where it begins and by its steps") {
+  const counting_store store = counted();
+  const array line =
+      array::create(store, key_of("line"), raw_metadata(dtype_kind::int32, {1200}, {2})).value();
+  const array plane =
+      array::create(store, key_of("plane"), raw_metadata(dtype_kind::int32, {64, 64}, {1, 2}))
+          .value();
+  const auto asked = [&](const array& a, const selection& part) {
+    store->clear();
+    CHECK(all_are(a.read(part).value(), 0));
+    return std::pair<int, int>(store->opens, store->lists);
+  };
+  const std::pair<int, int> one_by_one(256, 0);
+  CHECK(asked(line, box({0}, {512})) == one_by_one);
+  CHECK(asked(line, box({1}, {511})) == one_by_one);
+  CHECK(asked(line, selection({1}, {256}, {4})) == one_by_one);
+  CHECK(asked(plane, box({3, 4}, {16, 32})) == one_by_one);
+  CHECK(asked(plane, selection({0, 1}, {16, 16}, {4, 4})) == one_by_one);
+  // One more, and all that is missing is found by a listing.
+  CHECK(asked(line, box({1}, {512})).second == 1);
+  CHECK(asked(line, selection({0}, {257}, {2})).second == 1);
+  CHECK(asked(line, selection({1}, {257}, {4})).second == 1);
+  CHECK(asked(plane, box({3, 3}, {16, 32})).second == 1);
+}
+
 TEST_CASE("a store that cannot list is asked chunk by chunk") {
   const counting_store store = counted(false);
   const array made =

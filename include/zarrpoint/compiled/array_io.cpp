@@ -21,6 +21,7 @@
 #include <zarrpoint/array/read/impl/array_state_impl.hpp>
 #include <zarrpoint/array/read/impl/coalescing_blob_impl.hpp>
 #include <zarrpoint/array/read/impl/kept_indexes_impl.hpp>
+#include <zarrpoint/array/read/impl/kept_scratch_impl.hpp>
 #include <zarrpoint/array/read/impl/read_operation_impl.hpp>
 #include <zarrpoint/array/read/impl/stored_object_impl.hpp>
 #include <zarrpoint/array/shard/impl/layout_impl.hpp>

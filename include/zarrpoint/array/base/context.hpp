@@ -61,7 +61,7 @@ struct context {
   progress_callback progress{};
   memory_resource* resource = nullptr;  ///< null: `default_resource()`
   /// Scratch memory and codec states shared by all operations that use this context; null: each
-  /// operation has its own. See `with_scratch`.
+  /// operation has its own, or what its array has kept. See `with_scratch`.
   std::shared_ptr<scratch_pool> scratch{};
 };
 

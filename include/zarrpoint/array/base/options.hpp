@@ -55,7 +55,8 @@ struct write_options {
   std::uint32_t alignment = 64;
   /// Add what changes in a shard to its end, with a new index, rather than write the shard anew,
   /// where the store can do that in one step (`file_store::extend`) and less than half of the shard
-  /// would be old. `compact` takes out what is old.
+  /// would be old; of a write to several shards, where it changes half of their inner chunks at
+  /// most. `compact` takes out what is old.
   bool extend = true;
 };
 

@@ -73,7 +73,10 @@ ZARRPOINT_INLINE result<tensor> array::read(const selection& part,
                                             const read_options& options) const {
   return guarded([&]() -> result<tensor> {
     ZARRPOINT_CHECK(detail::at_array(part.check(state_->metadata.shape), *state_));
-    const context how = with_scratch(options.how != nullptr ? *options.how : state_->how);
+    const context& given = options.how != nullptr ? *options.how : state_->how;
+    const auto scratch = detail::scratch_of_part(*state_, given, part.shape);
+    context how = given;
+    how.scratch = scratch.pool();
     scratch_account made(*how.scratch);
     read_options by = options;
     by.how = &how;

@@ -88,10 +88,25 @@ ZARRPOINT_INLINE result<void> sparse_read::run(const selection& part, progress_m
   return {};
 }
 
+/// Whether a selection, which is not empty, meets a few objects of a grid at most.
+ZARRPOINT_INLINE bool meets_few(const chunk_grid& grid, const selection& part) {
+  std::size_t objects = 1;
+  for (std::size_t d = 0; d < part.rank(); ++d) {
+    const index_t last = part.offset[d] + (part.shape[d] - 1) * part.step[d];
+    const index_t span = last / grid.object_shape[d] - part.offset[d] / grid.object_shape[d];
+    const auto along = static_cast<std::size_t>(std::min(part.shape[d] - 1, span)) + 1;
+    if (along > sparse_read::few_objects / objects) return false;
+    objects *= along;
+  }
+  return true;
+}
+
 ZARRPOINT_INLINE bool sparse_read::suits(const array_state& of, const selection& part,
                                          const read_options& options) {
   if (options.missing != missing_chunks::fill || options.expected != nullptr) return false;
-  return element_count(part.shape).value_or(0) > index_t{few_objects} && of.store.can_list();
+  if (element_count(part.shape).value_or(0) <= index_t{few_objects}) return false;
+  if (of.metadata.edges.empty() && meets_few(of.layout.grid(), part)) return false;
+  return of.store.can_list();
 }
 
 ZARRPOINT_INLINE result<bool> sparse_read::find_axes(const selection& part) {

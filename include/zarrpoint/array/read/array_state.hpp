@@ -5,6 +5,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/read/kept_indexes.hpp>
+#include <zarrpoint/array/read/kept_scratch.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/bytes.hpp>
@@ -60,6 +61,7 @@ struct array_state {
   bool is_within = false;
   mutable listing_size listed{};
   mutable kept_indexes indexes{};
+  mutable kept_scratch scratch{};
   /// The array that this is a chunk of, when its indexes are kept there; else null.
   const array_state* outer = nullptr;
 
@@ -77,6 +79,12 @@ struct array_state {
 
 /// The scratch memory of an operation: the context's, or one of its own.
 std::shared_ptr<scratch_pool> scratch_of(const context& how);
+
+/// The same for what reads or writes a part of an array, for which the array keeps it. What is read
+/// or written whole hardly is again.
+inline array_scratch scratch_of_part(const array_state& of, const context& how, const dims& part) {
+  return {&how == &of.how ? &of.scratch : nullptr, how, part != of.metadata.shape};
+}
 
 /// A context for what one worker does, among others that `how` runs; all share one scratch memory.
 context of_one_worker(const context& how);

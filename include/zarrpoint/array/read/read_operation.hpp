@@ -149,7 +149,7 @@ class read_operation {
   const context& how_;
   const mutable_host_view& into_;
   const read_options& options_;
-  const std::shared_ptr<scratch_pool> pool_;
+  const array_scratch pool_;
   read_account own_{*pool_};
   read_account* account_ = &own_;
   const tensor_spec chunk_spec_;

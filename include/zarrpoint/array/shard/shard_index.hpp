@@ -43,6 +43,9 @@ class shard_index {
   shard_entry operator[](std::size_t i) const noexcept;
   void set(std::size_t i, shard_entry entry) noexcept;
 
+  /// The sum of the sizes of what is there, which `check` has found to be no more than the shard's.
+  std::uint64_t stored_bytes() const noexcept;
+
   /// The entries as the uint64 array of shape [count, 2] that the index codecs work on: pairs of
   /// offset and size in native byte order.
   mutable_bytes words() noexcept { return memory_.bytes(); }

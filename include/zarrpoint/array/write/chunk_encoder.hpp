@@ -22,8 +22,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// An inner chunk as it will be stored, and the scratch memory that its bytes may lie in.
 struct encoded_chunk {
   bool absent = true;
-  bool untouched = false;  ///< it stays where it is, in a shard that is extended
-  std::size_t slot = 0;    ///< its entry in the index
+  std::size_t slot = 0;  ///< its entry in the index
   bytes_view bytes{};
   std::optional<std::uint32_t> digest{};
   scratch_pool::lease scratch{};

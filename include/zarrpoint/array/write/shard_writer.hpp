@@ -78,6 +78,8 @@ class shard_writer {
 
   result<placed> assign(encoded_chunk chunk);
   result<void> write_at(std::uint64_t offset, bytes_view bytes);
+  /// What lies between two inner chunks in a shard that is extended.
+  void clear_gap(std::uint64_t begin, std::uint64_t end) noexcept;
   /// The bytes that so many inner chunks take at most, with an index; UINT64_MAX: too many.
   std::uint64_t most_of(std::uint64_t chunks) const;
 
@@ -97,7 +99,8 @@ class shard_writer {
   std::size_t failed_at_ = SIZE_MAX;
   std::unique_ptr<blob_writer> writer_;        // made with the first that is stored, or
   std::unique_ptr<blob_extension> extension_;  // of `before_`
-  buffer added_;                               // what it adds, from `added_at_`
+  scratch_pool::lease room_;
+  mutable_bytes added_;  // in it: what it adds, from `added_at_`
   std::uint64_t added_at_ = 0;
   shard_index index_;
   object_digest digest_;

@@ -14,7 +14,6 @@
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -35,7 +34,7 @@ class write_operation {
   result<void> run(const selection& part, progress_meter& meter);
 
  private:
-  write_operation(const array_state& of, const context& how, dtype from,
+  write_operation(const array_state& of, const context& how, const tensor_spec& from,
                   const write_options& options);
 
   result<void> write(std::size_t i);
@@ -43,8 +42,6 @@ class write_operation {
   std::optional<std::size_t> begin_again(std::size_t refused);
 
   result<void> write(std::size_t i, const read_ahead::item* claimed);
-
-  static bool is_untouched(const plan_item& item) { return box::whole(item.within.shape).empty(); }
 
   /// Whether the object keeps nothing of what it held before.
   bool covers(const plan_item& item) const;
@@ -64,8 +61,17 @@ class write_operation {
   result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key,
                               const read_ahead::item* claimed);
 
-  /// Of the shard whose first item is given.
-  shard_change change_of(const plan_item& first, const stored_object& before) const;
+  /// Where few of the inner chunks of many objects are touched: each object by itself.
+  result<void> write_each_object();
+
+  /// Begins to write the one shard of a plan of what is touched: to extend it, if that can be and
+  /// is worth it, else all of it, `all` inner chunks. Null where there is no memory for it.
+  result<std::shared_ptr<shard_writer>> begin_one(const box_plan& touched, std::size_t all);
+
+  result<std::shared_ptr<shard_writer>> make_writer(const plan_item& item, const std::string& key);
+
+  /// The inner chunks of the plan.
+  result<void> write_all();
 
   /// True when this was what the shard waited for.
   result<bool> write_inner(shard_writer& shard, std::size_t position, const plan_item& item,
@@ -76,9 +82,8 @@ class write_operation {
   const array_state& of_;
   const context& how_;
   const write_options& options_;
-  const std::shared_ptr<scratch_pool> pool_;
+  const array_scratch pool_;
   const chunk_encoder encoder_;
-  std::atomic<bool> may_extend_;
   const host_view* from_ = nullptr;  // one of these two
   element_source* source_ = nullptr;
   selection part_;
@@ -87,6 +92,7 @@ class write_operation {
   std::optional<source_reader> reader_;  // of `source_`
   std::size_t window_ = 1;
   object_table<shard_writer> shards_;
+  std::shared_ptr<shard_writer> one_;  // of all items, if they are of one shard
   std::mutex collecting_;
 };
 

@@ -41,7 +41,7 @@ ZARRPOINT_INLINE read_operation::read_operation(const array_state& of, const con
       how_(how),
       into_(into),
       options_(options),
-      pool_(scratch_of(how)),
+      pool_(scratch_of_part(of, how, into.shape)),
       chunk_spec_(of.layout.chain().chunk_spec()) {}
 
 ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progress_meter& meter) {
@@ -153,7 +153,7 @@ ZARRPOINT_INLINE result<void> read_operation::plan_within() {
   if (layout.shard() == nullptr) return {};  // codecs around it: only whole ones can be decoded
   within_ = detail::make_owned<const within, within>(std::move(metadata), std::move(layout));
   alone_.emplace(of_one_worker(how_));
-  alone_->scratch = pool_;
+  alone_->scratch = pool_.pool();
   return {};
 }
 

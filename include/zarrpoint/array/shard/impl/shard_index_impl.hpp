@@ -47,6 +47,15 @@ ZARRPOINT_INLINE void shard_index::set(std::size_t i, shard_entry entry) noexcep
   std::memcpy(memory_.data() + i * sizeof entry, &entry, sizeof entry);
 }
 
+ZARRPOINT_INLINE std::uint64_t shard_index::stored_bytes() const noexcept {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const shard_entry entry = (*this)[i];
+    if (!entry.absent()) sum += entry.size;
+  }
+  return sum;
+}
+
 ZARRPOINT_INLINE error shard_index::bad(std::size_t i, const std::string& what) {
   return {errc::corrupt, "shard index: entry " + std::to_string(i) + " " + what};
 }
@@ -78,21 +87,29 @@ ZARRPOINT_INLINE result<void> shard_index::check(std::uint64_t object_size,
   return ascending ? result<void>() : check_disjoint(scratch);
 }
 
-/// Inner chunks may lie in any order, so that they have to be sorted to be compared.
+/// Inner chunks may lie in any order, so that they have to be sorted to be compared. In a shard
+/// that was extended most lie in the order of the index still, and only the others are sorted.
 ZARRPOINT_INLINE result<void> shard_index::check_disjoint(memory_resource& scratch) const {
   ZARRPOINT_TRY(memory, buffer::allocate(size() * sizeof(numbered_place), scratch));
   auto* const first = reinterpret_cast<numbered_place*>(memory.data());
-  numbered_place* last = first;
-  for (std::size_t i = 0; i < size(); ++i) {
+  numbered_place* others = first;  // to here
+  numbered_place* const end = first + size();
+  numbered_place* in_order = end;  // from here on: each ends before the next one begins
+  for (std::size_t i = size(); i-- > 0;) {
     const shard_entry entry = (*this)[i];
     if (entry.absent() || entry.size == 0) continue;
-    ::new (static_cast<void*>(last++)) numbered_place{entry.offset, i};
+    const bool fits = in_order == end || entry.offset + entry.size <= in_order->number;
+    ::new (static_cast<void*>(fits ? --in_order : others++)) numbered_place{entry.offset, i};
   }
-  sort_numbers({first, last});
-  for (const numbered_place* at = first; at != last && at + 1 != last; ++at) {
-    if (at[1].number < at->number + (*this)[at->place].size)
-      return bad(std::max(at->place, at[1].place),
-                 "overlaps entry " + std::to_string(std::min(at->place, at[1].place)));
+  sort_numbers({first, others});
+  const numbered_place* before = nullptr;
+  for (const numbered_place* at = first; at != others || in_order != end;) {
+    const bool is_other = at != others && (in_order == end || at->number < in_order->number);
+    const numbered_place* const next = is_other ? at++ : in_order++;
+    if (before != nullptr && next->number < before->number + (*this)[before->place].size)
+      return bad(std::max(next->place, before->place),
+                 "overlaps entry " + std::to_string(std::min(next->place, before->place)));
+    before = next;
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
+#include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
@@ -77,13 +78,16 @@ ZARRPOINT_INLINE void shard_writer::extend(const shard_change& by, scratch_pool&
   if (size - by.untouched_bytes > by.untouched_bytes || most > most_added ||
       most > pool.budget().limit() / 4)
     return;
-  auto added = buffer::allocate((most + block - 1) / block * block, pool.resource(), block);
-  if (!added) return;
-  added_ = *std::move(added);
-  std::fill_n(added_.data(), added_.size(), std::byte{0});  // what lies between inner chunks
+  room_ = pool.borrow();
+  const std::size_t room = (most + block - 1) / block * block;
+  const auto memory = room_->scratch(stored_slot, room + block);
+  if (!memory) return;
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(memory->data()) % block;
+  added_ = memory->subspan(past == 0 ? 0 : block - past, room);
   added_at_ = (size + block - 1) / block * block;
   end_ = added_at_;
-  for (std::size_t i = 0; i < index_.size(); ++i) index_.set(i, (*before_->index)[i]);
+  const bytes_view old = before_->index->words();
+  std::copy(old.begin(), old.end(), index_.words().begin());
   extension_ = std::move(begun);
 }
 
@@ -139,8 +143,9 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
   const bool at_end = shard_.location == index_location::end;
   if (extension_ != nullptr) {
     ZARRPOINT_TRY(end, checked_round_up(end_ + shard_.index_size, blob_extension::block));
+    clear_gap(end_, end - shard_.index_size);
     ZARRPOINT_CHECK(write_at(end - shard_.index_size, stored));
-    ZARRPOINT_CHECK(extension_->finish(added_.bytes().first(end - added_at_)));
+    ZARRPOINT_CHECK(extension_->finish(added_.first(end - added_at_)));
     return object_digest{};
   }
   ZARRPOINT_CHECK(writer_->write(at_end ? end_ : 0, stored));
@@ -151,7 +156,7 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
 
 ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk chunk) {
   if (chunk.absent) {
-    if (!chunk.untouched) index_.set(chunk.slot, {});
+    index_.set(chunk.slot, {});
     return placed{std::move(chunk), 0};
   }
   if (writer_ == nullptr && extension_ == nullptr) {
@@ -160,6 +165,7 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
     if (expected_ != 0) ZARRPOINT_CHECK(writer_->reserve(expected_));
   }
   ZARRPOINT_TRY(place, shard_place(end_, chunk.bytes.size(), alignment_));
+  clear_gap(end_, place);
   end_ = place;
   const std::uint64_t offset = end_;
   index_.set(chunk.slot, {offset, chunk.bytes.size()});
@@ -175,6 +181,11 @@ ZARRPOINT_INLINE result<void> shard_writer::write_at(std::uint64_t offset, bytes
     return error{errc::invalid_argument, "an encoded inner chunk is larger than its codecs said"};
   std::copy(bytes.begin(), bytes.end(), added_.data() + at);
   return {};
+}
+
+ZARRPOINT_INLINE void shard_writer::clear_gap(std::uint64_t begin, std::uint64_t end) noexcept {
+  if (extension_ == nullptr || end - added_at_ > added_.size()) return;
+  std::fill_n(added_.data() + (begin - added_at_), end - begin, std::byte{0});
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -19,7 +19,6 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -32,14 +31,14 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
                                                   const host_view& from,
                                                   const write_options& options)
-    : write_operation(of, how, from.type, options) {
+    : write_operation(of, how, from.spec(), options) {
   from_ = &from;
 }
 
 ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
                                                   element_source& source,
                                                   const write_options& options)
-    : write_operation(of, how, source.spec().type, options) {
+    : write_operation(of, how, source.spec(), options) {
   source_ = &source;
 }
 
@@ -47,10 +46,33 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
   part_ = part;
   meter_ = &meter;
   ZARRPOINT_TRY(plan, box_plan::make(of_.layout.grid(), part, plan_scope::whole_objects));
+  ZARRPOINT_CHECK(check_chunk_count(plan.size(), how_.limit));
+  // The digests of what is not read again are not known.
+  if (of_.sharded() && options_.extend && options_.collected == nullptr && plan.size() != 0) {
+    ZARRPOINT_TRY(touched, box_plan::make(of_.layout.grid(), part, plan_scope::touched));
+    const bool is_one = touched.at(0).object_items == touched.size();
+    if (!is_one && touched.size() <= plan.size() / 2) return write_each_object();
+    if (is_one) {
+      ZARRPOINT_TRY(begun, begin_one(touched, plan.size()));
+      one_ = std::move(begun);
+    }
+    if (one_ != nullptr && one_->extends()) {
+      plan_ = touched;
+      result<void> done = write_all();
+      // What it takes beside the inner chunks may be too much where to replace the shard is not.
+      if (done || done.failure().code != errc::resource_limit || reader_) return done;
+      one_.reset();
+      shards_.clear();
+      pool_->drop_idle();
+    }
+  }
   plan_ = plan;
-  ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
+  return write_all();
+}
+
+ZARRPOINT_INLINE result<void> write_operation::write_all() {
   if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
-  ZARRPOINT_TRY(bytes, byte_count(part.shape, memory_size(encoder_.source_type())));
+  ZARRPOINT_TRY(bytes, byte_count(part_.shape, memory_size(encoder_.source_type())));
   memory_bound_for items(how_.executor, plan_.size(),
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
   // Enough that a slow inner chunk does not hold up the workers, few enough to bound the memory
@@ -62,20 +84,85 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
 
 ZARRPOINT_INLINE std::optional<std::size_t> write_operation::begin_again(std::size_t refused) {
   if (reader_) return std::nullopt;  // a source gives its elements once
-  may_extend_ = false;               // which takes memory of its own
+  if (one_ != nullptr && one_->extends()) return std::nullopt;
+  one_.reset();
   shards_.clear();
   pool_->drop_idle();
   return of_.sharded() ? plan_.at(refused).object_first : refused;
 }
 
 ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
-                                                  dtype from, const write_options& options)
+                                                  const tensor_spec& from,
+                                                  const write_options& options)
     : of_(of),
       how_(how),
       options_(options),
-      pool_(scratch_of(how)),
-      encoder_(of, from, options, *pool_),
-      may_extend_(options.extend) {}
+      pool_(scratch_of_part(of, how, from.shape)),
+      encoder_(of, from.type, options, *pool_) {}
+
+ZARRPOINT_INLINE result<void> write_operation::write_each_object() {
+  chunk_grid grid = of_.layout.grid();
+  grid.inner_shape = grid.object_shape;
+  ZARRPOINT_TRY(objects, box_plan::make(grid, part_));
+  ZARRPOINT_TRY(bytes, byte_count(part_.shape, memory_size(encoder_.source_type())));
+  context how = how_;
+  how.scratch = pool_.pool();
+  // Of a source one part after another: those who wait for room in it must not hold any.
+  const bool alone = source_ != nullptr || bytes < parallel_threshold;
+  memory_bound_for items(how_.executor, objects.size(),
+                         {.max_workers = alone ? 1U : 0U, .stop = how_.stop});
+  return items.run(
+      [&](std::size_t i) {
+        const plan_item item = objects.at(i);
+        selection part = item.within;
+        for (std::size_t d = 0; d < part.rank(); ++d) part.offset[d] += item.first_element[d];
+        if (source_ != nullptr) {
+          source_box from(*source_, item.destination());
+          return write_operation(of_, how, from, options_).run(part, *meter_);
+        }
+        const host_view from = subview(*from_, item.destination());
+        return write_operation(of_, how, from, options_).run(part, *meter_);
+      },
+      [&](std::size_t refused) -> std::optional<std::size_t> {
+        if (source_ != nullptr) return std::nullopt;
+        pool_->drop_idle();
+        return refused;
+      });
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<shard_writer>> write_operation::begin_one(
+    const box_plan& touched, std::size_t all) {
+  const plan_item first = touched.at(0);
+  const std::string key = of_.chunk_key(first.object);
+  const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
+    ZARRPOINT_TRY(made, make_writer(first, key));
+    ZARRPOINT_TRY(can_extend, made->can_extend());
+    if (can_extend) {
+      const shard_index& index = *made->before()->index;
+      shard_change change{touched.size(), index.stored_bytes()};
+      for (std::size_t i = 0; i < touched.size(); ++i) {
+        const shard_entry stored = index[of_.layout.slot(touched.at(i).inner)];
+        if (!stored.absent()) change.untouched_bytes -= stored.size;
+      }
+      ZARRPOINT_CHECK(made->begin(touched.size(), false, *pool_));
+      made->extend(change, *pool_);
+    }
+    if (!made->extends()) ZARRPOINT_CHECK(made->begin(all, !options_.elide_fill, *pool_));
+    return made;
+  };
+  result<std::shared_ptr<shard_writer>> done = begin();
+  if (done) return done;
+  // To begin again may take less memory.
+  if (done.failure().code == errc::resource_limit) return std::shared_ptr<shard_writer>();
+  return std::move(done).at("chunk " + key);
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<shard_writer>> write_operation::make_writer(
+    const plan_item& item, const std::string& key) {
+  ZARRPOINT_TRY(full_key, of_.key.child(key));
+  ZARRPOINT_TRY(before, open_before(item, key));
+  return detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+}
 
 ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i) {
   if (!reader_) return write(i, nullptr);
@@ -154,16 +241,9 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
                                                               const std::string& key,
                                                               const read_ahead::item* claimed) {
   const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
-    ZARRPOINT_TRY(full_key, of_.key.child(key));
-    ZARRPOINT_TRY(before, open_before(item, key));
-    auto made =
-        detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+    if (one_ != nullptr) return one_;
+    ZARRPOINT_TRY(made, make_writer(item, key));
     ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
-    // The digests of what is not read again are not known.
-    if (options_.collected == nullptr && may_extend_.load(std::memory_order_relaxed)) {
-      ZARRPOINT_TRY(can_extend, made->can_extend());
-      if (can_extend) made->extend(change_of(item, *made->before()), *pool_);
-    }
     return made;
   };
   ZARRPOINT_TRY(shard, shards_.get(item, begin));
@@ -180,21 +260,6 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
   return {};
 }
 
-ZARRPOINT_INLINE shard_change write_operation::change_of(const plan_item& first,
-                                                         const stored_object& before) const {
-  shard_change out;
-  for (std::size_t i = 0; i < first.object_items; ++i) {
-    const plan_item item = plan_.at(first.object_first + i);
-    const shard_entry stored = before.entry(of_.layout.slot(item.inner));
-    if (!is_untouched(item)) {
-      ++out.touched_chunks;
-    } else if (!stored.absent()) {
-      out.untouched_bytes += stored.size;
-    }
-  }
-  return out;
-}
-
 ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
                                                            std::size_t position,
                                                            const plan_item& item,
@@ -203,11 +268,6 @@ ZARRPOINT_INLINE result<bool> write_operation::write_inner(shard_writer& shard,
     return error{errc::cancelled, "another inner chunk failed"};
   // Those before it have room already (see `read_ahead`), and never wait for memory.
   if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
-  if (shard.extends() && is_untouched(item)) {
-    encoded_chunk same;
-    same.untouched = true;
-    return shard.place(position, std::move(same));
-  }
   const std::size_t bytes = cost(item);
   std::optional<byte_limiter::reservation> reserved(std::in_place);
   if (bytes != 0) reserved = pool_->limiter().try_acquire(bytes);
