@@ -7,6 +7,7 @@
 
 #include <zarrpoint/checkpoint/document/impl/commit_document_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/commit_reader_impl.hpp>
+#include <zarrpoint/checkpoint/document/impl/contents_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/names_impl.hpp>
 #include <zarrpoint/checkpoint/impl/options_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>

@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/load/batch_request.hpp>
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -194,8 +195,7 @@ class leaf_verifier {
         }
       }
     }
-    std::sort(out.begin(), out.end(),
-              [](std::string_view a, std::string_view b) { return numbers_less(a, b); });
+    sort_by(out, [](std::string_view a, std::string_view b) { return numbers_less(a, b); });
     return out;
   }
 
