@@ -26,11 +26,14 @@ using lane_step = void (*)(std::byte* values, std::size_t count, std::byte* last
 
 template <bool Sum, class T, std::size_t Lanes>
 void step_lanes(std::byte* values, std::size_t count, std::byte* last) {
+  T before[Lanes];  // not in memory that the values may lie in, for all that a compiler knows
+  std::memcpy(before, last, sizeof before);
   if constexpr (Sum) {
-    sums<T, Lanes>(reinterpret_cast<T*>(values), count, reinterpret_cast<T*>(last));
+    sums<T, Lanes>(reinterpret_cast<T*>(values), count, before);
   } else {
-    differences<T, Lanes>(reinterpret_cast<T*>(values), count, reinterpret_cast<T*>(last));
+    differences<T, Lanes>(reinterpret_cast<T*>(values), count, before);
   }
+  std::memcpy(last, before, sizeof before);
 }
 
 /// The step of a NumPy type: its numbers are one value each, or two, and integers those without a
