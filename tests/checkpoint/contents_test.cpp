@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>

@@ -4,8 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sort_texts_test { namespace {
@@ -78,6 +82,53 @@ TEST_CASE("find_twice: in any order, and of texts whose hashes are alike") {
     CHECK(twice->place == texts.size() - 1);
     texts.pop_back();
   }
+}
+
+TEST_CASE("sort_names: as std::sort does, of texts that are kept elsewhere, too") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 500; ++i) names.push_back(std::to_string(i * 7919 % 500) + "\xff");
+  names.insert(names.end(), {"", "a", "\x80", std::string(1, '\0'), "a"});
+  std::vector<std::string> by_std = names;
+  std::sort(by_std.begin(), by_std.end());
+  std::vector<std::string_view> views(names.begin(), names.end());
+  sort_names(views);
+  CHECK(std::equal(views.begin(), views.end(), by_std.begin(), by_std.end()));
+  sort_names(names);
+  CHECK(names == by_std);
+}
+
+TEST_CASE("sort_by: as std::stable_sort does, for each number of elements") {
+  std::uint32_t state = 1;
+  for (std::size_t count = 0; count < 300; ++count) {
+    std::vector<std::pair<std::string, std::size_t>> list;
+    for (std::size_t i = 0; i < count; ++i) {
+      state = state * 1664525 + 1013904223;
+      list.emplace_back(std::to_string((state >> 16) % (1 + count / 3)), i);
+    }
+    auto by_std = list;
+    const auto is_less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(by_std.begin(), by_std.end(), is_less);
+    sort_by(list, is_less);
+    REQUIRE(list == by_std);
+    sort_by(list, is_less);  // and what is in order
+    REQUIRE(list == by_std);
+    sort_by(list, [&](const auto& a, const auto& b) { return is_less(b, a); });
+    std::stable_sort(by_std.begin(), by_std.end(),
+                     [&](const auto& a, const auto& b) { return is_less(b, a); });
+    REQUIRE(list == by_std);
+  }
+}
+
+TEST_CASE("sorted_places: an order that contradicts itself ends, and gives each place once") {
+  std::uint32_t state = 1;
+  const auto any = [&](std::size_t, std::size_t) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 16) % 2 == 0;
+  };
+  std::vector<std::size_t> places = sorted_places(1000, place_order(any));
+  std::sort(places.begin(), places.end());
+  REQUIRE(places.size() == 1000);
+  for (std::size_t i = 0; i < places.size(); ++i) REQUIRE(places[i] == i);
 }
 
 }}  // namespace sort_texts_test

@@ -4,8 +4,11 @@
 // Consolidated metadata of both formats, and our commit document, whose seal is made right so that
 // what lies behind it is reached.
 
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/node_name.hpp>
 
 #include "fuzz.hpp"
 

@@ -5,12 +5,15 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include "text.hpp"
 

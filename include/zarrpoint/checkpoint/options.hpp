@@ -84,11 +84,7 @@ struct load_options {
 
 namespace detail {
 
-inline result<void> check_cast(dtype from, dtype to) {
-  if (from.castable_to(to)) return {};
-  return error{errc::unsupported, "no cast from " + std::string(to_string(from)) + " to " +
-                                      std::string(to_string(to))};
-}
+result<void> check_cast(const dtype& from, const dtype& to);
 
 /// The last value set among the rules that match `name`.
 template <class Rule, class Optional>

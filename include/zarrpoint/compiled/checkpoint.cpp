@@ -7,6 +7,7 @@
 
 #include <zarrpoint/checkpoint/document/impl/commit_document_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/commit_reader_impl.hpp>
+#include <zarrpoint/checkpoint/document/impl/contents_impl.hpp>
 #include <zarrpoint/checkpoint/document/impl/names_impl.hpp>
 #include <zarrpoint/checkpoint/impl/options_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>
@@ -27,6 +28,7 @@
 #include <zarrpoint/checkpoint/verify/impl/seal_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>
+#include <zarrpoint/checkpoint/verify/impl/verify_leaf_impl.hpp>
 #include <zarrpoint/handler/base/impl/concepts_impl.hpp>
 #include <zarrpoint/handler/impl/leaf_impl.hpp>
 #include <zarrpoint/handler/types/impl/string_impl.hpp>

@@ -17,3 +17,4 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_writer_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_impl.hpp>
+#include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_state_impl.hpp>

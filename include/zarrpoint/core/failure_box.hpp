@@ -36,6 +36,10 @@ class failure_box {
 
   explicit operator bool() const noexcept { return at_ != nullptr; }
 
+  // What results assert; not each for itself, since its text would have the name of its type.
+  void must_be_there() const noexcept { ZARRPOINT_ASSERT(at_ != nullptr); }
+  void must_be_none() const noexcept { ZARRPOINT_ASSERT(at_ == nullptr); }
+
   /// The error, which must be there; its code alone when it was moved.
   const error& get() const noexcept { return owns() ? *at_ : told(at_); }
   operator error() && noexcept { return take(); }

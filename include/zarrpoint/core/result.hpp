@@ -97,7 +97,7 @@ class
 
   result(error failure) noexcept : failure_(std::move(failure)) {}
   result(detail::failure_box failure) noexcept : failure_(std::move(failure)) {
-    ZARRPOINT_ASSERT(failure_);
+    failure_.must_be_there();
   }
 
   result(const result& other) requires detail::made_of<T, const T&> : failure_(other.failure_) {
@@ -137,15 +137,15 @@ class
   T value() && { return check(), std::move(value_); }
 
   /// The value, which must be there.
-  T& operator*() & noexcept { return ZARRPOINT_ASSERT(!failure_), value_; }
-  const T& operator*() const& noexcept { return ZARRPOINT_ASSERT(!failure_), value_; }
-  T&& operator*() && noexcept { return ZARRPOINT_ASSERT(!failure_), std::move(value_); }
-  T* operator->() noexcept { return ZARRPOINT_ASSERT(!failure_), &value_; }
-  const T* operator->() const noexcept { return ZARRPOINT_ASSERT(!failure_), &value_; }
+  T& operator*() & noexcept { return failure_.must_be_none(), value_; }
+  const T& operator*() const& noexcept { return failure_.must_be_none(), value_; }
+  T&& operator*() && noexcept { return failure_.must_be_none(), std::move(value_); }
+  T* operator->() noexcept { return failure_.must_be_none(), &value_; }
+  const T* operator->() const noexcept { return failure_.must_be_none(), &value_; }
 
   /// The error, which must be there.
-  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(failure_), failure_.get(); }
-  error failure() && noexcept { return ZARRPOINT_ASSERT(failure_), failure_.take(); }
+  const error& failure() const& noexcept { return failure_.must_be_there(), failure_.get(); }
+  error failure() && noexcept { return failure_.must_be_there(), failure_.take(); }
 
   template <class U>
   T value_or(U&& fallback) const& {
@@ -188,7 +188,7 @@ class
 
   /// The failure, which must be there, as `ZARRPOINT_TRY` hands it on.
   detail::failure_box take_failure() && noexcept {
-    return ZARRPOINT_ASSERT(failure_), std::move(failure_);
+    return failure_.must_be_there(), std::move(failure_);
   }
 
  private:
@@ -222,7 +222,7 @@ class
   result() = default;
   result(error failure) noexcept : failure_(std::move(failure)) {}
   result(detail::failure_box failure) noexcept : failure_(std::move(failure)) {
-    ZARRPOINT_ASSERT(failure_);
+    failure_.must_be_there();
   }
 
   bool has_value() const noexcept { return !failure_; }
@@ -231,8 +231,8 @@ class
     if (failure_) [[unlikely]]
       detail::raise(failure_.get());
   }
-  const error& failure() const& noexcept { return ZARRPOINT_ASSERT(failure_), failure_.get(); }
-  error failure() && noexcept { return ZARRPOINT_ASSERT(failure_), failure_.take(); }
+  const error& failure() const& noexcept { return failure_.must_be_there(), failure_.get(); }
+  error failure() && noexcept { return failure_.must_be_there(), failure_.take(); }
 
   result at(std::string_view context) && {
     if (failure_) failure_.at(context);
@@ -245,7 +245,7 @@ class
   }
 
   detail::failure_box take_failure() && noexcept {
-    return ZARRPOINT_ASSERT(failure_), std::move(failure_);
+    return failure_.must_be_there(), std::move(failure_);
   }
 
  private:

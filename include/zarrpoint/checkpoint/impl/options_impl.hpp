@@ -4,6 +4,7 @@
 
 #include <zarrpoint/checkpoint/options.hpp>
 
+#include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -18,6 +19,12 @@ ZARRPOINT_INLINE std::vector<codec_spec> zstd_codecs(int level) {
 
 ZARRPOINT_INLINE std::vector<codec_spec> blosc_codecs(int level) {
   return {{"bytes", node::object{{"endian", "little"}}}, {"blosc", level}, {"crc32c"}};
+}
+
+ZARRPOINT_INLINE result<void> detail::check_cast(const dtype& from, const dtype& to) {
+  if (from.castable_to(to)) return {};
+  return error{errc::unsupported, "no cast from " + std::string(to_string(from)) + " to " +
+                                      std::string(to_string(to))};
 }
 
 }}  // namespace zarrpoint::v0

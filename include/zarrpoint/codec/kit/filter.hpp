@@ -61,29 +61,30 @@ result<host_view> dense_elements(const host_view& view, const filter_dtype& as,
 /// Bytes that were written as other elements, made valid ones of `type`.
 void tidy_elements(mutable_bytes bytes, const dtype& type);
 
+/// What a filter makes of a dense run of elements: `f(to, from)`, which returns a `result<void>`
+/// and lives as long as this.
+class filter_step {
+ public:
+  template <class F>
+  filter_step(const F& f)
+      : f_(&f), call_([](const void* of, const mutable_host_view& to, const host_view& from) {
+          return result<void>((*static_cast<const F*>(of))(to, from));
+        }) {}
+
+  result<void> operator()(const mutable_host_view& to, const host_view& from) const {
+    return call_(f_, to, from);
+  }
+
+ private:
+  const void* f_;
+  result<void> (*call_)(const void* of, const mutable_host_view& to, const host_view& from);
+};
+
 /// Calls `f(to, from)` with the elements of `from` as a dense run of `seen`, and with memory for a
 /// dense run of `made`, which becomes the elements of `to`.
-template <class F>
 result<void> run_filter(const mutable_host_view& to, const filter_dtype& made,
                         const host_view& from, const filter_dtype& seen, codec_workspace& scratch,
-                        F&& f) {
-  ZARRPOINT_TRY(source, dense_elements(from, seen, scratch));
-  ZARRPOINT_TRY(bytes, byte_count(to.spec()));
-  const bool in_place = is_dense(to);
-  std::byte* data = to.data;
-  if (!in_place) {
-    auto& memory = scratch.state<filter_memory>();
-    ZARRPOINT_TRY(taken, memory.take(memory.out, bytes));
-    data = taken;
-  }
-  const index_t count = static_cast<index_t>(bytes / made.type.size());
-  const mutable_host_view target = dense_view(data, tensor_spec{made.type, {count}});
-  ZARRPOINT_CHECK(f(target, source));
-  if (made.swapped) byteswap_elements({data, bytes}, made.type.scalar_size());
-  if (made.type != to.type) tidy_elements({data, bytes}, to.type);
-  if (!in_place) copy_elements(to, dense_view(std::as_const(data), to.spec()));
-  return {};
-}
+                        filter_step f);
 
 /// The two types of a filter, which it is given or finds out.
 struct filter_types {
@@ -94,14 +95,12 @@ struct filter_types {
   result<filter_types> resolve(const tensor_spec& chunk) const;
   /// What is made of a chunk; these types are resolved, and the chunk has passed `resolve`.
   tensor_spec encoded_spec(const tensor_spec& chunk) const;
-  template <class F>
   result<void> encode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
-                      F&& f) const {
+                      filter_step f) const {
     return run_filter(to, {encoded->type, false, {}}, from, *decoded, scratch, f);
   }
-  template <class F>
   result<void> decode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
-                      F&& f) const {
+                      filter_step f) const {
     return run_filter(to, *decoded, from, {encoded->type, false, {}}, scratch, f);
   }
   /// The fill value as zarr-python hands it on: the same number in the encoded type.

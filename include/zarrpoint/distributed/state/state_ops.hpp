@@ -60,28 +60,27 @@ result<void> visit_leaves(const state& at, state_place& place, F& f) {
   }
 }
 
-template <class F>
-result<state> map_leaves(const state& at, state_place& place, F& f) {
-  if (const state::map* members = at.if_map()) {
-    state::map out;
-    for (const auto& [key, child] : *members) {
-      ZARRPOINT_TRY(made, place.within(key, [&, &of = child] { return map_leaves(of, place, f); }));
-      out.emplace_hint(out.end(), key, std::move(made));
-    }
-    return state(std::move(out));
+/// What is made of a leaf.
+class leaf_mapper {
+ public:
+  /// `f` must live as long as this.
+  template <class F>
+  explicit leaf_mapper(F& f)
+      : f_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* of, const state_place& place, const state& leaf) {
+          return result<state>(call_with_leaf(*static_cast<F*>(of), place, leaf));
+        }) {}
+
+  result<state> operator()(const state_place& place, const state& leaf) const {
+    return call_(f_, place, leaf);
   }
-  if (const state::list* elements = at.if_list()) {
-    state::list out;
-    out.reserve(elements->size());
-    for (std::size_t i = 0; i < elements->size(); ++i) {
-      ZARRPOINT_TRY(made, place.within(i, [&] { return map_leaves((*elements)[i], place, f); }));
-      out.push_back(std::move(made));
-    }
-    return state(std::move(out));
-  }
-  if (at.is_hole()) return at;
-  return result<state>(call_with_leaf(f, place, at));
-}
+
+ private:
+  void* f_;
+  result<state> (*call_)(void* of, const state_place& place, const state& leaf);
+};
+
+result<state> map_leaves(const state& at, state_place& place, leaf_mapper f);
 
 }  // namespace detail
 
@@ -98,7 +97,7 @@ result<void> for_each_leaf(const state& of, F&& f) {
 template <class F>
 result<state> transform_leaves(const state& of, F&& f) {
   detail::state_place place;
-  return detail::map_leaves(of, place, f);
+  return detail::map_leaves(of, place, detail::leaf_mapper(f));
 }
 
 /// The parts of a state whose leaves match, and whose do not.

@@ -19,6 +19,10 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+struct ocdbt_writer_state;
+}
+
 /// How an OCDBT database is laid out: as Orbax does it. A database that exists keeps its own
 /// configuration, and all but `data_file_bytes` is for new ones.
 struct ocdbt_write_options {
@@ -67,7 +71,7 @@ class ocdbt_writer {
   result<ocdbt_version> commit() const;
 
  private:
-  struct state;
+  using state = detail::ocdbt_writer_state;
   explicit ocdbt_writer(std::shared_ptr<state> opened) : state_(std::move(opened)) {}
 
   class value_writer;

@@ -6,9 +6,9 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/zarr/json/json_limits.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -61,9 +61,7 @@ namespace detail {
 /// Sorts leaves, which most files have in order, since a leaf is large.
 template <class T, class F>
 void sort_by_name(std::vector<T>& leaves, F name) {
-  const auto is_before = [&](const T& a, const T& b) { return name(a) < name(b); };
-  if (!std::is_sorted(leaves.begin(), leaves.end(), is_before))
-    std::sort(leaves.begin(), leaves.end(), is_before);
+  v0::detail::sort_by(leaves, [&](const T& a, const T& b) { return name(a) < name(b); });
 }
 
 /// Sorts the leaves, and drops those in whose place a subtree is. Errors: `unsupported` for two of

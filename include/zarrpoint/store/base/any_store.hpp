@@ -222,6 +222,9 @@ result<std::optional<std::vector<std::byte>>> get(const S& store, const store_ke
   ZARRPOINT_CHECK(object->read(0, bytes));
   return std::optional(std::move(bytes));
 }
+/// The same, compiled once.
+result<std::optional<std::vector<std::byte>>> get(const any_store& store, const store_key& key,
+                                                  std::uint64_t max_bytes);
 
 }}  // namespace zarrpoint::v0
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/document/names.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
@@ -71,14 +72,14 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_
       if (holds_document(root, *folder)) out.push_back(entry.name);
     }
   }
-  std::sort(out.begin(), out.end());
+  sort_names(out);
   return out;
 }
 
 ZARRPOINT_INLINE void add_late(late_entries late, std::vector<std::string>& kept,
                                std::vector<std::string>& warnings) {
   kept.insert(kept.end(), late.kept.begin(), late.kept.end());
-  std::sort(kept.begin(), kept.end());
+  sort_names(kept);
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   if (!late.left.empty()) warnings.push_back(std::move(late.left));
   for (std::string& one : late.uncleaned) warnings.push_back(std::move(one));
@@ -104,7 +105,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> erase_own(const any_store& roo
       ZARRPOINT_CHECK(root.erase(*key));
     }
   }
-  std::sort(kept.begin(), kept.end());
+  sort_names(kept);
   return kept;
 }
 

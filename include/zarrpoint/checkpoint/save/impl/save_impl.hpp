@@ -18,6 +18,7 @@
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -71,7 +72,7 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
     for (const char* document : {"/zarr.json", "/.zgroup", "/.zattrs"})
       out.push_back(group + document);
   }
-  std::sort(out.begin(), out.end());
+  sort_names(out);
   return out;
 }
 
@@ -94,7 +95,7 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
   ZARRPOINT_CHECK(check_attributes(options.attributes));
   ZARRPOINT_TRY(attributes, sorted_attributes_of(options));
   if (!attributes.empty()) {
-    std::sort(names.begin(), names.end());
+    sort_names(names);
     ZARRPOINT_TRY(of_groups, attributes_of_groups(attributes, plan.groups, names));
     plan.group_attributes = std::move(of_groups);
   }

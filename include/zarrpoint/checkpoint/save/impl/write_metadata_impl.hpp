@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/document.hpp>
@@ -95,7 +96,7 @@ ZARRPOINT_INLINE result<consolidated_documents> consolidate(const commit_documen
   const auto depth = [](const std::string& path) {
     return std::count(path.begin(), path.end(), '/');
   };
-  std::sort(out.begin(), out.end(), [&](const auto& a, const auto& b) {
+  sort_by(out, [&](const auto& a, const auto& b) {
     const auto depth_a = depth(a.key);
     const auto depth_b = depth(b.key);
     return depth_a != depth_b ? depth_a < depth_b : a.key < b.key;

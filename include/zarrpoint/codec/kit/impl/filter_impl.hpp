@@ -133,4 +133,25 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> filter_types::encode_fill(
   return out;
 }
 
+ZARRPOINT_INLINE result<void> run_filter(const mutable_host_view& to, const filter_dtype& made,
+                                         const host_view& from, const filter_dtype& seen,
+                                         codec_workspace& scratch, filter_step f) {
+  ZARRPOINT_TRY(source, dense_elements(from, seen, scratch));
+  ZARRPOINT_TRY(bytes, byte_count(to.spec()));
+  const bool in_place = is_dense(to);
+  std::byte* data = to.data;
+  if (!in_place) {
+    auto& memory = scratch.state<filter_memory>();
+    ZARRPOINT_TRY(taken, memory.take(memory.out, bytes));
+    data = taken;
+  }
+  const index_t count = static_cast<index_t>(bytes / made.type.size());
+  const mutable_host_view target = dense_view(data, tensor_spec{made.type, {count}});
+  ZARRPOINT_CHECK(f(target, source));
+  if (made.swapped) byteswap_elements({data, bytes}, made.type.scalar_size());
+  if (made.type != to.type) tidy_elements({data, bytes}, to.type);
+  if (!in_place) copy_elements(to, dense_view(std::as_const(data), to.spec()));
+  return {};
+}
+
 }}}  // namespace zarrpoint::v0::detail

@@ -6,11 +6,11 @@
 #include <zarrpoint/codec/numcodecs/delta.hpp>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -21,61 +21,62 @@ ZARRPOINT_INLINE void to_truths(std::uint8_t* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = values[i] != 0 ? 1 : 0;
 }
 
-/// Calls `f.operator()<T, Lanes>()`: the numbers of a NumPy type are `Lanes` values of `T` each,
-/// and integers those without a sign, in which sums and differences wrap.
-template <class F>
-void visit_lanes(const dtype& type, F&& f) {
-  if (type.is_complex()) {
-    if (type == dtype_kind::complex64) return f.template operator()<float, 2>();
-    return f.template operator()<double, 2>();
+/// Makes differences or sums of `count` values of a block; `last` has those before it.
+using lane_step = void (*)(std::byte* values, std::size_t count, std::byte* last);
+
+template <bool Sum, class T, std::size_t Lanes>
+void step_lanes(std::byte* values, std::size_t count, std::byte* last) {
+  T before[Lanes];  // not in memory that the values may lie in, for all that a compiler knows
+  std::memcpy(before, last, sizeof before);
+  if constexpr (Sum) {
+    sums<T, Lanes>(reinterpret_cast<T*>(values), count, before);
+  } else {
+    differences<T, Lanes>(reinterpret_cast<T*>(values), count, before);
   }
-  if (type.is_floating()) {
-    if (type == dtype_kind::float16) return f.template operator()<float16, 1>();
-    if (type == dtype_kind::float32) return f.template operator()<float, 1>();
-    return f.template operator()<double, 1>();
-  }
-  if (type == dtype_kind::bool_) return f.template operator()<bool, 1>();
+  std::memcpy(last, before, sizeof before);
+}
+
+/// The step of a NumPy type: its numbers are one value each, or two, and integers those without a
+/// sign, in which sums and differences wrap.
+template <bool Sum>
+lane_step lane_step_of(const dtype& type) {
+  if (type == dtype_kind::complex64) return step_lanes<Sum, float, 2>;
+  if (type.is_complex()) return step_lanes<Sum, double, 2>;
+  if (type == dtype_kind::float16) return step_lanes<Sum, float16, 1>;
+  if (type == dtype_kind::float32) return step_lanes<Sum, float, 1>;
+  if (type.is_floating()) return step_lanes<Sum, double, 1>;
+  if (type == dtype_kind::bool_) return step_lanes<Sum, bool, 1>;
   switch (type.size()) {
-    case 1: return f.template operator()<std::uint8_t, 1>();
-    case 2: return f.template operator()<std::uint16_t, 1>();
-    case 4: return f.template operator()<std::uint32_t, 1>();
-    default: return f.template operator()<std::uint64_t, 1>();
+    case 1: return step_lanes<Sum, std::uint8_t, 1>;
+    case 2: return step_lanes<Sum, std::uint16_t, 1>;
+    case 4: return step_lanes<Sum, std::uint32_t, 1>;
+    default: return step_lanes<Sum, std::uint64_t, 1>;
   }
 }
 
 /// Casts blocks of `from` to `wide`, makes them differences or sums, and casts those to `to`.
-template <bool Sum>
-result<void> step_blocks(const mutable_host_view& to, const host_view& from, const dtype& wide) {
+ZARRPOINT_INLINE result<void> step_blocks(const mutable_host_view& to, const host_view& from,
+                                          const dtype& wide, lane_step step) {
   constexpr std::size_t block = 256;
+  constexpr std::size_t most = 2 * sizeof(double);
+  alignas(most) std::byte memory[block * most];
+  alignas(most) std::byte last[most];
   const auto count = static_cast<std::size_t>(from.shape[0]);
-  result<void> status;
-  visit_lanes(wide, [&]<class T, std::size_t Lanes>() {
-    T last[Lanes] = {};
-    std::array<T, block * Lanes> values;
-    bool is_first = true;
-    for (std::size_t i = 0; i < count && status; i += block) {
-      const dims shape{static_cast<index_t>(std::min(block, count - i))};
-      const auto lanes = static_cast<std::size_t>(shape[0]) * Lanes;
-      const auto memory = reinterpret_cast<std::byte*>(values.data());
-      status = numpy_cast(dense_view(memory, {wide, shape}),
-                          dense_view(from.data + i * from.type.size(), {from.type, shape}));
-      if (!status) return;
-      if constexpr (std::same_as<T, bool>)
-        to_truths(reinterpret_cast<std::uint8_t*>(memory), lanes);
-      // The first element stays as it is: 0.0 and -0.0 would make 0.0.
-      const std::size_t skip = is_first ? Lanes : 0;
-      if (is_first) std::copy_n(values.data(), Lanes, last);
-      if constexpr (Sum) {
-        sums<T, Lanes>(values.data() + skip, lanes - skip, last);
-      } else {
-        differences<T, Lanes>(values.data() + skip, lanes - skip, last);
-      }
-      is_first = false;
-      status = numpy_cast(dense_view(to.data + i * to.type.size(), {to.type, shape}),
-                          dense_view(std::as_const(memory), {wide, shape}));
-    }
-  });
-  return status;
+  const std::size_t lanes = wide.is_complex() ? 2 : 1;
+  for (std::size_t i = 0; i < count; i += block) {
+    const dims shape{static_cast<index_t>(std::min(block, count - i))};
+    const auto values = static_cast<std::size_t>(shape[0]) * lanes;
+    ZARRPOINT_CHECK(numpy_cast(dense_view(memory, {wide, shape}),
+                               dense_view(from.data + i * from.type.size(), {from.type, shape})));
+    if (wide == dtype_kind::bool_) to_truths(reinterpret_cast<std::uint8_t*>(memory), values);
+    // The first element stays as it is: 0.0 and -0.0 would make 0.0.
+    const std::size_t skip = i == 0 ? 1 : 0;
+    if (skip != 0) std::memcpy(last, memory, wide.size());
+    step(memory + skip * wide.size(), values - skip * lanes, last);
+    ZARRPOINT_CHECK(numpy_cast(dense_view(to.data + i * to.type.size(), {to.type, shape}),
+                               dense_view(std::as_const(memory), {wide, shape})));
+  }
+  return {};
 }
 
 }  // namespace detail
@@ -105,7 +106,7 @@ ZARRPOINT_INLINE result<void> delta_codec::encode(const host_view& from,
                                                   const mutable_host_view& to,
                                                   codec_workspace& scratch) const {
   return types.encode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::step_blocks<false>(made, seen, seen.type);
+    return detail::step_blocks(made, seen, seen.type, detail::lane_step_of<false>(seen.type));
   });
 }
 
@@ -113,7 +114,8 @@ ZARRPOINT_INLINE result<void> delta_codec::decode(const host_view& from,
                                                   const mutable_host_view& to,
                                                   codec_workspace& scratch) const {
   return types.decode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::step_blocks<true>(made, seen, detail::promote(seen.type, made.type));
+    const dtype wide = detail::promote(seen.type, made.type);
+    return detail::step_blocks(made, seen, wide, detail::lane_step_of<true>(wide));
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/load/match_keys.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -42,7 +43,7 @@ ZARRPOINT_INLINE std::vector<std::string_view> stored_keys(const sharded_reader&
   std::vector<std::string_view> out;
   for (const stored_tensor& one : reader.tensors()) out.emplace_back(one.key);
   for (const object_id& one : reader.objects()) out.emplace_back(one.key);
-  std::sort(out.begin(), out.end());
+  sort_names(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

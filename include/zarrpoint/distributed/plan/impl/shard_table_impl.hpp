@@ -5,6 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -105,10 +106,7 @@ ZARRPOINT_INLINE std::size_t hash_of(const shard_form& form) noexcept {
 
 ZARRPOINT_INLINE key_order::key_order(const std::vector<shard_form>& all) : key_of(all.size()) {
   for (std::uint32_t i = 0; i < all.size(); ++i) forms.push_back(i);
-  std::sort(forms.begin(), forms.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const int order = all[a].key.compare(all[b].key);
-    return order != 0 ? order < 0 : a < b;
-  });
+  sort_by_text(forms, [&](std::uint32_t form) -> std::string_view { return all[form].key; });
   for (std::size_t i = 0; i < forms.size(); ++i) {
     if (i == 0 || all[forms[i]].key != all[forms[i - 1]].key) ++keys;
     key_of[forms[i]] = static_cast<std::uint32_t>(keys - 1);

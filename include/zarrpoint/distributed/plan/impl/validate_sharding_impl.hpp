@@ -5,6 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/plan/check_tiling.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/sharding_problems.hpp>
@@ -48,7 +49,7 @@ class sharding_validator {
   void check_objects(std::span<const gathered_object> objects) {
     std::vector<const gathered_object*> sorted;
     for (const gathered_object& one : objects) sorted.push_back(&one);
-    std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+    sort_by(sorted, [](const auto* a, const auto* b) {
       if (const int order = a->id.key.compare(b->id.key); order != 0) return order < 0;
       const auto& x = a->id.global_offset;
       const auto& y = b->id.global_offset;
@@ -118,7 +119,7 @@ class sharding_validator {
     // The processes of each form; only looked for once there is somebody to be named.
     std::vector<process_list> holders;
     const auto compare = [&](std::span<const std::uint32_t> forms, std::string_view what,
-                             const auto& text_of) {
+                             std::string (*text_of)(const shard_form&)) {
       const shard_form& first = table_.forms()[forms.front()];
       std::vector<std::pair<std::string, process_list>> found;
       for (const std::uint32_t f : forms) {
@@ -145,7 +146,7 @@ class sharding_validator {
         return text;
       });
     };
-    const auto list = [](const std::vector<index_t>& values) {
+    static constexpr auto list = [](const std::vector<index_t>& values) {
       return to_string(dims(std::span<const index_t>(values)));
     };
     using form = shard_form;
@@ -161,7 +162,7 @@ class sharding_validator {
         return std::string(to_string(f.type)) +
                (f.type.size() != 0 ? " of " + std::to_string(f.type.size()) + " bytes" : "");
       });
-      compare(forms, "global shape is", [&](const form& f) { return list(f.global_shape); });
+      compare(forms, "global shape is", [](const form& f) { return list(f.global_shape); });
       compare(forms, "number of prepended axes is",
               [](const form& f) { return std::to_string(f.prepended_axes); });
       compare(forms, "grid is",
@@ -169,8 +170,8 @@ class sharding_validator {
       compare(forms, "shards are",
               [](const form& f) { return std::string(f.is_flat ? "flat pieces" : "whole"); });
       if (!table_.forms()[forms.front()].is_regular) continue;
-      compare(forms, "fragmentation is", [&](const form& f) { return list(f.fragmentation); });
-      compare(forms, "local shape is", [&](const form& f) { return list(f.local_shape); });
+      compare(forms, "fragmentation is", [](const form& f) { return list(f.fragmentation); });
+      compare(forms, "local shape is", [](const form& f) { return list(f.local_shape); });
     }
   }
 

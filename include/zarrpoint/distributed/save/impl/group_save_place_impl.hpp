@@ -6,11 +6,11 @@
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -91,7 +91,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> group_save_place::taken(
     if (paths) return *std::move(paths);
   }
   std::vector<std::string> out = names();
-  std::sort(out.begin(), out.end());
+  sort_names(out);
   return out;
 }
 

@@ -5,10 +5,10 @@
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/save/group_save_target.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,7 +56,7 @@ ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_targ
     ZARRPOINT_TRY(ours, paths_of_checkpoint(root, how));
     out->insert(out->end(), ours.begin(), ours.end());
   }
-  std::sort(out->begin(), out->end());
+  sort_names(*out);
   return out;
 }
 

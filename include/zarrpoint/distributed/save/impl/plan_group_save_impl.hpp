@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/plan/plan_save.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
@@ -108,7 +109,7 @@ ZARRPOINT_INLINE result<void> group_planner::check_attributes_of(const group_pla
   for (const planned_tensor& tensor : planned.plan.tensors) tensors.insert(tensor.key);
   names.assign(tensors.begin(), tensors.end());
   for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
-  std::sort(names.begin(), names.end());
+  sort_names(names);
   ZARRPOINT_TRY(groups, groups_of(names));
   ZARRPOINT_CHECK(attributes_of_groups(given, groups, names).transform([](const auto&) {}));
   if (saver.id() == strategy_id{std::string(zarr_saver::backend), zarr_saver::version}) return {};
@@ -134,7 +135,7 @@ ZARRPOINT_INLINE result<void> group_planner::sort_objects(std::vector<planned_ob
     const dims &x = a.id.global_offset, &y = b.id.global_offset;
     return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
   };
-  std::stable_sort(objects.begin(), objects.end(), is_before);
+  sort_by(objects, is_before);
   const auto twice = std::adjacent_find(
       objects.begin(), objects.end(),
       [&](const planned_object& a, const planned_object& b) { return !is_before(a, b); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/shard/dcp_view.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
@@ -96,8 +97,8 @@ ZARRPOINT_INLINE result<local_shards> local_shards::make(std::string key,
   }
   local_shards out(std::move(key), std::move(shards));
   std::iota(out.by_offset_.begin(), out.by_offset_.end(), std::size_t{0});
-  std::sort(out.by_offset_.begin(), out.by_offset_.end(),
-            [&out](std::size_t a, std::size_t b) { return out.before(a, b); });
+  detail::sort_by(out.by_offset_,
+                  [&out](std::size_t a, std::size_t b) { return out.before(a, b); });
   ZARRPOINT_CHECK(out.check_duplicates());
   return out;
 }

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/communicate/rank_mesh.hpp>
 #include <zarrpoint/distributed/shard/partition.hpp>
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
@@ -224,7 +225,7 @@ ZARRPOINT_INLINE result<partition> partition::of_boxes(rank_mesh mesh, const dim
       }
       stride *= by.extent;
     }
-    std::stable_sort(found.begin(), found.end(), [](const divisor& a, const divisor& b) {
+    detail::sort_by(found, [](const divisor& a, const divisor& b) {
       return a.begin != b.begin ? a.begin > b.begin : a.extent > b.extent;
     });
     std::vector<std::string>& names = spec.axes.emplace_back();

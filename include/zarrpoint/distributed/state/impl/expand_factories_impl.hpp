@@ -26,7 +26,7 @@ ZARRPOINT_INLINE result<state> expand_state(const state& at, state_place& place,
     ZARRPOINT_TRY(built, factory->build());
     return expand_state(built, place, depth + 1, merges);
   };
-  return map_leaves(at, place, expand_leaf);
+  return map_leaves(at, place, leaf_mapper(expand_leaf));
 }
 
 ZARRPOINT_INLINE result<expanded_state> apply_factories(const state& of) {

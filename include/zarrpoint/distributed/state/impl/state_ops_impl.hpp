@@ -22,6 +22,28 @@ ZARRPOINT_INLINE bool all_holes(const state::list& elements) {
                      [](const state& element) { return element.is_hole(); });
 }
 
+ZARRPOINT_INLINE result<state> map_leaves(const state& at, state_place& place, leaf_mapper f) {
+  if (const state::map* members = at.if_map()) {
+    state::map out;
+    for (const auto& [key, child] : *members) {
+      ZARRPOINT_TRY(made, place.within(key, [&, &of = child] { return map_leaves(of, place, f); }));
+      out.emplace_hint(out.end(), key, std::move(made));
+    }
+    return state(std::move(out));
+  }
+  if (const state::list* elements = at.if_list()) {
+    state::list out;
+    out.reserve(elements->size());
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      ZARRPOINT_TRY(made, place.within(i, [&] { return map_leaves((*elements)[i], place, f); }));
+      out.push_back(std::move(made));
+    }
+    return state(std::move(out));
+  }
+  if (at.is_hole()) return at;
+  return f(place, at);
+}
+
 ZARRPOINT_INLINE state emptied(const state& like) {
   if (like.if_map() != nullptr) return state::map();
   if (const state::list* elements = like.if_list()) return state::list(elements->size());

@@ -18,6 +18,8 @@
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <memory>
 #include <span>

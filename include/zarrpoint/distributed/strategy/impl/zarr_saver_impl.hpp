@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
@@ -20,7 +21,6 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -138,7 +138,7 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
   names.reserve(commit.leaves.size());
   for (const leaf_record& leaf : commit.leaves) names.emplace_back(leaf.name);
   ZARRPOINT_TRY(groups, groups_of(names));
-  std::sort(names.begin(), names.end());
+  detail::sort_names(names);
   ZARRPOINT_TRY(of_groups, detail::attributes_of_groups(job.options.attributes_of, groups, names));
   commit.group_attributes = std::move(of_groups);
   save_options options = job.options;

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
@@ -234,11 +235,11 @@ ZARRPOINT_INLINE result<tensor_info> read_tensor(header_reader& in) {
 
 /// Moves the offsets to those in the file. No two tensors may share bytes.
 ZARRPOINT_INLINE result<void> place_tensors(header& of, std::uint64_t begin, std::uint64_t size) {
-  std::vector<std::size_t> order(of.tensors.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  const auto is_before = [&](std::size_t a, std::size_t b) {
     return of.tensors[a].offset < of.tensors[b].offset;
-  });
+  };
+  const std::vector<std::size_t> order =
+      v0::detail::sorted_places(of.tensors.size(), v0::detail::place_order(is_before));
   std::uint64_t end = 0;
   std::string_view before;
   for (const std::size_t i : order) {

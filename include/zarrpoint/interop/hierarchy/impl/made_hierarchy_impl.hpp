@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/store/base/listing.hpp>
@@ -59,9 +60,8 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
 }
 
 ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
-  std::sort(names_.begin(), names_.end());
-  std::sort(chunks_.begin(), chunks_.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  v0::detail::sort_names(names_);
+  v0::detail::sort_by_text(chunks_, [](const auto& one) -> std::string_view { return one.first; });
   node group;
   group.set("zarr_format", 3);
   group.set("node_type", "group");
@@ -111,7 +111,7 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> made_hierarchy::list(
   });
   ZARRPOINT_TRY(documents, documents_.list(prefix));
   out.insert(out.end(), documents.begin(), documents.end());
-  std::sort(out.begin(), out.end());
+  v0::detail::sort_by(out, [](const list_entry& a, const list_entry& b) { return a < b; });
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/state/state_path.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
@@ -102,8 +103,8 @@ ZARRPOINT_INLINE result<contents> directory::list() const {
       }
     }
   }
-  std::sort(out.tensors.begin(), out.tensors.end());
-  std::sort(out.objects.begin(), out.objects.end(), [](const object_id& a, const object_id& b) {
+  v0::detail::sort_names(out.tensors);
+  v0::detail::sort_by(out.objects, [](const object_id& a, const object_id& b) {
     if (a.key != b.key) return a.key < b.key;
     return std::lexicographical_compare(a.offset.begin(), a.offset.end(), b.offset.begin(),
                                         b.offset.end());

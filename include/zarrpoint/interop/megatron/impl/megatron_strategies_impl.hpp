@@ -5,6 +5,7 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
@@ -17,7 +18,6 @@
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -184,7 +184,7 @@ class shards_of_directory final : public sharded_reader {
     for (const zarrpoint::object_id& one : objects_) {
       if (one.key.starts_with(prefix)) out.push_back(one.key);
     }
-    std::sort(out.begin(), out.end());
+    v0::detail::sort_names(out);
     for (const std::string& key : out) {
       ZARRPOINT_TRY(at, store_key::parse(key));
       ZARRPOINT_CHECK(store.erase_all(at));

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
@@ -44,8 +45,7 @@ class shards_of_state final : public sharded_reader {
       if (!id || id->shape.rank() != id->offset.rank()) continue;
       objects_.push_back({std::move(id->key), id->shape, dims(id->shape.rank(), 0)});
     }
-    std::stable_sort(objects_.begin(), objects_.end(),
-                     [](const auto& a, const auto& b) { return a.key < b.key; });
+    v0::detail::sort_by_text(objects_, [](const auto& one) -> std::string_view { return one.key; });
     const auto of_one_key = [](const auto& a, const auto& b) { return a.key == b.key; };
     objects_.erase(std::unique(objects_.begin(), objects_.end(), of_one_key), objects_.end());
     return {};

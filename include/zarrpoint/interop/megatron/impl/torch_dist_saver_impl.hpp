@@ -5,6 +5,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/interop/dcp/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
@@ -21,7 +22,6 @@
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/memory/cast.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -300,8 +300,8 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
     made.values.push_back({name, {}, std::move(item)});
   }
   for (const auto& receipt : receipts) ZARRPOINT_CHECK(receipt.finish());
-  std::sort(made.values.begin(), made.values.end(),
-            [](const dcp::value_entry& a, const dcp::value_entry& b) { return a.name < b.name; });
+  v0::detail::sort_by_text(
+      made.values, [](const dcp::value_entry& one) -> std::string_view { return one.name; });
   ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));
   // With many axes it has more values than planned with.
   ZARRPOINT_CHECK(torch::read_pickle(as_bytes(std::string_view(document)), dcp::metadata_limits)

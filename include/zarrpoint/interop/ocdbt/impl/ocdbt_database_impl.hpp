@@ -5,11 +5,11 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +37,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> numbered_ocdbt_manifests(
     if (name.find_first_not_of("0123456789abcdef", begin.size()) != name.npos) continue;
     out.push_back(std::move(entry.name));
   }
-  std::sort(out.begin(), out.end());  // as the generations do
+  v0::detail::sort_names(out);  // as the generations do
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
@@ -126,7 +127,7 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory,
   if (own) return *std::move(own);
   // The newest step first.
   std::erase_if(names, [](const std::string& name) { return !detail::step_number(name); });
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+  v0::detail::sort_by(names, [](const std::string& a, const std::string& b) {
     return *detail::step_number(a) > *detail::step_number(b);
   });
   for (const std::string& name : names) {

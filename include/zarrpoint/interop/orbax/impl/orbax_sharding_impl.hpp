@@ -5,6 +5,7 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -205,7 +206,7 @@ ZARRPOINT_INLINE result<std::vector<std::pair<std::string, sharding>>> read_shar
         read, detail::read_sharding(*text).at("the sharding of " + v0::detail::in_quotes(*name)));
     out.emplace_back(*name, std::move(read));
   }
-  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  v0::detail::sort_by_text(out, [](const auto& one) -> std::string_view { return one.first; });
   return out;
 }
 
@@ -266,7 +267,7 @@ ZARRPOINT_INLINE result<partition_spec> find_partition(const device_mesh& mesh,
     stride *= static_cast<std::size_t>(mesh.shape[axis]);
   }
   // The outermost moves by the most parts.
-  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
+  v0::detail::sort_by(steps, [](const auto& a, const auto& b) {
     return a.dimension != b.dimension ? a.dimension < b.dimension : a.parts > b.parts;
   });
   partition_spec out;
@@ -301,8 +302,8 @@ ZARRPOINT_INLINE result<std::vector<array_facts>> read_array_facts(bytes_view js
     made.extra = *extra;
     made.random_key = detail::text_member(*extra, "random_key_impl");
   }
-  std::sort(out.begin(), out.end(),
-            [](const array_facts& a, const array_facts& b) { return a.name < b.name; });
+  v0::detail::sort_by_text(out,
+                           [](const array_facts& one) -> std::string_view { return one.name; });
   return out;
 }
 

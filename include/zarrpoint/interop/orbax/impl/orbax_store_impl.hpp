@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
@@ -273,7 +274,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     if (!added)
       return std::move(added).at("the leaf " + v0::detail::in_quotes(leaf.name)).failure();
   }
-  std::sort(out->keys.begin(), out->keys.end());
+  v0::detail::sort_names(out->keys);
   out->held.finish();
   return tree_store(std::move(out));
 }
@@ -305,8 +306,7 @@ ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() cons
       ZARRPOINT_TRY(read, read_array_facts(*text).at(state_->name + '/' + name));
       for (facts& each : read) all.push_back(std::move(each));
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const facts& a, const facts& b) { return a.name < b.name; });
+    v0::detail::sort_by_text(all, [](const facts& one) -> std::string_view { return one.name; });
     for (std::size_t i = 1; i < all.size(); ++i)
       if (all[i].name == all[i - 1].name &&
           (all[i].write_shape != all[i - 1].write_shape || all[i].extra != all[i - 1].extra))
@@ -349,7 +349,7 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_ke
     const auto held = state_->held.list(prefix);
     out.insert(out.end(), held.begin(), held.end());
     // A name that is both comes once, as what keys lie beneath.
-    std::sort(out.begin(), out.end(), [](const list_entry& a, const list_entry& b) {
+    v0::detail::sort_by(out, [](const list_entry& a, const list_entry& b) {
       return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
     });
     const auto same = [](const list_entry& a, const list_entry& b) { return a.name == b.name; };

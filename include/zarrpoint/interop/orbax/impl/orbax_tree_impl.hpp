@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -71,7 +72,7 @@ ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
       if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
   }
-  std::sort(replaced.begin(), replaced.end());
+  v0::detail::sort_names(replaced);
   std::erase_if(leaves, [&](const tree_leaf& leaf) {
     return std::binary_search(replaced.begin(), replaced.end(), leaf.name);
   });

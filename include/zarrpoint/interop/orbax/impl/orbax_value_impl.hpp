@@ -5,13 +5,13 @@
 #include <zarrpoint/array/array_class.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +59,7 @@ class value_builder {
       groups.emplace_back(leaf->path[depth].text, leaves{leaf});
     }
     const bool is_list = out.kind == value_kind::list;
-    std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) {
+    v0::detail::sort_by(groups, [&](const auto& a, const auto& b) {
       // Of numbers without zeros before them the longer is the larger.
       if (is_list && a.first.size() != b.first.size()) return a.first.size() < b.first.size();
       return a.first < b.first;

@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_chunks.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
@@ -170,10 +171,9 @@ class tree_planner {
     for (std::size_t i = 0; i < of.leaves.size(); ++i)
       ZARRPOINT_CHECK(add(of.leaves[i], i, of.cuts.empty() ? leaf_cuts{} : of.cuts[i]));
     if (plan_.items.empty()) return bad_tree("a tree without leaves");
-    std::sort(plan_.items.begin(), plan_.items.end(),
-              [](const planned_item& a, const planned_item& b) {
-                return path_is_before()(a.told.path, b.told.path);
-              });
+    v0::detail::sort_by(plan_.items, [](const planned_item& a, const planned_item& b) {
+      return path_is_before()(a.told.path, b.told.path);
+    });
     const tree_leaf* last = nullptr;
     for (const planned_item& item : plan_.items) {
       ZARRPOINT_CHECK(check_neighbours(last, item.told));

@@ -5,6 +5,7 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/old_paths.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
@@ -92,7 +93,7 @@ ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& targe
     ZARRPOINT_TRY(beneath, target.key.child(item));
     ZARRPOINT_CHECK(add_tree_paths({target.store, std::move(beneath)}, item + '/', out.paths));
   }
-  std::sort(out.paths.begin(), out.paths.end());
+  v0::detail::sort_names(out.paths);
   out.paths.erase(std::unique(out.paths.begin(), out.paths.end()), out.paths.end());
   return out;
 }
@@ -201,7 +202,7 @@ ZARRPOINT_INLINE std::vector<std::string> tree_target::taken_paths(const tree_pl
   for (const v0::detail::planned_leaf& array : plan.arrays)
     if (!options_->ocdbt && !array.key->is_root())
       out.push_back(above + std::string(array.key->str()));
-  std::sort(out.begin(), out.end());
+  v0::detail::sort_names(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

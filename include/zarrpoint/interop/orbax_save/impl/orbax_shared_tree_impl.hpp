@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
@@ -129,8 +130,8 @@ class tree_sharer {
     for (const std::uint32_t i : chosen)
       out_.parts[boxes_[i].rank].push_back({boxes_[i].place, boxes_[i].leaf, leaf_of(i).at});
     for (std::vector<shared_part>& parts : out_.parts)
-      std::sort(parts.begin(), parts.end(),
-                [](const shared_part& a, const shared_part& b) { return a.place < b.place; });
+      v0::detail::sort_by(
+          parts, [](const shared_part& a, const shared_part& b) { return a.place < b.place; });
     return std::move(out_);
   }
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -85,7 +86,7 @@ ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
 
 ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
   std::vector<std::string_view> sorted(plan.names.begin(), plan.names.end());
-  std::sort(sorted.begin(), sorted.end());
+  v0::detail::sort_names(sorted);
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return {};
   return error{errc::invalid_argument,
@@ -107,7 +108,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> old_files(const place& at, boo
   if (!map) return refuse("has no " + std::string(files_index) + "; nothing was changed");
   out.emplace_back(files_index);
   for (const node::member& one : *map->if_object()) out.push_back(*one.value.if_string());
-  std::sort(out.begin(), out.end());
+  v0::detail::sort_names(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
@@ -146,7 +147,7 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
   if (how.overwrite) {  // also where nothing is listed: not all that others have is a key
     std::vector<std::string> taken = out.files;
     taken.emplace_back(files_index);
-    std::sort(taken.begin(), taken.end());
+    v0::detail::sort_names(taken);
     ZARRPOINT_TRY(kept, staged->keep({std::move(old), std::move(taken)}));
     out.kept = std::move(kept);
   }

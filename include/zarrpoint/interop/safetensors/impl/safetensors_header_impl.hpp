@@ -6,6 +6,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
@@ -122,18 +123,10 @@ ZARRPOINT_INLINE result<header> parse_header(bytes_view text, std::uint64_t data
       out.tensors.push_back(*std::move(tensor));
     }
   }
-  // An empty tensor shares its offset with the one behind it, so lengths count as well. Equal ones
-  // stay in order; that is not left to std::stable_sort, of which clang 19 warns in libstdc++ 12.
-  std::vector<tensor_info*> order;
-  order.reserve(out.tensors.size());
-  for (tensor_info& each : out.tensors) order.push_back(&each);
-  std::sort(order.begin(), order.end(), [](const tensor_info* a, const tensor_info* b) {
-    return std::tuple(a->offset, a->bytes, a) < std::tuple(b->offset, b->bytes, b);
+  // An empty tensor shares its offset with the one behind it, so lengths count as well.
+  v0::detail::sort_by(out.tensors, [](const tensor_info& a, const tensor_info& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.bytes < b.bytes;
   });
-  std::vector<tensor_info> sorted;
-  sorted.reserve(order.size());
-  for (tensor_info* each : order) sorted.push_back(std::move(*each));
-  out.tensors = std::move(sorted);
   std::uint64_t end = 0;
   for (const tensor_info& each : out.tensors) {
     if (each.offset != end)
@@ -187,7 +180,7 @@ ZARRPOINT_INLINE result<std::string> dump_header(const header& from) {
                                                {"shape", std::move(shape)},
                                                {"data_offsets", std::move(offsets)}}});
   }
-  std::sort(names.begin(), names.end());
+  v0::detail::sort_names(names);
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     return error{errc::invalid_argument,
                  "tensor name " + detail::in_quotes(*twice) + " is there twice"};

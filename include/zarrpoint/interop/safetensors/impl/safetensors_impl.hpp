@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -87,9 +88,8 @@ ZARRPOINT_INLINE file::file(std::shared_ptr<const blob> source, header checked,
       data_offset_(data_offset),
       by_name_(header_.tensors.size()) {
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-  std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
-    return header_.tensors[a].name < header_.tensors[b].name;
-  });
+  v0::detail::sort_by_text(
+      by_name_, [this](std::size_t i) -> std::string_view { return header_.tensors[i].name; });
   // A store that cannot map says so again when a view is asked for.
   if (result<mapping> mapped = source_->map(); mapped && mapped->bytes().size() == source_->size())
     mapping_ = *std::move(mapped);
@@ -201,9 +201,8 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
   std::vector<const named_view*> order;
   order.reserve(tensors.size());
   for (const named_view& each : tensors) order.push_back(&each);
-  std::sort(order.begin(), order.end(), [](const named_view* a, const named_view* b) {
-    const std::size_t size_a = a->view.type.size(), size_b = b->view.type.size();
-    return size_a != size_b ? size_a > size_b : a < b;  // they lie in a row: as they were given
+  v0::detail::sort_by(order, [](const named_view* a, const named_view* b) {
+    return a->view.type.size() > b->view.type.size();
   });
 
   header plan{{}, metadata};

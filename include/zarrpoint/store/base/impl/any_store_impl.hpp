@@ -70,4 +70,10 @@ ZARRPOINT_INLINE error detail::nothing_at(const any_store& store, const store_ke
   return {errc::not_found, std::move(text)};
 }
 
+ZARRPOINT_INLINE result<std::optional<std::vector<std::byte>>> get(const any_store& store,
+                                                                   const store_key& key,
+                                                                   std::uint64_t max_bytes) {
+  return get<any_store>(store, key, max_bytes);
+}
+
 }}  // namespace zarrpoint::v0

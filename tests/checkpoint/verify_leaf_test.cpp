@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
+#include <zarrpoint/exec/stop.hpp>
+
+#include "../support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace verify_leaf_test {
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+TEST_CASE("verify_leaf: counts chunks, names the damaged one, and adds to the report") {
+  const test::temp_directory dir;
+  save_options options;
+  options.rules.push_back({.glob = "w", .chunk_shape = dims{100}, .codecs = zstd_codecs()});
+  const std::string path = dir / "m.zarr";
+  save(path, {{"w", std::vector<float>(1000, 1.5F)}}, options).value();
+
+  const array source = open(path).value().as_array("w").value();
+  leaf_verification leaf{.name = "w"};
+  verify_report report;
+  CHECK(detail::verify_leaf(source, leaf, report, {}).value() == 0);
+  CHECK(leaf.result == verdict::ok);
+  const std::uint64_t whole = leaf.chunks;
+  CHECK(whole > 0);
+  CHECK(leaf.bytes == 4000);
+  CHECK(report.failures.empty());
+
+  fs::path object;
+  for (const auto& file : fs::recursive_directory_iterator(fs::path(path) / "w" / "c"))
+    if (file.is_regular_file()) object = file.path();
+  std::string bytes = test::read_file(object);
+  bytes[bytes.size() / 4] = static_cast<char>(bytes[bytes.size() / 4] ^ 1);
+  test::write_file(object, bytes);
+  leaf = {.name = "w"};
+  const array damaged = open(path).value().as_array("w").value();
+  CHECK(detail::verify_leaf(damaged, leaf, report, {}));
+  CHECK(leaf.result == verdict::faulty);
+  CHECK(leaf.chunks < whole);
+  REQUIRE(report.failure_count == 1);
+  CHECK(report.failures.front().leaf == "w");
+  CHECK(report.failures.front().is_fault);
+}
+
+TEST_CASE("verify_leaf: a stop ends it, and says so") {
+  const test::temp_directory dir;
+  const std::string path = dir / "m.zarr";
+  save(path, {{"w", std::vector<float>(10, 1.5F)}}).value();
+  stop_source stop;
+  context how = default_context();
+  how.stop = stop.token();
+  CHECK(detail::not_stopped(how));
+  const array source = open(path, how).value().as_array("w").value();
+  leaf_verification leaf{.name = "w"};
+  verify_report report;
+  CHECK(detail::verify_leaf(source, leaf, report, {}));
+  stop.request_stop();
+  CHECK(detail::not_stopped(how).failure().code == errc::cancelled);
+  CHECK(detail::verify_leaf(source, leaf, report, {}).failure().code == errc::cancelled);
+}
+
+}  // namespace verify_leaf_test
