@@ -335,7 +335,7 @@ TEST_CASE("ring_of: what a ring has not taken, another may; and gets it back") {
   slots.clear();
   one.reset();
   while (auto slot = other->try_acquire()) of_other.push_back(*std::move(slot));
-  CHECK(of_other.size() == 4);
+  CHECK(of_other.size() == 6);  // all that it may have
   of_other.clear();
   other.reset();
   CHECK(all->take(std::size_t{512} * kib));
