@@ -15,11 +15,18 @@
 #include <zarrpoint/store/memory_store.hpp>
 
 #define DOCTEST_CONFIG_IMPLEMENT
+#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // its handler says no more than the name of the case
 #include "cuda/gpu_kernels.hpp"
 #include "support/random_layout.cpp"
 
 #include <doctest/doctest.h>
+#include <execinfo.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -72,6 +79,37 @@ std::uint64_t address(const std::byte* at) { return reinterpret_cast<std::uintpt
 zp::mutable_host_view run_of(std::byte* at, zp::dtype type, std::size_t count) {
   const zp::dims shape{static_cast<zp::index_t>(count)};
   return {at, type, shape, zp::row_major_strides(shape, type.size()), {}, {}};
+}
+
+/// Says which case a crash was in, and at which address; then the stack, for addr2line, and what
+/// memory the process has: a device is seldom at hand a second time, and a core file never.
+void tell_of_crash(int signal, siginfo_t* about, void*) {
+  const auto* const test = doctest::getContextOptions()->currentTest;
+  char line[256];
+  const int size =
+      std::snprintf(line, sizeof line, "\ngpu_test: signal %d, code %d, at %p, in '%s'\n", signal,
+                    about->si_code, about->si_addr, test == nullptr ? "no case" : test->m_name);
+  static_cast<void>(!::write(STDERR_FILENO, line, std::min<std::size_t>(size, sizeof line - 1)));
+  void* frames[64];
+  ::backtrace_symbols_fd(frames, ::backtrace(frames, 64), STDERR_FILENO);
+  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  for (ssize_t got = 0; (got = ::read(maps, line, sizeof line)) > 0;)
+    static_cast<void>(!::write(STDERR_FILENO, line, static_cast<std::size_t>(got)));
+  ::raise(signal);  // it has its old meaning again
+}
+void watch_for_crashes() {
+  static char stack[std::size_t{256} << 10];
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);  // loads what it needs, which a handler must not
+  stack_t of_handler{};
+  of_handler.ss_sp = stack;
+  of_handler.ss_size = sizeof stack;
+  ::sigaltstack(&of_handler, nullptr);
+  struct sigaction how {};
+  how.sa_sigaction = tell_of_crash;
+  how.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
+    ::sigaction(signal, &how, nullptr);
 }
 
 }  // namespace
@@ -319,6 +357,7 @@ TEST_CASE("errors: what the runtime says of a bad request") {
 }
 
 int main(int argc, char** argv) {
+  watch_for_crashes();
   int devices = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&devices);
       status != cudaSuccess || devices == 0) {

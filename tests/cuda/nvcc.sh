@@ -51,7 +51,8 @@ program() {
 run() {
   local name=$1 status=0
   shift
-  "${nvcc[@]}" -arch=sm_80 "$out/$name.o" "$@" "${library[@]}" "${link[@]}" -lzstd -lz -o "$out/$name" || return 1
+  "${nvcc[@]}" -arch=sm_80 "$out/$name.o" "$@" "${library[@]}" "${link[@]}" -Xcompiler=-rdynamic \
+    -lzstd -lz -o "$out/$name" || return 1
   "$out/$name" || status=$?
   [ $status -eq 0 ] || [ $status -eq 77 ]
 }
