@@ -7,6 +7,6 @@
 #   bash bench/dcp/run.sh FOLDER [MEGABYTES [ROUNDS]]
 set -eu
 cd "$(dirname "$0")/../.."
-mkdir -p build/bench
+mkdir -p build/bench "$1"
 g++ -std=c++20 -O3 -DNDEBUG -Iinclude bench/dcp/dcp_peer.cpp -o build/bench/dcp_peer -lzstd -pthread
 LD_LIBRARY_PATH=$PWD/build/torch-hollow build/torch-venv/bin/python bench/dcp/run.py build/bench/dcp_peer "$@"
