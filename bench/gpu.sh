@@ -5,11 +5,12 @@
 #
 #   bash bench/gpu.sh FOLDER [MEGABYTES [TENSORS [ROUNDS [THREADS [DEVICE [ROWS]]]]]]
 #
-# ROWS are those that are measured, e.g. G1,G4; all by default. FOLDER is on the disk to be measured. PATH, or the variable CUDA_HOME, leads to the CUDA toolkit.
+# ROWS are those that are measured, e.g. G1,G4; all by default. FOLDER is on the disk to be measured.
+# PATH, or the variable CUDA_HOME, leads to the CUDA toolkit.
 # The table goes to standard output, and to build/gpu_bench/table.md.
 set -eu
 [ $# -ge 1 ] || {
-  sed -n '4,9s/^# \{0,1\}//p' "$0"
+  sed -n '4,10s/^# \{0,1\}//p' "$0"
   exit 2
 }
 mkdir -p "$1"

@@ -20,7 +20,7 @@ namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 /// they are destroyed with the last event that somebody has. Thread-safe.
 class event_pool : public std::enable_shared_from_this<event_pool> {
  public:
-  static constexpr std::size_t most = 64;  ///< many more than a ring has slots
+  static constexpr std::size_t most = 64;  ///< twice as many as a ring has slots
 
   explicit event_pool(int device) : device_(device) {}
   event_pool(const event_pool&) = delete;

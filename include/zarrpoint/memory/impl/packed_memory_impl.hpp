@@ -18,8 +18,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 inline constexpr std::size_t least_packed = std::size_t{512} << 10;
 /// Of what is larger the small pages at the end are a 32nd at most.
 inline constexpr std::size_t most_packed = std::size_t{64} << 20;
-/// What is asked for first lies alone: the last huge page, of which a part may be left, is then a
-/// 16th of all at most.
+/// The first tensors lie alone. A part of the last huge page may stay unused, which is then a 16th
+/// of all at most.
 inline constexpr std::size_t asked_alone = std::size_t{32} << 20;
 
 /// Addresses that are given out from the first to the last, and never twice.
