@@ -29,12 +29,6 @@ namespace fs = std::filesystem;
 
 inline constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-inline void require(bool condition, const char* what) {
-  if (condition) return;
-  std::perror(what);
-  std::exit(1);
-}
-
 struct memory {
   char* data;
   std::size_t size;

@@ -91,12 +91,6 @@ inline void copy_to_host(pinned_blocks& to, const std::byte* from, std::size_t b
   zp::detail::wait_for_stream(to.space()).value();
 }
 
-inline void require(bool condition, const char* what) {
-  if (condition) return;
-  std::perror(what);
-  std::exit(1);
-}
-
 /// The floor of the file system: as many bytes of a file into pinned memory, by all threads.
 inline void read_file(pinned_blocks& to, const std::string& path, std::size_t bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

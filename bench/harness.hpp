@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <string>
@@ -17,6 +18,13 @@
 #include <vector>
 
 namespace bench {
+
+/// Ends the program with the words of the system.
+inline void require(bool condition, const char* what) {
+  if (condition) return;
+  std::perror(what);
+  std::exit(1);
+}
 
 inline constexpr unsigned threads = 2;
 
