@@ -164,14 +164,15 @@ TEST_CASE("direct_writes: without O_DIRECT all goes the usual way; real errors a
   std::vector<std::byte> back(data.size());
   REQUIRE(read_fully(fd.get(), 0, back) == 0);
   CHECK(back == data);
+  const auto not_aligned = bytes_view(data).subspan(1);
   direct_writes full(behind);
   full.open(fd.get(), unique_fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
-  CHECK(full.write(0, 0, data) == ENOSPC);
+  CHECK(full.write(0, 0, not_aligned) == ENOSPC);
   // A descriptor for reading: EBADF.
   direct_writes wrong(behind);
   wrong.open(fd.get(), unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
-  CHECK(wrong.write(0, 0, data) == EBADF);
-  CHECK(wrong.write(0, 0, data) == EBADF);
+  CHECK(wrong.write(0, 0, not_aligned) == EBADF);
+  CHECK(wrong.write(0, 0, not_aligned) == EBADF);
   CHECK(wrong.finish() == EBADF);
 }
 

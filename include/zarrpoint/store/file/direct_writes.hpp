@@ -43,9 +43,6 @@ class direct_writes {
   /// Writes what waits; when all writes have returned. 0 or the errno.
   int finish();
 
-  /// Writes a block that `write` handed to another thread.
-  void write_staged(const write_behind::job& work) noexcept;
-
  private:
   /// The first or the last bytes of a block, in one of the slots of `memory_`.
   struct edge {
@@ -60,6 +57,7 @@ class direct_writes {
   bool keep(std::uint64_t offset, bytes_view zeros, bytes_view bytes) noexcept;
   /// Writes `parts`, which follow each other and fill blocks together.
   int put(std::uint64_t offset, const bytes_view (&parts)[4]);
+  static void write_staged(const write_behind::job& work) noexcept;
   int put_block(std::uint64_t offset, std::byte* block, std::size_t size);
   int put_bytes(std::uint64_t offset, bytes_view bytes) noexcept;
 

@@ -53,6 +53,7 @@ class write_behind {
   static constexpr unsigned lanes = 4;
 
   struct job {
+    void (*write)(const job&) noexcept;
     direct_writes* writer;
     std::uint64_t offset;
     std::byte* block;  ///< of `blocks()`, for the thread to give back
@@ -66,7 +67,7 @@ class write_behind {
 
   staging_blocks& blocks() noexcept { return blocks_; }
 
-  /// Has a thread call `writer->write_staged(work)`. False when none is free: the caller does it.
+  /// Has a thread call `work.write(work)`. False when none is free: the caller does it.
   bool post(const job& work);
 
  private:

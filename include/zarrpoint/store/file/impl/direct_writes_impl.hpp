@@ -166,26 +166,28 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
   return block != nullptr ? put_block(offset, block, used) : 0;
 }
 
-/// Writes the first bytes of a block, and gives it back.
+/// Writes the first bytes of a block that is `behind_`'s, now or by one of its threads.
 ZARRPOINT_INLINE int direct_writes::put_block(std::uint64_t offset, std::byte* block,
                                               std::size_t size) {
   {
     const std::lock_guard lock(mutex_);
     ++under_way_;
   }
-  const write_behind::job work{this, offset, block, size};
+  const write_behind::job work{&write_staged, this, offset, block, size};
   if (behind_.post(work)) return 0;
   write_staged(work);
   const std::lock_guard lock(mutex_);
   return code_;
 }
 
+/// Writes a block that has been staged, and gives it back.
 ZARRPOINT_INLINE void direct_writes::write_staged(const write_behind::job& work) noexcept {
-  const int code = put_bytes(work.offset, bytes_view(work.block, work.size));
-  behind_.blocks().give(work.block);
-  const std::lock_guard lock(mutex_);
-  if (code_ == 0) code_ = code;
-  if (--under_way_ == 0) settled_.notify_all();
+  direct_writes& self = *work.writer;
+  const int code = self.put_bytes(work.offset, bytes_view(work.block, work.size));
+  self.behind_.blocks().give(work.block);
+  const std::lock_guard lock(self.mutex_);
+  if (self.code_ == 0) self.code_ = code;
+  if (--self.under_way_ == 0) self.settled_.notify_all();
 }
 
 ZARRPOINT_INLINE int direct_writes::put_bytes(std::uint64_t offset, bytes_view bytes) noexcept {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/write_behind.hpp>
 
 #include <unistd.h>
@@ -75,7 +74,7 @@ ZARRPOINT_INLINE void write_behind::serve() noexcept {
     if (waiting_ == 0) return;
     const job work = jobs_[--waiting_];
     lock.unlock();
-    work.writer->write_staged(work);
+    work.write(work);
     lock.lock();
     --busy_;
   }
