@@ -113,7 +113,7 @@ TEST_CASE("direct_writes: pieces of any size and alignment, out of order, by man
   write_and_compare(disk / "f");
 }
 
-TEST_CASE("direct_writes: neighbours fill the block between them, whoever comes first") {
+TEST_CASE("direct_writes: neighbours fill the block between them, whichever comes first") {
   const test::temp_directory dir;
   const auto data = random_bytes(1'000'000);
   const std::size_t cut = 500'000;
