@@ -68,12 +68,12 @@ class write_behind {
   staging_blocks& blocks() noexcept { return blocks_; }
 
   /// Has a thread call `work.write(work)`. False when none is free: the caller does it.
-  bool post(const job& work);
+  bool post(const job& work) noexcept;
 
  private:
   static constexpr unsigned few = 4;
 
-  bool start();
+  bool start() noexcept;
   void serve() noexcept;
 
   staging_blocks blocks_;

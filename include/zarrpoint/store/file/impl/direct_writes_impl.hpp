@@ -152,7 +152,11 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
   for (bytes_view part : parts) {
     while (!part.empty()) {
       if (block == nullptr) block = behind_.blocks().take();
-      if (block == nullptr) return ENOMEM;
+      if (block == nullptr) {  // without memory for it, through the page cache
+        if (const int code = write_fully(buffered_, offset, part); code != 0) return code;
+        offset += part.size();
+        break;
+      }
       const std::size_t count = std::min(part.size(), staging_blocks::block_size - used);
       std::memcpy(block + used, part.data(), count);
       part = part.subspan(count);

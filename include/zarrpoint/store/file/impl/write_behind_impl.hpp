@@ -46,7 +46,7 @@ ZARRPOINT_INLINE write_behind::~write_behind() {
   pool_.reset();
 }
 
-ZARRPOINT_INLINE bool write_behind::post(const job& work) {
+ZARRPOINT_INLINE bool write_behind::post(const job& work) noexcept {
   const std::lock_guard lock(mutex_);
   if (seen_ < few) return ++seen_, false;
   if (process_ == 0 && !start()) return seen_ = 0, false;
@@ -58,12 +58,21 @@ ZARRPOINT_INLINE bool write_behind::post(const job& work) {
 }
 
 /// False where the system has no threads for it.
-ZARRPOINT_INLINE bool write_behind::start() {
-  pool_ = std::make_unique<thread_pool>(lanes);
-  const auto threads = pool_->executor();
-  if (threads.concurrency() < 2) return pool_.reset(), false;  // that may be none
+ZARRPOINT_INLINE bool write_behind::start() noexcept {
+  unsigned serving = 0;
+#if ZARRPOINT_EXCEPTIONS
+  try {
+#endif
+    pool_ = std::make_unique<thread_pool>(lanes);
+    const auto threads = pool_->executor();
+    if (threads.concurrency() < 2) return pool_.reset(), false;  // that may be none
+    for (; serving < lanes; ++serving) threads.execute([this] { serve(); });
+#if ZARRPOINT_EXCEPTIONS
+  } catch (...) {
+    if (serving == 0) return pool_.reset(), false;
+  }
+#endif
   process_ = ::getpid();
-  for (unsigned i = 0; i < lanes; ++i) threads.execute([this] { serve(); });
   return true;
 }
 
