@@ -227,6 +227,7 @@ def one_tensor(options, place):
         words = [codec, str(options.megabytes), str(place / codec)]
         peaks = [subprocess.run([program, what, *words], check=True, capture_output=True, text=True) for what in ("save", "load")]
         lines.append(f"| {codec} | {' | '.join(done.stdout.strip() for done in peaks)} |")
+        shutil.rmtree(place / codec)
     return "\n".join(lines) + "\n"
 
 
