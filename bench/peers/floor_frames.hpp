@@ -181,6 +181,10 @@ struct wanted_part {
     return ((at_row - row) / step * columns + at_column - column) * element_bytes;
   }
   void copy(const frame& in, const char* decoded, char* to) const {
+    if (is_whole(in)) {
+      std::memcpy(to + place(in.row, in.column), decoded, of->inner_bytes());
+      return;
+    }
     const std::size_t begin = std::max(column, in.column);
     const std::size_t bytes =
         (std::min(column + columns, in.column + of->inner_columns) - begin) * element_bytes;

@@ -25,34 +25,32 @@ using bench::require;
 
 namespace {
 
-constexpr std::size_t row_bytes = 8192;
-
-double raw_part(const std::string& which, const memory& all) {
-  const std::size_t rows = all.size / row_bytes / 4 * 4;
-  return bench::seconds_of([&] {
-    const memory to = bench::fresh(rows / 4 * row_bytes);
-    bench::run_threads(bench::threads, [&](unsigned, std::size_t half) {
-      const std::size_t begin = rows * half / 2;
-      if (which == "rows") {
-        const std::size_t bytes = rows / 8 * row_bytes;
-        std::memcpy(to.data + half * bytes, all.data + rows / 4 * row_bytes + half * bytes, bytes);
-      }
-      for (std::size_t row = begin; which == "columns" && row < rows * (half + 1) / 2; ++row)
-        std::memcpy(to.data + row * row_bytes / 4, all.data + row * row_bytes + row_bytes / 4,
-                    row_bytes / 4);
-      for (std::size_t row = begin; which == "strided" && row < rows * (half + 1) / 2; row += 4)
-        std::memcpy(to.data + row / 4 * row_bytes, all.data + row * row_bytes, row_bytes);
-    });
-  });
-}
-
-double zstd_part(const std::string& which, const std::string& folder) {
-  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+bench::wanted_part part_of(const bench::stored_array& of, const std::string& which) {
   bench::wanted_part wanted = bench::whole(of);
   if (which == "columns") wanted.column = wanted.columns = of.columns / 4;
   if (which == "rows") wanted.end = 2 * (wanted.row = of.rows / 4);
   if (which == "strided") wanted.step = 4;
-  return bench::seconds_of([&] { bench::read_parts<bench::zstd_frames>({wanted}); });
+  return wanted;
+}
+
+double zstd_part(const std::string& which, const std::string& folder) {
+  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+  return bench::seconds_of([&] { bench::read_parts<bench::zstd_frames>({part_of(of, which)}); });
+}
+
+/// memcpy of what is selected, out of a file that is in memory.
+double raw_part(const std::string& which, const std::string& folder) {
+  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+  const bench::wanted_part wanted = part_of(of, which);
+  const memory all = bench::contents(of.path);
+  const auto frames = bench::touched({wanted});
+  return bench::seconds_of([&] {
+    const memory to = bench::fresh(wanted.bytes());
+    bench::run_threads(frames.size(), [&](unsigned, std::size_t i) {
+      const bench::frame& each = *frames[i].second;
+      wanted.copy(each, all.data + each.offset, to.data);
+    });
+  });
 }
 
 /// One `pread` for each inner chunk, of a file that is open, and its decoding.
@@ -137,7 +135,7 @@ double run(const std::string& task, const std::string& place, const std::string&
   if (kind == "save") return save(what, place, out);
   if (kind == "random") return random_chunks(place + "/" + task, what == "zstd");
   if (what == "zstd") return zstd_part(kind, place + "/parts_zstd");
-  return raw_part(kind, bench::contents(place + "/parts_raw/a/c/0/0"));
+  return raw_part(kind, place + "/parts_raw");
 }
 
 }  // namespace
