@@ -242,6 +242,9 @@ def main():
     parser.add_argument("--torch")
     parser.add_argument("--only", default=",".join(TASKS))
     options = parser.parse_args()
+    tasks = options.only.split(",")
+    if options.only != ONE_TENSOR and set(tasks) - set(TASKS):
+        parser.error(f"--only takes {ONE_TENSOR}, or of {', '.join(TASKS)}")
     place = Path(tempfile.mkdtemp(prefix="rows.", dir=options.folder))
     try:
         if options.only == ONE_TENSOR:
@@ -249,7 +252,7 @@ def main():
             return 0
         bench, load = Bench(options, place), os.getloadavg()[0]
         bench.make()
-        results = measure_all(bench, options.only.split(","))
+        results = measure_all(bench, tasks)
         text = table(bench, results, (load, os.getloadavg()[0]))
     finally:
         shutil.rmtree(place)
