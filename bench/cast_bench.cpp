@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Casts between float32 and the floats of 16 bits, in one thread, beside a memcpy that moves as
-// many bytes: of what fits no cache, and of what fits the first.
+// Casts between float32 and the floats of 16 bits, and transposing copies of matrices, in one
+// thread, beside a memcpy that moves as many bytes: casts of what fits no cache and of what fits
+// the first, transposes of what fits none.
 // Usage: cast_bench [ROUNDS]
 
 #include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "harness.hpp"
@@ -52,6 +54,28 @@ void row(zp::dtype to, zp::dtype from, std::size_t count, std::size_t times, int
                  rounds);
 }
 
+/// Copies a matrix that lies by columns to one by rows, as a load of an array in Fortran's order
+/// and a save of a transposed view do.
+void transpose(zp::dtype type, zp::index_t rows, zp::index_t columns, int rounds) {
+  const zp::tensor_spec spec{type, {rows, columns}};
+  zp::tensor source = zp::tensor::make(spec).value();
+  zp::tensor target = zp::tensor::make(spec).value();
+  const std::size_t size = source.size() * type.size();
+  for (std::size_t i = 0; i < size; ++i)
+    source.mutable_view().data[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+  zp::host_view by_columns = source.view();
+  const auto element = static_cast<zp::index_t>(type.size());
+  by_columns.strides = {element, rows * element};
+  const zp::mutable_host_view by_rows = target.mutable_view();
+  bench::compare({std::string(zp::to_string(type)) + ", " + std::to_string(rows) + " x " +
+                      std::to_string(columns),
+                  2.0 * static_cast<double>(size),
+                  {},
+                  [&] { zp::copy_elements(by_rows, by_columns); },
+                  [&] { std::memcpy(by_rows.data, by_columns.data, size); }},
+                 rounds);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,5 +90,11 @@ int main(int argc, char** argv) {
       row(narrow, zp::dtype(float32), count, large / count, rounds);
       row(zp::dtype(float32), narrow, count, large / count, rounds);
     }
+  }
+  std::printf(
+      "\n| transpose | zarrpoint, bytes moved | memcpy | ratio | range |\n|---|---|---|---|---|\n");
+  for (const zp::dtype& type : {zp::dtype(float32), zp::dtype(uint16)}) {
+    transpose(type, 8192, 8192, rounds);  // rows a power of two apart: few lines of a cache
+    transpose(type, 8200, 8100, rounds);
   }
 }

@@ -86,8 +86,8 @@ inline memory contents(const std::string& path) {
   return out;
 }
 
-inline double load_floor(const std::string& checkpoint) {
-  const auto files = chunks_of(checkpoint);
+/// Files by two threads, in pieces of 1 MiB, into new memory.
+inline double load_floor(const std::vector<std::pair<fs::path, std::size_t>>& files) {
   std::size_t total = 0;
   std::vector<std::pair<std::size_t, std::size_t>> pieces;  // of a file, and where in it
   std::vector<std::size_t> begins;
@@ -107,6 +107,10 @@ inline double load_floor(const std::string& checkpoint) {
     });
     for (const int fd : fds) close(fd);
   });
+}
+
+inline double load_floor(const std::string& checkpoint) {
+  return load_floor(chunks_of(checkpoint));
 }
 
 /// Each file by one thread from its beginning to its end; synced ones past the page cache.
@@ -135,6 +139,19 @@ inline double save_floor(const std::string& checkpoint, const std::string& out, 
         close(fd);
       }
     });
+  });
+}
+
+/// So many bytes into one file by one thread, 1 MiB at a time; two would wait for each other.
+inline double one_file_floor(std::size_t size, const std::string& out) {
+  const memory from = fresh(size);
+  std::memset(from.data, 7, from.size);
+  return seconds_of([&] {
+    const int fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    require(fd >= 0, "open");
+    for (std::size_t at = 0; at < size; at += mebibyte)
+      write_all(fd, from.data + at, std::min(mebibyte, size - at), at);
+    close(fd);
   });
 }
 

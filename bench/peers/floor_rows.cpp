@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The floor among the libraries of rows.py: the same bytes by as many threads, with the system's
-// calls alone, without checksums, names or metadata.
-// Usage: floor_rows TASK PLACE OUT    prints the seconds; exit status 3: this task has no floor
+// calls and a bare codec alone, without checksums, names or metadata.
+// Usage: floor_rows TASK PLACE OUT    prints the seconds
 
-#include "../floor.hpp"
+#include "floor_frames.hpp"
 
 #include <fcntl.h>
 
@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -24,67 +25,123 @@ using bench::require;
 
 namespace {
 
-constexpr std::size_t row_bytes = 8192;
+bench::wanted_part part_of(const bench::stored_array& of, const std::string& which) {
+  bench::wanted_part wanted = bench::whole(of);
+  if (which == "columns") wanted.column = wanted.columns = of.columns / 4;
+  if (which == "rows") wanted.end = 2 * (wanted.row = of.rows / 4);
+  if (which == "strided") wanted.step = 4;
+  return wanted;
+}
 
-double part(const std::string& which, const memory& all) {
-  const std::size_t rows = all.size / row_bytes / 4 * 4;
+double zstd_part(const std::string& which, const std::string& folder) {
+  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+  return bench::seconds_of([&] { bench::read_parts<bench::zstd_frames>({part_of(of, which)}); });
+}
+
+/// memcpy of what is selected, out of a file that is in memory.
+double raw_part(const std::string& which, const std::string& folder) {
+  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+  const bench::wanted_part wanted = part_of(of, which);
+  const memory all = bench::contents(of.path);
+  const auto frames = bench::touched({wanted});
   return bench::seconds_of([&] {
-    const memory to = bench::fresh(rows / 4 * row_bytes);
-    bench::run_threads(bench::threads, [&](unsigned, std::size_t half) {
-      const std::size_t begin = rows * half / 2;
-      if (which == "rows") {
-        const std::size_t bytes = rows / 8 * row_bytes;
-        std::memcpy(to.data + half * bytes, all.data + rows / 4 * row_bytes + half * bytes, bytes);
-      }
-      for (std::size_t row = begin; which == "columns" && row < rows * (half + 1) / 2; ++row)
-        std::memcpy(to.data + row * row_bytes / 4, all.data + row * row_bytes + row_bytes / 4,
-                    row_bytes / 4);
-      for (std::size_t row = begin; which == "strided" && row < rows * (half + 1) / 2; row += 4)
-        std::memcpy(to.data + row / 4 * row_bytes, all.data + row * row_bytes, row_bytes);
+    const memory to = bench::fresh(wanted.bytes());
+    bench::run_threads(frames.size(), [&](unsigned, std::size_t i) {
+      const bench::frame& each = *frames[i].second;
+      wanted.copy(each, all.data + each.offset, to.data);
     });
   });
 }
 
-double random_chunks(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+/// One `pread` for each inner chunk, of a file that is open, and its decoding.
+double random_chunks(const std::string& folder, bool encoded) {
+  const bench::stored_array of = bench::open_stored(folder + "/a/zarr.json");
+  const int fd = ::open(of.path.c_str(), O_RDONLY | O_CLOEXEC);
   require(fd >= 0, "open");
-  std::vector<char> chunk(8 * row_bytes);
-  const std::size_t count = fs::file_size(path) / chunk.size();
+  bench::zstd_frames zstd(of.codec);
+  std::vector<char> chunk(of.inner_bytes());
+  std::vector<char> stored(bench::zstd_frames::bound(chunk.size()));
   std::uint64_t state = 1;
+  constexpr int times = 2000;
   return bench::seconds_of([&] {
-           for (int i = 0; i < 2000; ++i) {
+           for (int i = 0; i < times; ++i) {
              state = (state * 1103515245 + 12345) % 2147483648U;
-             read_all(fd, chunk.data(), chunk.size(), state % count * chunk.size());
+             const bench::frame& at = of.frames[state % of.frames.size()];
+             read_all(fd, encoded ? stored.data() : chunk.data(), at.size, at.offset);
+             if (encoded)
+               require(
+                   zstd.decode(stored.data(), at.size, chunk.data(), chunk.size()) == chunk.size(),
+                   "decode");
            }
          }) /
-         2000;
+         times;
+}
+
+/// What extends a shard by one inner chunk and its index: space for it, and one direct write. The
+/// library syncs no change unless it is told to.
+double rewrite(const std::string& out) {
+  constexpr std::size_t bytes = 132 << 10;
+  const memory from = bench::fresh(bytes);
+  std::memset(from.data, 7, from.size);
+  const int fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0666);
+  require(fd >= 0, "open");
+  constexpr std::size_t times = 10;
+  return bench::seconds_of([&] {
+           for (std::size_t i = 0; i < times; ++i) {
+             require(fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(i * bytes),
+                               static_cast<off_t>(bytes)) == 0,
+                     "fallocate");
+             bench::write_all(fd, from.data, bytes, i * bytes);
+           }
+         }) /
+         times;
+}
+
+/// The bytes of the elements of a raw checkpoint.
+std::size_t bytes_of(const std::string& checkpoint) {
+  std::size_t out = 0;
+  for (const auto& [path, size] : bench::chunks_of(checkpoint)) out += size;
+  return out;
+}
+
+double load(std::string_view what, const std::string& place) {
+  if (what == "blosc") return bench::load_frames<bench::blosc_frames>(place + "/blosc");
+  if (what == "zstd") return bench::load_frames<bench::zstd_frames>(place + "/zstd");
+  if (what == "small") return bench::load_floor(place + "/zarrpoint.small");
+  const fs::path zip = place + "/zarrpoint.small.zarr.zip";
+  if (what == "small_zip") return bench::load_floor({{zip, fs::file_size(zip)}});
+  return bench::load_floor(place + "/zarrpoint.raw");  // raw, each
+}
+
+double save(std::string_view what, const std::string& place, const std::string& out) {
+  const std::string raw = place + "/zarrpoint.raw";
+  const std::string small = place + "/zarrpoint.small";
+  if (what == "blosc") return bench::save_frames<bench::blosc_frames>(place + "/blosc", out);
+  if (what == "zstd") return bench::save_frames<bench::zstd_frames>(place + "/zstd", out);
+  if (what == "blosc_synced") return bench::save_floor(place + "/blosc", out, true);
+  if (what == "zip") return bench::one_file_floor(bytes_of(raw), out);
+  if (what == "small_zip") return bench::one_file_floor(bytes_of(small), out);
+  if (what == "small") return bench::save_floor(small, out, false);
+  return bench::save_floor(raw, out, what == "raw_synced");
+}
+
+double run(const std::string& task, const std::string& place, const std::string& out) {
+  if (task == "rewrite") return rewrite(out);
+  const std::size_t cut = task.find('_');
+  require(cut != std::string::npos, "no such task");
+  const std::string kind = task.substr(0, cut);
+  const std::string what = task.substr(cut + 1);
+  if (kind == "load") return load(what, place);
+  if (kind == "save") return save(what, place, out);
+  if (kind == "random") return random_chunks(place + "/" + task, what == "zstd");
+  if (what == "zstd") return zstd_part(kind, place + "/parts_zstd");
+  return raw_part(kind, place + "/parts_raw");
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   if (count != 4) return 2;
-  const std::string task = words[1];
-  const std::string place = words[2];
-  const std::string out = words[3];
-  double seconds = 0;
-  if (task == "load_raw") {
-    seconds = bench::load_floor(place + "/zarrpoint.raw");
-  } else if (task == "load_small") {
-    seconds = bench::load_floor(place + "/zarrpoint.small");
-  } else if (task == "save_raw" || task == "save_raw_synced" || task == "save_zip") {
-    seconds = bench::save_floor(place + "/zarrpoint.raw", out, task == "save_raw_synced");
-  } else if (task == "save_blosc_synced") {
-    seconds = bench::save_floor(place + "/blosc", out, true);
-  } else if (task == "save_small") {
-    seconds = bench::save_floor(place + "/zarrpoint.small", out, false);
-  } else if (task == "random_raw") {
-    seconds = random_chunks(place + "/random_raw/a/c/0/0");
-  } else if (task.ends_with("_raw")) {
-    seconds = part(task.substr(0, task.find('_')), bench::contents(place + "/parts_raw/a/c/0/0"));
-  } else {
-    return 3;
-  }
-  std::printf("%.9f\n", seconds);
+  std::printf("%.9f\n", run(words[1], words[2], words[3]));
   return 0;
 }

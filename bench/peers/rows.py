@@ -4,9 +4,11 @@
 """Times loads, saves, parts and changes by zarrpoint, other libraries and the bare system calls; run by run.sh.
 
     rows.py PROGRAM FLOOR FOLDER [MEGABYTES [ROUNDS]] [--publish] [--torch PYTHON] [--only TASK,TASK]
+    rows.py PROGRAM FLOOR FOLDER MEGABYTES --only one_tensor
 
 PROGRAM is zarrpoint_rows, FLOOR floor_rows; PYTHON is one that has torch. The table goes to build/peers/rows.md, and with
---publish into docs/benchmarks.md.
+--publish into docs/benchmarks.md. The second form prints the most memory that a save and a load of one tensor of so many
+MiB take, by the program one_tensor beside PROGRAM.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +40,7 @@ LIBRARIES = {
 # task -> (title, what a rate counts: the model, the part that is selected, or one of many)
 TASKS = {
     "load_raw": ("load, raw", "model"),
+    "load_each": ("load, raw, one tensor after the other", "model"),
     "load_blosc": ("load, blosc (zarrpoint's files for all)", "model"),
     "load_zstd": ("load, zstd 1 (zarrpoint's files for all)", "model"),
     "save_raw": ("save, raw", "model"),
@@ -44,10 +48,11 @@ TASKS = {
     "save_blosc": ("save, blosc", "model"),
     "save_blosc_synced": ("save, blosc, synced", "model"),
     "save_zstd": ("save, zstd 1", "model"),
-    "save_zip": ("save, raw, into one zip file", "model"),
+    "save_zip": ("save, raw, into one file", "model"),
     "load_small": ("load 5,000 small tensors", "small"),
+    "load_small_zip": ("load 5,000 small tensors from one file", "small"),
     "save_small": ("save 5,000 small tensors", "small"),
-    "save_small_zip": ("the same into one zip file", "small"),
+    "save_small_zip": ("save 5,000 small tensors into one file", "small"),
     "columns_raw": ("a quarter of the columns, raw", "part"),
     "rows_raw": ("a quarter of the rows, raw", "part"),
     "strided_raw": ("every fourth row, raw", "part"),
@@ -58,6 +63,9 @@ TASKS = {
     "random_zstd": ("random inner chunks of 64 KiB, zstd", "one"),
     "rewrite": ("write one inner chunk of 64 KiB of a shard of 256 MiB", "one"),
 }
+# What zarrpoint does in the same rounds, to compare a task with.
+BESIDE = {"load_each": "load_raw"}
+ONE_TENSOR = "one_tensor"
 BEGIN, END = "<!-- bench/peers/rows begins -->", "<!-- bench/peers/rows ends -->"
 
 
@@ -112,7 +120,7 @@ class Bench:
         """None where the library has no such task."""
         if (library, task) in self.left_out:
             return None
-        touched = np.ones(self.sizes["model"] * 9 // 8, np.uint8)  # a hypervisor gives memory slowly
+        touched = np.ones(self.sizes["model"] * 3 // 2, np.uint8)  # a hypervisor gives memory slowly
         del touched
         self.count += 1
         out = self.place / f"out{self.count}"
@@ -135,8 +143,13 @@ class Bench:
         os.sync()
 
 
-def cell(size, kind, times, own):
-    """A rate or a time, and for others the ratio of times of the same rounds."""
+def ratios_of(times, own):
+    """Sorted, of times of the same rounds; nothing where the library has no such task."""
+    return [] if times[0] is None else sorted(mine / ours for mine, ours in zip(times, own))
+
+
+def cell(size, kind, times, ratios, is_best):
+    """A rate or a time, and for others the ratios."""
     if times[0] is None:
         return "-"
     median = statistics.median(times)
@@ -146,10 +159,22 @@ def cell(size, kind, times, own):
         text = f"{median / SMALL * 1e6:,.1f} us each"
     else:
         text = f"{size / median / 1e9:.2f} GB/s"
-    if own is None:
+    if not ratios:
         return text
-    ratios = sorted(mine / ours for mine, ours in zip(times, own))
-    return f"{text}; {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+    ratio = f"{statistics.median(ratios):.2f}"
+    return f"{text}; {f'**{ratio}**' if is_best else ratio} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+
+
+def row(bench, task, rounds):
+    """A task; the ratio of the best peer is bold."""
+    title, kind = TASKS[task]
+    size = bench.sizes["model"] // 4 if kind == "part" else bench.sizes["model"]
+    times = {library: [each[library] for each in rounds] for library in bench.libraries()}
+    ratios = {library: ratios_of(own, times["zarrpoint"]) for library, own in times.items() if library != "zarrpoint"}
+    peers = [library for library, of in ratios.items() if of and library != "floor"]
+    best = min(peers, key=lambda library: statistics.median(ratios[library]), default=None)
+    cells = [cell(size, kind, own, ratios.get(library), library == best) for library, own in times.items()]
+    return f"| {title} | {' | '.join(cells)} |"
 
 
 def table(bench, results, load):
@@ -161,27 +186,49 @@ def table(bench, results, load):
         "",
         f"| what | {' | '.join(titles)} |",
         f"|---|{'---:|' * len(titles)}",
+        *(row(bench, task, rounds) for task, rounds in results.items()),
     ]
-    for task, rounds in results.items():
-        title, kind = TASKS[task]
-        size = bench.sizes["model"] // 4 if kind == "part" else bench.sizes["model"]
-        own = [each["zarrpoint"] for each in rounds]
-        cells = []
-        for library in bench.libraries():
-            times = [each[library] for each in rounds]
-            cells.append(cell(size, kind, times, None if library == "zarrpoint" else own))
-        lines.append(f"| {title} | {' | '.join(cells)} |")
+    if "load_each" in results:
+        rounds = results["load_each"]
+        ratios = ratios_of([each["beside"] for each in rounds], [each["zarrpoint"] for each in rounds])
+        median = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+        lines += ["", f"One after the other, zarrpoint loads at {median} of the rate of one `load_all` in the same round."]
     return "\n".join(lines) + "\n"
 
 
 def measure(bench, task):
     rounds = []
+    asked = {library: (library, task) for library in bench.libraries()}
+    if task in BESIDE:
+        asked["beside"] = ("zarrpoint", BESIDE[task])
+    names = list(asked)
     for number in range(bench.options.rounds + 1):  # the first one brings all into the page cache
-        order = bench.libraries()
-        order = order[number % len(order) :] + order[: number % len(order)]
-        rounds.append({library: bench.seconds(library, task) for library in order})
+        order = names[number % len(names) :] + names[: number % len(names)]
+        rounds.append({name: bench.seconds(*asked[name]) for name in order})
         print(task, rounds[-1], file=sys.stderr, flush=True)
     return rounds[1:]
+
+
+def measure_all(bench, tasks):
+    results = {}
+    for number, task in enumerate(tasks, 1):
+        began = time.monotonic()
+        results[task] = measure(bench, task)
+        spent = time.monotonic() - began
+        print(f"{number} of {len(tasks)}: {task} took {spent:.0f} s", file=sys.stderr, flush=True)
+    return results
+
+
+def one_tensor(options, place):
+    """Markdown: the most memory of each process / the tensor's bytes."""
+    program = Path(options.program).with_name(ONE_TENSOR)
+    lines = [f"One tensor of {options.megabytes} MiB, {machine()}:", "", "| | save | load |", "|---|---:|---:|"]
+    for codec in ("raw", "blosc"):
+        words = [codec, str(options.megabytes), str(place / codec)]
+        peaks = [subprocess.run([program, what, *words], check=True, capture_output=True, text=True) for what in ("save", "load")]
+        lines.append(f"| {codec} | {' | '.join(done.stdout.strip() for done in peaks)} |")
+        shutil.rmtree(place / codec)
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -195,11 +242,17 @@ def main():
     parser.add_argument("--torch")
     parser.add_argument("--only", default=",".join(TASKS))
     options = parser.parse_args()
+    tasks = options.only.split(",")
+    if options.only != ONE_TENSOR and set(tasks) - set(TASKS):
+        parser.error(f"--only takes {ONE_TENSOR}, or of {', '.join(TASKS)}")
     place = Path(tempfile.mkdtemp(prefix="rows.", dir=options.folder))
     try:
+        if options.only == ONE_TENSOR:
+            print(one_tensor(options, place), end="")
+            return 0
         bench, load = Bench(options, place), os.getloadavg()[0]
         bench.make()
-        results = {task: measure(bench, task) for task in options.only.split(",")}
+        results = measure_all(bench, tasks)
         text = table(bench, results, (load, os.getloadavg()[0]))
     finally:
         shutil.rmtree(place)

@@ -20,6 +20,7 @@ import peers
 
 THREADS = peers.THREADS
 NOT_THERE = 3
+REWRITES = 3  # each writes 256 MiB
 PARTS = {
     "columns": lambda rows: (slice(None), slice(1024, 2048)),
     "rows": lambda rows: (slice(rows // 4, rows // 4 * 2), slice(None)),
@@ -65,6 +66,18 @@ class TensorStore:
     def load(self, root, names):
         context = self.context()
         arrays = {name: self.open(f"{root}/{name}", context=context) for name in names}
+        reads = {name: array.result().read() for name, array in arrays.items()}
+        return {name: read.result() for name, read in reads.items()}
+
+    def load_each(self, root, names):
+        context = self.context()
+        return {name: self.open(f"{root}/{name}", context=context).result().read().result() for name in names}
+
+    def load_zip(self, path, names):
+        context, file = self.context(), {"driver": "file", "path": str(path)}
+        stores = {name: {"driver": "zip", "base": file, "path": f"{name}/"} for name in names}
+        specs = {name: {"driver": "zarr3", "kvstore": store} for name, store in stores.items()}
+        arrays = {name: self.ts.open(spec, context=context, open=True) for name, spec in specs.items()}
         reads = {name: array.result().read() for name, array in arrays.items()}
         return {name: read.result() for name, read in reads.items()}
 
@@ -122,6 +135,12 @@ class Zarr:
         group = self.zarr.open_group(str(root), mode="r")
         return {name: group[name][...] for name in names}
 
+    load_each = load
+
+    def load_zip(self, path, names):
+        group = self.zarr.open_group(self.zarr.storage.ZipStore(path, mode="r"), mode="r")
+        return {name: group[name][...] for name in names}
+
     def save(self, tensors, root, how):
         if how.synced:
             sys.exit(NOT_THERE)
@@ -152,6 +171,7 @@ class Zarrs(Zarr):
     """zarr-python with the pipeline of zarrs, in Rust."""
 
     pipeline = "zarrs.ZarrsCodecPipeline"
+    load_zip = None  # it leaves stores of zip files to zarr-python
 
 
 class Safetensors:
@@ -160,7 +180,16 @@ class Safetensors:
     def load(self, root, names):
         from safetensors.numpy import load_file
 
-        return load_file(Path(root).parent / ("small.safetensors" if root.name.endswith("small") else "model.safetensors"))
+        return load_file(self.file(root))
+
+    def load_each(self, root, names):
+        from safetensors import safe_open
+
+        with safe_open(self.file(root), "np") as file:
+            return {name: file.get_tensor(name) for name in names}
+
+    def file(self, root):
+        return root.parent / ("small.safetensors" if root.name.endswith("small") else "model.safetensors")
 
     def save(self, tensors, root, how):
         from safetensors.numpy import save_file
@@ -226,11 +255,11 @@ class How:
         return [-(-shape[0] // 512) * 512 if shape[0] > 512 else shape[0], shape[1]]
 
 
-def load(library, root, original):
+def load(method, root, original):
     wanted = originals(original)
     names = list(wanted)
     began = time.perf_counter()
-    loaded = library.load(root, names)
+    loaded = method(root, names)
     spent = time.perf_counter() - began
     for name in names:
         if not np.array_equal(np.asarray(loaded[name]), wanted[name]):
@@ -270,23 +299,42 @@ def rewrite(library, path):
     array = library.array(path)
     numbers, values = walk(4096), np.full((8, 4096), int.from_bytes(os.urandom(2), "little"), np.uint16)
     began = time.perf_counter()
-    for _ in range(10):
+    for _ in range(REWRITES):
         first = 8 * next(numbers)
         library.write(array, (slice(first, first + 8), slice(None)), values)
-    return (time.perf_counter() - began) / 10
+    return (time.perf_counter() - began) / REWRITES
+
+
+def run_load(library, name, what, place):
+    big, small = place / "model.safetensors", place / "small.safetensors"
+    one_file = not hasattr(library, "select")
+    if what == "each" and getattr(library, "load_each", None):
+        return load(library.load_each, place / f"{name}.raw", big)
+    if what == "small_zip" and getattr(library, "load_zip", None):
+        return load(library.load_zip, place / "zarrpoint.small.zarr.zip", small)
+    if what in ("raw", "small") or (what == "small_zip" and one_file):
+        what = what.removesuffix("_zip")
+        return load(library.load, place / f"{name}.{what}", small if what == "small" else big)
+    if what in ("blosc", "zstd") and not one_file:
+        return load(library.load, place / what, big)
+    return sys.exit(NOT_THERE)
+
+
+def run_save(library, task, place, out):
+    what = task.partition("_")[2]
+    if what.endswith("zip") and hasattr(library, "select"):
+        return sys.exit(NOT_THERE)  # a file for each chunk; the others have one file in any case
+    return save(library, place / f"{'small' if 'small' in what else 'model'}.safetensors", out, How(task))
 
 
 def run(library, name, task, place, out):
-    big, small = place / "model.safetensors", place / "small.safetensors"
     kind, _, what = task.partition("_")
-    if kind == "load" and what in ("raw", "small"):
-        return load(library, place / f"{name}.{what}", small if what == "small" else big)
-    if kind == "save" and what in ("raw", "raw_synced", "blosc", "blosc_synced", "zstd", "small"):
-        return save(library, small if what == "small" else big, out, How(task))
+    if kind == "load":
+        return run_load(library, name, what, place)
+    if kind == "save":
+        return run_save(library, task, place, out)
     if not hasattr(library, "select"):
         return sys.exit(NOT_THERE)
-    if kind == "load":
-        return load(library, place / what, big)
     if kind == "random":
         return random_chunks(library, place / task / "a")
     if kind == "rewrite":

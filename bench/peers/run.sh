@@ -6,6 +6,7 @@
 #
 #   bash bench/peers/run.sh FOLDER [MEGABYTES [ROUNDS]] [--publish]
 #   bash bench/peers/run.sh --rows FOLDER [MEGABYTES [ROUNDS]] [--publish] [--only TASK,TASK]
+#   bash bench/peers/run.sh --rows FOLDER 4096 --only one_tensor    # the most memory that one tensor of 4 GiB takes
 #
 # FOLDER is on the disk to be measured. The table goes to standard output and build/peers/;
 # with --publish also into docs/benchmarks.md; from the first, docs/speed.svg is drawn.
@@ -16,7 +17,7 @@ rows=
   shift
 }
 [ $# -ge 1 ] || {
-  sed -n '4,11s/^# \{0,1\}//p' "$0"
+  sed -n '4,12s/^# \{0,1\}//p' "$0"
   exit 2
 }
 mkdir -p "$1"
@@ -35,8 +36,10 @@ if ! cmp -s "$venv/done" tests/interop/requirements.txt; then
 fi
 mkdir -p build/peers
 if [ -n "$rows" ]; then
-  for each in zarrpoint floor; do
-    g++ -std=c++20 -O2 -DNDEBUG -Iinclude "bench/peers/${each}_rows.cpp" -lzstd -pthread -o "build/peers/${each}_rows"
+  programs="zarrpoint_rows floor_rows"
+  case " $* " in *" one_tensor "*) programs=one_tensor ;; esac
+  for each in $programs; do
+    g++ -std=c++20 -O2 -DNDEBUG -Iinclude "bench/peers/$each.cpp" -lzstd -pthread -o "build/peers/$each"
   done
   torch=build/torch-venv/bin/python
   [ ! -x $torch ] || set -- "$@" --torch $torch

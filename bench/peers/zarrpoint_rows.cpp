@@ -122,6 +122,7 @@ int make(const std::string& place) {
   zp::save(place + "/zstd", weights.leaves(), with(zp::zstd_codecs(1), false)).value();
   const model small(place + "/small.safetensors");
   zp::save(place + "/zarrpoint.small", small.leaves(), {.sync = false}).value();
+  zp::save(place + "/zarrpoint.small.zarr.zip", small.leaves(), {.sync = false}).value();
   make_array(place, "parts_raw", {512, 1024}, zp::raw_codecs());
   make_array(place, "parts_zstd", {512, 1024}, zp::zstd_codecs(1));
   make_array(place, "random_raw", {8, columns}, zp::raw_codecs());
@@ -145,6 +146,18 @@ void compare(const std::string& original, const leaf_map& leaves) {
 double load(const std::string& path, const std::string& original) {
   leaf_map leaves;
   const double spent = seconds_of([&] { leaves = zp::load_all(zp::open(path).value()).value(); });
+  compare(original, leaves);
+  return spent;
+}
+
+/// One `load` for each tensor.
+double load_each(const std::string& path, const std::string& original) {
+  const std::vector<std::string> names = originals(original).names();
+  leaf_map leaves;
+  const double spent = seconds_of([&] {
+    const zp::checkpoint from = zp::open(path).value();
+    for (const std::string& name : names) leaves.emplace(name, from.load<zp::tensor>(name).value());
+  });
   compare(original, leaves);
   return spent;
 }
@@ -213,9 +226,11 @@ double run(const std::string& task, const std::string& place, const std::string&
   const std::string big = place + "/model.safetensors";
   const std::string small = place + "/small.safetensors";
   if (task == "load_raw") return load(place + "/zarrpoint.raw", big);
+  if (task == "load_each") return load_each(place + "/zarrpoint.raw", big);
   if (task == "load_blosc") return load(place + "/blosc", big);
   if (task == "load_zstd") return load(place + "/zstd", big);
   if (task == "load_small") return load(place + "/zarrpoint.small", small);
+  if (task == "load_small_zip") return load(place + "/zarrpoint.small.zarr.zip", small);
   if (task == "save_raw") return save(big, out, {.sync = false});
   if (task == "save_raw_synced") return save(big, out, {.sync = true});
   if (task == "save_blosc") return save(big, out, with(zp::blosc_codecs(), false));
