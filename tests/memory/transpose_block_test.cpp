@@ -56,4 +56,12 @@ TEST_CASE("transpose_matrix: every element size; none, whole and broken tiles") 
   }
 }
 
+TEST_CASE("transpose_matrix: what goes past the caches, and several blocks of rows") {
+  check_transpose<1>(1100, 1025, 0);
+  check_transpose<2>(1025, 700, 1);
+  check_transpose<4>(2100, 333, 5);
+  check_transpose<8>(1030, 270, 0);
+  check_transpose<16>(1025, 65, 2);
+}
+
 }  // namespace transpose_block_test

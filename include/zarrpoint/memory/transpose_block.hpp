@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/memory/streamed_copy.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -69,44 +70,45 @@ void interleave(Vector& out, const Vector& a, const Vector& b, std::index_sequen
 }
 
 /// Transposes the square matrix whose rows are `in`, as log2(n) perfect shuffles of its rows.
-template <std::size_t Count, class Vector, std::size_t... Pair>
-void transpose_vectors(Vector* in, Vector* out, std::index_sequence<Pair...>) {
-  constexpr std::make_index_sequence<Count> lanes;
-  for (std::size_t step = 1; step < Count; step *= 2) {
+/// Written out, as all of the tile is: at -O2 g++ would keep the vectors in memory, at a third of
+/// the speed.
+template <std::size_t Step, std::size_t Count, class Vector, std::size_t... Pair>
+[[gnu::always_inline]] inline void transpose_vectors(Vector* in,
+                                                     std::index_sequence<Pair...> pairs) {
+  if constexpr (Step < Count) {
+    constexpr std::make_index_sequence<Count> lanes;
+    Vector out[Count];
     (interleave<0>(out[2 * Pair], in[Pair], in[Pair + Count / 2], lanes), ...);
     (interleave<Count / 2>(out[2 * Pair + 1], in[Pair], in[Pair + Count / 2], lanes), ...);
     ((in[2 * Pair] = out[2 * Pair], in[2 * Pair + 1] = out[2 * Pair + 1]), ...);
+    transpose_vectors<2 * Step, Count>(in, pairs);
   }
+}
+
+/// Transposes as many rows of one vector as the vector has elements.
+template <class Vector, std::size_t... I>
+[[gnu::always_inline]] inline void transpose_square(const matrix<std::byte*>& to,
+                                                    const matrix<const std::byte*>& from,
+                                                    std::index_sequence<I...>) {
+  Vector in[sizeof...(I)];
+  (std::memcpy(&in[I], from.at(0, static_cast<index_t>(I)), sizeof(Vector)), ...);
+  transpose_vectors<1, sizeof...(I)>(in, std::make_index_sequence<sizeof...(I) / 2>{});
+  (std::memcpy(to.at(static_cast<index_t>(I), 0), &in[I], sizeof(Vector)), ...);
 }
 
 /// Transposes one tile: `to` has contiguous rows, `from` contiguous columns.
 template <std::size_t Size>
 void transpose_tile(const matrix<std::byte*>& to, const matrix<const std::byte*>& from) {
+  constexpr auto side = static_cast<index_t>(tile_bytes / Size);
   if constexpr (Size == 16) {
-    copy_matrix<Size>(to, from, tile_bytes / Size, tile_bytes / Size);
+    copy_matrix<Size>(to, from, side, side);
   } else {
     using vector = typename vector_of<Size>::type;
-    constexpr std::size_t side = tile_bytes / Size;
-    constexpr std::size_t lanes = sizeof(vector) / Size;
-    // Rows a power of two apart fall on few lines of the cache: copied together first, each is
-    // fetched once.
-    alignas(tile_bytes) std::byte lines[side][tile_bytes];
-    for (std::size_t i = 0; i < side; ++i) {
-      std::memcpy(lines[i], from.at(0, static_cast<index_t>(i)), tile_bytes);
-    }
-    for (std::size_t row = 0; row < side; row += lanes) {
-      for (std::size_t column = 0; column < side; column += lanes) {
-        vector in[lanes];
-        vector out[lanes];
-        for (std::size_t i = 0; i < lanes; ++i) {
-          std::memcpy(&in[i], lines[column + i] + row * Size, sizeof(vector));
-        }
-        transpose_vectors<lanes>(in, out, std::make_index_sequence<lanes / 2>{});
-        for (std::size_t i = 0; i < lanes; ++i) {
-          std::memcpy(to.at(static_cast<index_t>(row + i), static_cast<index_t>(column)), &in[i],
-                      sizeof(vector));
-        }
-      }
+    constexpr std::make_index_sequence<sizeof(vector) / Size> lanes;
+    constexpr auto step = static_cast<index_t>(lanes.size());
+    for (index_t j = 0; j < side; j += step) {
+      for (index_t i = 0; i < side; i += step)
+        transpose_square<vector>(to.part(i, j), from.part(i, j), lanes);
     }
   }
 }
@@ -121,32 +123,63 @@ void transpose_tile(const matrix<std::byte*>& to, const matrix<const std::byte*>
 #endif
 
 /// Copies `rows` x `columns` elements, where `to` runs fastest along its rows and `from` along its
-/// columns, tile by tile.
+/// columns. Both are contiguous there.
+template <std::size_t Size>
+void transpose_tiles(const matrix<std::byte*>& to, const matrix<const std::byte*>& from,
+                     index_t rows, index_t columns) {
+  constexpr auto side = static_cast<index_t>(tile_bytes / Size);
+  // Rows of `to` are written four lines at a time, so that few lines are written in part where they
+  // do not begin at one; `from` is read along its columns, as long as their pages are at hand.
+  constexpr index_t tiles = 4;
+  constexpr index_t height = 1024;
+  const bool is_streamed =
+      static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * Size >=
+      streamed_copy_bytes;
+  alignas(tile_bytes) std::byte lines[static_cast<std::size_t>(side * tiles) * tile_bytes];
+  for (index_t top = 0; top < rows; top += height) {
+    const index_t bottom = std::min(rows, top + height);
+    for (index_t j = 0; j < columns; j += tiles * side) {
+      const index_t wide = std::min(tiles, (columns - j) / side);
+      const index_t done = j + wide * side;
+      const matrix<std::byte*> made{lines, wide * static_cast<index_t>(tile_bytes),
+                                    static_cast<index_t>(Size)};
+      index_t i = top;
+      for (; wide != 0 && i + side <= bottom; i += side) {
+        // The hardware does not foresee steps from column to column. Here and not in a function,
+        // which g++ takes for one without effect and drops.
+        for (index_t k = 0; i + 2 * side <= rows && k < wide * side; ++k)
+          __builtin_prefetch(from.at(i + side, j + k));
+        for (index_t k = 0; k < wide * side; k += side)
+          transpose_tile<Size>(made.part(0, k), from.part(i, j + k));
+        for (index_t k = 0; k < side; ++k) {
+          const auto size = static_cast<std::size_t>(made.row_stride);
+          if (is_streamed) {
+            copy_streamed(to.at(i + k, j), made.at(k, 0), size);
+          } else {
+            std::memcpy(to.at(i + k, j), made.at(k, 0), size);
+          }
+        }
+      }
+      copy_matrix<Size>(to.part(i, j), from.part(i, j), bottom - i, done - j);
+      if (wide < tiles && done < columns)
+        copy_matrix<Size>(to.part(top, done), from.part(top, done), bottom - top, columns - done);
+    }
+  }
+  if (is_streamed) end_streamed_copies();
+}
+
+/// The same, where they need not be.
 template <std::size_t Size>
 void transpose_matrix(const matrix<std::byte*>& to, const matrix<const std::byte*>& from,
                       index_t rows, index_t columns) {
+  if (to.column_stride == static_cast<index_t>(Size) &&
+      from.row_stride == static_cast<index_t>(Size))
+    return transpose_tiles<Size>(to, from, rows, columns);
   constexpr auto side = static_cast<index_t>(tile_bytes / Size);
-  const bool is_contiguous = to.column_stride == static_cast<index_t>(Size) &&
-                             from.row_stride == static_cast<index_t>(Size);
   for (index_t i = 0; i < rows; i += side) {
-    for (index_t j = 0; j < columns; j += side) {
-      const index_t height = std::min(side, rows - i);
-      const index_t width = std::min(side, columns - j);
-      if (is_contiguous && height == side && width == side) {
-        // The hardware does not foresee steps from row to row: out of memory, asking for the lines
-        // of the next tile is twice as fast. Here and not in a function, which g++ takes for one
-        // without effect and drops.
-        if (j + 2 * side <= columns) {
-          for (index_t k = 0; k < side; ++k) {
-            __builtin_prefetch(from.at(i, j + side + k));
-            __builtin_prefetch(to.at(i + k, j + side), 1);
-          }
-        }
-        transpose_tile<Size>(to.part(i, j), from.part(i, j));
-      } else {
-        copy_matrix<Size>(to.part(i, j), from.part(i, j), height, width);
-      }
-    }
+    for (index_t j = 0; j < columns; j += side)
+      copy_matrix<Size>(to.part(i, j), from.part(i, j), std::min(side, rows - i),
+                        std::min(side, columns - j));
   }
 }
 
