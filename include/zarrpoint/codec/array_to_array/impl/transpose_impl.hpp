@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_array/transpose.hpp>
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/transpose.hpp>
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include <array>

@@ -33,5 +33,5 @@ struct crc32c_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/crc32c_codec_impl.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/impl/crc32c_codec_impl.hpp>
 #endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/bitround.hpp>
+#include <zarrpoint/codec/array_to_array/bitround.hpp>
 #include <zarrpoint/codec/kit/filter.hpp>
 
 #include <array>

@@ -59,5 +59,5 @@ struct reshape_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/reshape_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/reshape_impl.hpp>
 #endif

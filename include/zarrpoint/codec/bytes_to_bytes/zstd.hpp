@@ -71,5 +71,5 @@ struct zstd_decoder : zstd_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/zstd_impl.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/impl/zstd_impl.hpp>
 #endif

@@ -38,5 +38,5 @@ struct transpose_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/transpose_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/transpose_impl.hpp>
 #endif

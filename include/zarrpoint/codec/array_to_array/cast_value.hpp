@@ -56,5 +56,5 @@ struct cast_value_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/cast_value_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/cast_value_impl.hpp>
 #endif

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_array/reshape.hpp>
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
 #include <zarrpoint/codec/kit/vlen.hpp>
-#include <zarrpoint/codec/reshape.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 

@@ -4,8 +4,8 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/codec/kit/library_memory.hpp>
-#include <zarrpoint/codec/zstd.hpp>
 
 #include <algorithm>
 #include <array>

@@ -26,5 +26,5 @@ struct vlen_utf8_codec : detail::vlen_codec<vlen_utf8_codec> {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/vlen_utf8_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/vlen_utf8_impl.hpp>
 #endif

@@ -90,5 +90,5 @@ std::string_view name_of(endian order);
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/bytes_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/bytes_impl.hpp>
 #endif

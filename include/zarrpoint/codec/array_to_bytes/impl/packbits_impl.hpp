@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_bytes/packbits.hpp>
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/codec/packbits.hpp>
 
 #include <algorithm>
 #include <array>

@@ -69,5 +69,5 @@ struct packbits_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/packbits_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/packbits_impl.hpp>
 #endif

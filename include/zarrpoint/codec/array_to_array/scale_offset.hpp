@@ -58,5 +58,5 @@ struct scale_offset_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/scale_offset_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/scale_offset_impl.hpp>
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
 #include <zarrpoint/codec/kit/vlen.hpp>
-#include <zarrpoint/codec/vlen_utf8.hpp>
 #include <zarrpoint/core/utf8.hpp>
 
 #include <string_view>

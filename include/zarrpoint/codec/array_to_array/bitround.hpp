@@ -41,5 +41,5 @@ struct bitround_codec {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/codec/impl/bitround_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/bitround_impl.hpp>
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/memory/byteswap.hpp>

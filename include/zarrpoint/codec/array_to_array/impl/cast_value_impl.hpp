@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/cast_value.hpp>
+#include <zarrpoint/codec/array_to_array/cast_value.hpp>
 #include <zarrpoint/codec/kit/filter.hpp>
 #include <zarrpoint/codec/kit/real_cast.hpp>
 #include <zarrpoint/core/printable.hpp>

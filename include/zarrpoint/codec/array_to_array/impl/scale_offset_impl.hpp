@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_array/scale_offset.hpp>
 #include <zarrpoint/codec/kit/filter.hpp>
 #include <zarrpoint/codec/kit/real_number.hpp>
-#include <zarrpoint/codec/scale_offset.hpp>
 
 #include <cmath>
 #include <cstdint>
