@@ -3,4 +3,4 @@
 #pragma once
 
 // The codecs zfp and zfpy. Link zfp (-lzfp).
-#include <zarrpoint/codec/array_to_bytes/zfp.hpp>
+#include <zarrpoint/codec/zfp/zfp.hpp>

@@ -46,7 +46,7 @@ CONFINED = [
     (r"zstd.*\.h", {"codec/bytes_to_bytes/zstd.hpp"}),
     (r"zlib\.h", {"codec/bytes_to_bytes/gzip.hpp", "store/zip_inflate.hpp"}),
     (r"bzlib\.h", {"codec/bytes_to_bytes/bz2.hpp"}),
-    (r"zfp\.h", {"codec/kit/zfp_stream.hpp"}),
+    (r"zfp\.h", {"codec/zfp/"}),
     (r"lzma\.h", {"codec/bytes_to_bytes/lzma.hpp", "codec/kit/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),

@@ -3,4 +3,4 @@
 #pragma once
 
 // An old path, which goes with the next version: include <zarrpoint/zfp.hpp>.
-#include <zarrpoint/codec/array_to_bytes/zfp.hpp>
+#include <zarrpoint/codec/zfp/zfp.hpp>

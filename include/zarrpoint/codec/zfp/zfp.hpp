@@ -7,15 +7,31 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/kit/zfp_stream.hpp>
+#include <zarrpoint/codec/zfp/zfp_parameters.hpp>
+#include <zarrpoint/codec/zfp/zfp_stream.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// A number of a configuration that is not negative, as `node` has it.
+inline result<double> zfp_number(const configuration_reader& reader, std::string_view key) {
+  const node* const found = reader.find(key);
+  const auto number = found == nullptr ? std::nullopt : found->to_double();
+  if (!number || !std::isfinite(*number))
+    return error{errc::invalid_argument, "\"" + std::string(key) + "\" must be a number"};
+  return *number;
+}
+
+}  // namespace detail
 
 /// The codec `zfp` of the registry: the numbers of a chunk of up to 4 dimensions in blocks of four
 /// along each, as the library zfp writes them, without a header (zarr-extensions, "zfp"). Elements:
