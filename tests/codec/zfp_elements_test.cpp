@@ -28,7 +28,7 @@ void check_all_values() {
   REQUIRE(data);
   std::vector<std::int32_t> wide(all.size());
   std::memcpy(wide.data(), *data, wide.size() * sizeof(std::int32_t));
-  // In equal steps from half of the lowest int32 on, since zfp adds numbers.
+  // In equal steps from half of the lowest int32 on: what zfp adds up needs room.
   CHECK(wide.front() == std::numeric_limits<std::int32_t>::min() / 2);
   const auto step = std::int64_t{1} << (31 - 8 * sizeof(T));
   for (std::size_t i = 1; i < wide.size(); ++i)
