@@ -63,5 +63,5 @@ class archive_layout {
 }}}}  // namespace zarrpoint::v0::dcp::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_archive_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_archive_impl.hpp>
 #endif

@@ -87,5 +87,5 @@ result<shared_plan> plan_items(std::span<const held_state> all);
 }}}}  // namespace zarrpoint::v0::dcp::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_save_plan_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_plan_impl.hpp>
 #endif

@@ -6,7 +6,7 @@
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/dcp/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>

@@ -8,8 +8,8 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/interop/dcp/dcp_group_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
 
 #include <span>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>

@@ -10,7 +10,7 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/torch/document_value.hpp>
 
 #include <algorithm>

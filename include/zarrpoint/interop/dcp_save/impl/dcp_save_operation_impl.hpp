@@ -13,10 +13,10 @@
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>

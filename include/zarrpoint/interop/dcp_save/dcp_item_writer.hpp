@@ -8,7 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/handler/base/staged.hpp>
-#include <zarrpoint/interop/dcp/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -85,5 +85,5 @@ class item_writer {
 }}}}  // namespace zarrpoint::v0::dcp::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_item_writer_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_item_writer_impl.hpp>
 #endif

@@ -10,10 +10,10 @@
 #include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/interop/dcp/dcp_archive.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_plan.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 
@@ -90,5 +90,5 @@ class save_operation {
 }}}}  // namespace zarrpoint::v0::dcp::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_save_operation_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_operation_impl.hpp>
 #endif

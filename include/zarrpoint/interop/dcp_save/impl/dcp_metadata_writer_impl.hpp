@@ -8,7 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
-#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 

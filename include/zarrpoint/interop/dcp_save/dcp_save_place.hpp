@@ -34,5 +34,5 @@ result<bool> check_place(const stored_place& target, const location& where, bool
 }}}}  // namespace zarrpoint::v0::dcp::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_save_place_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_place_impl.hpp>
 #endif

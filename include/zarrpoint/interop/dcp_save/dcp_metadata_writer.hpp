@@ -28,5 +28,5 @@ result<std::string> write_metadata(const metadata& from,
 }}}  // namespace zarrpoint::v0::dcp
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_metadata_writer_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_metadata_writer_impl.hpp>
 #endif

@@ -8,7 +8,7 @@
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>

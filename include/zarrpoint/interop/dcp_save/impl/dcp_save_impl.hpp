@@ -8,8 +8,8 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/interop/dcp/dcp_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
 
 #include <initializer_list>
 #include <span>

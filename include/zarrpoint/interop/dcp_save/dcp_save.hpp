@@ -87,5 +87,5 @@ result<state_save_report> save(const location& where, std::initializer_list<leaf
 }}}  // namespace zarrpoint::v0::dcp
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_save_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_impl.hpp>
 #endif

@@ -9,7 +9,7 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/interop/dcp/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 
 #include <span>
 
@@ -31,5 +31,5 @@ result<state_save_report> save(const location& where, const any_communicator& ra
 }}}  // namespace zarrpoint::v0::dcp
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_group_save_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_group_save_impl.hpp>
 #endif
