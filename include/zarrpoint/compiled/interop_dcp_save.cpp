@@ -5,6 +5,7 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/dcp_save/impl/dcp_described_state_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_group_save_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_item_writer_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_metadata_writer_impl.hpp>

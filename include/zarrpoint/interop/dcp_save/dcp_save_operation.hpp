@@ -10,7 +10,7 @@
 #include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
@@ -45,17 +45,6 @@ class save_operation {
   /// What rank 0 tells of the commit.
   result<void> read_report(const message& told);
 
-  // Describe.
-  result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves);
-  result<void> add_leaf(const v0::leaf& value);
-  result<void> add_value(const std::string& name, const torch::value& value,
-                         std::vector<path_step> path);
-  result<void> add_document(const v0::leaf& from, bytes_view text);
-  result<void> add_shard(const sharded_tensor& shard);
-  result<void> add_tensor(tensor_source from, const tensor_spec& whole);
-  result<std::vector<box>> boxes_of(const tensor_source& from, const tensor_spec& whole) const;
-  std::vector<path_step> path_of(const std::string& name) const;
-
   // On rank 0.
   result<std::vector<message>> plan(std::span<const message> described);
   result<void> open_target();
@@ -71,10 +60,7 @@ class save_operation {
   const state_save_options& options_;
   const context& how_;
 
-  std::vector<v0::leaf> leaves_;
-  held_state mine_;
-  std::vector<tensor_source> sources_;  ///< one for each of the tensors
-  std::vector<archive_layout> values_;  ///< one for each of the values
+  described_state mine_{options_, how_};
 
   std::unique_ptr<publication> publication_;
   std::optional<any_store> old_;  ///< what is replaced
