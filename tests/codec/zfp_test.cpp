@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/zfp.hpp>  // an old path
+#include <zarrpoint/codec/zfp/zfp.hpp>
 #include <zarrpoint/codec/zfp/zfp_stream.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
