@@ -49,8 +49,7 @@ TEST_CASE("wanted_spec: rules that cannot be kept") {
   CHECK(wanted_spec(in.source, "layer/w", {.rules = {flat}}).failure().code ==
         errc::shape_mismatch);
   const load_rule text{.glob = "**", .cast = dtype(dtype_kind::string)};
-  CHECK(wanted_spec(in.source, "layer/w", {.rules = {text}}).failure().code ==
-        errc::unsupported);
+  CHECK(wanted_spec(in.source, "layer/w", {.rules = {text}}).failure().code == errc::unsupported);
 }
 
 TEST_CASE("wanted_as: another type only where a cast is allowed") {
