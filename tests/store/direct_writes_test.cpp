@@ -9,10 +9,15 @@
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace direct_writes_test {
@@ -33,47 +38,74 @@ unique_fd reopened(const std::string& path) {
   return unique_fd(::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
 }
 
-/// Writes `bytes` at `offset` as a file writer does; the size of the part that went directly.
-std::size_t write(direct_writes& direct, int fd, std::uint64_t offset, bytes_view bytes) {
-  staging_blocks blocks;
-  bytes_view done;
-  REQUIRE(direct.write(offset, bytes, blocks, done) == 0);
-  const auto head = static_cast<std::size_t>(done.data() - bytes.data());
-  REQUIRE(write_fully(fd, offset, bytes.first(head)) == 0);
-  const std::size_t tail = head + done.size();
-  REQUIRE(write_fully(fd, offset + tail, bytes.subspan(tail)) == 0);
-  return done.size();
-}
+/// A file, written by direct_writes.
+struct direct_file {
+  explicit direct_file(const std::string& path)
+      : fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    direct.open(fd.get(), reopened(path));
+  }
 
-/// Pieces of many sizes and alignments, out of order: the file is what was written.
-void write_and_compare(const std::string& path) {
-  const unique_fd fd(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
-  REQUIRE(fd);
-  direct_writes direct(reopened(path));
-  const auto data = random_bytes(6'000'000);
-  std::mt19937 random(3);
-  std::vector<std::pair<std::size_t, std::size_t>> pieces;
-  for (std::size_t at = 0; at < data.size();) {
+  std::vector<std::byte> stored() const {
+    struct ::stat info {};
+    REQUIRE(::fstat(fd.get(), &info) == 0);
+    std::vector<std::byte> out(static_cast<std::size_t>(info.st_size));
+    REQUIRE(read_fully(fd.get(), 0, out) == 0);
+    return out;
+  }
+
+  unique_fd fd;
+  write_behind behind;
+  direct_writes direct{behind};
+};
+
+std::vector<std::pair<std::size_t, std::size_t>> random_pieces(std::size_t total, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  for (std::size_t at = 0; at < total;) {
     std::size_t size = random() % 1'500'000;
     if (random() % 3 == 0) size = size / 4096 * 4096;
-    size = std::min(size, data.size() - at);
-    pieces.emplace_back(at, size);
+    size = std::min(size, total - at);
+    out.emplace_back(at, size);
     at += size;
   }
-  std::shuffle(pieces.begin(), pieces.end(), random);
-  for (const auto& [at, size] : pieces)
-    write(direct, fd.get(), at, bytes_view(data).subspan(at, size));
-  std::vector<std::byte> back(data.size());
-  REQUIRE(read_fully(fd.get(), 0, back) == 0);
-  CHECK(back == data);
+  std::shuffle(out.begin(), out.end(), random);
+  return out;
+}
+
+/// Pieces of many sizes and alignments, out of order and by several threads: what was written is
+/// read at once, and the file has it in the end.
+void write_and_compare(const std::string& path) {
+  const auto data = random_bytes(6'000'000);
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    direct_file file(path + std::to_string(seed));
+    const auto pieces = random_pieces(data.size(), seed);
+    std::atomic<int> failed = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t one = 0; one < 3; ++one) {
+      threads.emplace_back([&, one] {
+        for (std::size_t i = one; i < pieces.size(); i += 3) {
+          const auto piece = bytes_view(data).subspan(pieces[i].first, pieces[i].second);
+          std::vector<std::byte> back(piece.size());
+          if (file.direct.write(pieces[i].first, 0, piece) != 0 ||
+              file.direct.read(pieces[i].first, back) != 0 ||
+              !std::equal(back.begin(), back.end(), piece.begin()))
+            ++failed;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(failed == 0);
+    REQUIRE(file.direct.finish() == 0);
+    CHECK(file.stored() == data);
+  }
 }
 
 }  // namespace
 
-TEST_CASE("direct_writes: pieces of any size and alignment, out of order") {
+TEST_CASE("direct_writes: pieces of any size and alignment, out of order, by many threads") {
   const test::temp_directory dir;
   write_and_compare(dir / "f");
-  const test::small_disk disk("size=32m");
+  const test::small_disk disk("size=64m");
   if (!disk.mounted()) {
     MESSAGE(test::skipped_without_root);
     return;
@@ -81,73 +113,87 @@ TEST_CASE("direct_writes: pieces of any size and alignment, out of order") {
   write_and_compare(disk / "f");
 }
 
-TEST_CASE("direct_writes: the aligned middle, never more, and nothing of what is small") {
+TEST_CASE("direct_writes: neighbours fill the block between them, whichever comes first") {
   const test::temp_directory dir;
-  const unique_fd fd(::open((dir / "f").c_str(), O_RDWR | O_CREAT, 0600));
-  unique_fd second = reopened(dir / "f");
-  if (!second) {
-    MESSAGE("skipped: the file system of temporary files has no O_DIRECT");
-    return;
-  }
-  direct_writes direct(std::move(second));
   const auto data = random_bytes(1'000'000);
-  CHECK(write(direct, fd.get(), 0, bytes_view(data).first(direct_minimum - 1)) == 0);
-  const std::size_t most = data.size() / 65536 * 65536;
-  CHECK(write(direct, fd.get(), 0, data) == most);
-  CHECK(write(direct, fd.get(), 1, data) == most - 65536);
-  CHECK(write(direct, fd.get(), 65535, data) == most);
-  CHECK(write(direct, fd.get(), 0, {}) == 0);
+  const std::size_t cut = 500'000;
+  for (const bool first : {true, false}) {
+    direct_file file(dir / (first ? "a" : "b"));
+    const bytes_view left = bytes_view(data).first(cut);
+    const bytes_view right = bytes_view(data).subspan(cut);
+    REQUIRE((first ? file.direct.write(0, 0, left) : file.direct.write(cut, 0, right)) == 0);
+    // The end that is cut is found, but is not in the file yet.
+    std::vector<std::byte> back(1000);
+    REQUIRE(file.direct.read(first ? cut - 1000 : cut, back) == 0);
+    CHECK(std::equal(back.begin(), back.end(), data.begin() + (first ? cut - 1000 : cut)));
+    if (first) CHECK(file.stored().size() == cut / 65536 * 65536);
+    REQUIRE((first ? file.direct.write(cut, 0, right) : file.direct.write(0, 0, left)) == 0);
+    CHECK(file.stored().size() == data.size() / 65536 * 65536);
+    CHECK(file.direct.read(data.size() - 100, mutable_bytes(back).first(101)) == -1);
+    REQUIRE(file.direct.finish() == 0);
+    CHECK(file.stored() == data);
+  }
 }
 
-TEST_CASE("direct_writes: no page of 64 KiB sees a direct and a buffered write") {
-  direct_writes direct(unique_fd(::open("/dev/null", O_WRONLY)));
-  staging_blocks blocks;
-  const auto data = random_bytes(500'000);
-  for (const std::uint64_t offset : {0U, 1U, 4096U, 8192U, 65535U, 65536U, 65537U, 200'000U}) {
-    bytes_view done;
-    REQUIRE(direct.write(offset, data, blocks, done) == 0);
-    const auto head = static_cast<std::size_t>(done.data() - data.data());
-    CHECK((offset + head) % 65536 == 0);
-    CHECK(done.size() % 65536 == 0);
-    CHECK(head < 65536);
-    CHECK(data.size() - head - done.size() < 65536);
-  }
+TEST_CASE(
+    "direct_writes: what is small, and more ends than there is room for, are written at once") {
+  const test::temp_directory dir;
+  direct_file file(dir / "f");
+  const auto data = random_bytes(300'001);
+  REQUIRE(file.direct.write(7, 0, bytes_view(data).first(direct_minimum - 1)) == 0);
+  CHECK(file.stored().size() == direct_minimum + 6);
+  std::vector<std::uint64_t> offsets;
+  for (std::uint64_t i = 1; i <= 40; ++i) offsets.push_back(i * 400'000);
+  for (const std::uint64_t offset : offsets) REQUIRE(file.direct.write(offset, 0, data) == 0);
+  CHECK(file.stored().size() == offsets.back() + data.size());
+  REQUIRE(file.direct.finish() == 0);
+  const auto stored = file.stored();
+  for (const std::uint64_t offset : offsets)
+    CHECK(
+        std::equal(data.begin(), data.end(), stored.begin() + static_cast<std::ptrdiff_t>(offset)));
 }
 
 TEST_CASE("direct_writes: without O_DIRECT all goes the usual way; real errors are reported") {
   const auto data = random_bytes(500'000);
-  staging_blocks blocks;
-  bytes_view done = data;
-  direct_writes none{unique_fd()};
-  CHECK(none.write(0, data, blocks, done) == 0);
-  CHECK(done.empty());
-  direct_writes full(unique_fd(::open("/dev/full", O_WRONLY)));
-  CHECK(full.write(0, data, blocks, done) == ENOSPC);
-  // A descriptor for reading: EBADF. Of a pipe: ESPIPE.
-  direct_writes wrong(unique_fd(::open("/dev/null", O_RDONLY)));
-  CHECK(wrong.write(0, data, blocks, done) == EBADF);
+  write_behind behind;
+  const test::temp_directory dir;
+  const unique_fd fd(::open((dir / "f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  direct_writes none(behind);
+  none.open(fd.get(), unique_fd());
+  REQUIRE(none.write(0, 0, data) == 0);
+  std::vector<std::byte> back(data.size());
+  REQUIRE(read_fully(fd.get(), 0, back) == 0);
+  CHECK(back == data);
+  const auto not_aligned = bytes_view(data).subspan(1);
+  direct_writes full(behind);
+  full.open(fd.get(), unique_fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
+  CHECK(full.write(0, 0, not_aligned) == ENOSPC);
+  // A descriptor for reading: EBADF.
+  direct_writes wrong(behind);
+  wrong.open(fd.get(), unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  CHECK(wrong.write(0, 0, not_aligned) == EBADF);
+  CHECK(wrong.write(0, 0, not_aligned) == EBADF);
+  CHECK(wrong.finish() == EBADF);
 }
 
-TEST_CASE("staging_blocks: aligned, and used again") {
-  staging_blocks blocks;
-  std::byte* const first = blocks.take();
-  std::byte* const second = blocks.take();
-  REQUIRE(first != nullptr);
-  REQUIRE(second != nullptr);
-  CHECK(first != second);
-  for (const std::byte* block : {first, second})
-    CHECK(reinterpret_cast<std::uintptr_t>(block) % direct_alignment == 0);
-  blocks.give(first);
-  CHECK(blocks.take() == first);
-  blocks.give(first);
-  blocks.give(second);
-  CHECK(blocks.take() == second);
-  CHECK(blocks.take() == first);
-  std::byte* const third = blocks.take();
-  CHECK(third != first);
-  CHECK(third != second);
-  static_assert(noexcept(blocks.give(third)));
-  for (std::byte* block : {first, second, third}) blocks.give(block);
+TEST_CASE("direct_writes: an error of a write behind is told by the next one, or at the end") {
+  const test::temp_directory dir;
+  const auto data = random_bytes(900'001);
+  write_behind behind;
+  const unique_fd fd(::open((dir / "f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  // Enough of them that the threads are at work.
+  for (int i = 0; i < 6; ++i) {
+    direct_writes good(behind);
+    good.open(fd.get(), reopened(dir / "f"));
+    REQUIRE(good.write(1, 0, data) == 0);
+    REQUIRE(good.finish() == 0);
+  }
+  direct_writes full(behind);
+  full.open(fd.get(), unique_fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
+  const int code = full.write(1, 0, data);
+  CHECK((code == 0 || code == ENOSPC));
+  CHECK(full.finish() == ENOSPC);
+  CHECK(full.write(1, 0, data) == ENOSPC);
 }
 
 }  // namespace direct_writes_test

@@ -71,13 +71,15 @@ class shard_writer {
   struct placed {
     encoded_chunk chunk;
     std::uint64_t offset;
+    std::size_t gap = 0;  ///< bytes before it that stay zero
   };
 
   /// As much as is gathered in memory at most.
   static constexpr std::uint64_t most_added = std::uint64_t{16} << 20;
 
   result<placed> assign(encoded_chunk chunk);
-  result<void> write_at(std::uint64_t offset, bytes_view bytes);
+  result<void> write_at(const placed& one);
+  result<void> add_at(std::uint64_t offset, bytes_view bytes);
   /// What lies between two inner chunks in a shard that is extended.
   void clear_gap(std::uint64_t begin, std::uint64_t end) noexcept;
   /// The bytes that so many inner chunks take at most, with an index; UINT64_MAX: too many.

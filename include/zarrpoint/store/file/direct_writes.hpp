@@ -4,60 +4,73 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/write_behind.hpp>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// What O_DIRECT wants of memory: enough for every device with blocks of up to 4 KiB.
-inline constexpr std::size_t direct_alignment = 4096;
-/// Where in a file direct and buffered writes may meet: no page of any kernel sees both.
-inline constexpr std::size_t direct_boundary = 65536;
 /// Smaller writes go through the page cache.
 inline constexpr std::size_t direct_minimum = std::size_t{256} << 10;
 
-/// Aligned blocks through which data that is not aligned goes to the disk; kept for the next write.
-/// There are as many as threads write at once, and no budget counts them: see docs/stores.md.
-class staging_blocks {
- public:
-  static constexpr std::size_t block_size = std::size_t{1} << 20;
-
-  staging_blocks() = default;
-  staging_blocks(const staging_blocks&) = delete;
-  staging_blocks& operator=(const staging_blocks&) = delete;
-  ~staging_blocks();
-
-  /// A block of the caller's own until `give`; null when memory is exhausted.
-  std::byte* take() noexcept;
-  void give(std::byte* block) noexcept;
-
- private:
-  std::byte* pop() noexcept;
-
-  std::mutex mutex_;
-  std::byte* free_ = nullptr;  ///< the first; each begins with the address of the next
-};
-
-/// Writes past the page cache, for data that is to be on disk anyway: 4.7 GB/s where writing and
-/// syncing has 2.5, and ten times as much where the page cache has to take memory from the host.
+/// Writes of one file past the page cache, for data that is to be on disk anyway: 4.7 GB/s where
+/// writing and syncing has 2.5, and ten times as much where the page cache has to take memory from
+/// the host. Less than a block of `direct_boundary` at either end of a write waits in memory for
+/// the write that has the rest of that block, and goes with it.
 class direct_writes {
  public:
-  /// `fd`: the file, opened once more with O_DIRECT; an empty one means that this is not to be had.
-  explicit direct_writes(unique_fd fd) : fd_(std::move(fd)), usable_(static_cast<bool>(fd_)) {}
+  explicit direct_writes(write_behind& behind) : behind_(behind) {}
+  direct_writes(const direct_writes&) = delete;
+  direct_writes& operator=(const direct_writes&) = delete;
+  ~direct_writes();
 
-  /// Writes what can be written directly of `bytes` at `offset`, and sets `done` to that part: the
-  /// rest before and behind goes the usual way. 0 or the errno.
-  int write(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks, bytes_view& done);
+  /// `buffered`: the file, which the caller keeps open. `direct`: the same, opened once more with
+  /// O_DIRECT; an empty one means that this is not to be had. Before any other call.
+  void open(int buffered, unique_fd direct);
+
+  /// Puts `bytes` at `offset`, at once or until `finish`, with zeros for the `gap` bytes before it,
+  /// which nobody else writes; threads may write disjoint ranges at once. 0 or the errno, which may
+  /// be that of a write before.
+  int write(std::uint64_t offset, std::size_t gap, bytes_view bytes);
+
+  /// As `read_fully`, and finds what is not written yet, too.
+  int read(std::uint64_t offset, mutable_bytes into);
+
+  /// Writes what waits; when all writes have returned. 0 or the errno.
+  int finish();
 
  private:
-  int write_aligned(std::uint64_t offset, bytes_view bytes, staging_blocks& blocks);
+  /// The first or the last bytes of a block, in one of the slots of `memory_`.
+  struct edge {
+    std::uint64_t offset = 0;
+    std::size_t size = 0;  ///< 0: the slot is free
+    bool taken = false;    ///< somebody writes it; until that is done `read` finds it
+  };
+  static constexpr std::size_t slots = staging_blocks::block_size / direct_boundary;
 
+  bytes_view bytes_of(const edge* one) const noexcept;
+  edge* take(std::uint64_t offset, std::size_t size) noexcept;
+  bool keep(std::uint64_t offset, bytes_view zeros, bytes_view bytes) noexcept;
+  /// Writes `parts`, which follow each other and fill blocks together.
+  int put(std::uint64_t offset, const bytes_view (&parts)[4]);
+  static void write_staged(const write_behind::job& work) noexcept;
+  int put_block(std::uint64_t offset, std::byte* block, std::size_t size);
+  int put_bytes(std::uint64_t offset, bytes_view bytes) noexcept;
+
+  write_behind& behind_;
+  int buffered_ = -1;
   unique_fd fd_;
-  std::atomic<bool> usable_;
+  std::atomic<bool> usable_{false};
+  std::mutex mutex_;
+  std::condition_variable settled_;
+  unsigned under_way_ = 0;       ///< blocks that other threads write
+  int code_ = 0;                 ///< the errno of the first of them that failed
+  std::byte* memory_ = nullptr;  ///< a staging block, once something waits
+  edge edges_[slots];
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -4,11 +4,11 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
 #include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/write_behind.hpp>
 
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -86,7 +86,7 @@ class file_root {
   /// any sync before did: the kernel may have dropped the data, and would call a second sync good.
   int sync_tree() noexcept;
 
-  staging_blocks& blocks() noexcept { return blocks_; }
+  write_behind& behind() noexcept { return behind_; }
 
   /// How many files are being written.
   void writer_opened() noexcept { writers_.fetch_add(1, std::memory_order_relaxed); }
@@ -112,7 +112,7 @@ class file_root {
   std::vector<store_key> made_;
   std::atomic<bool> keeps_directories_{false};
   kept_directories kept_;
-  staging_blocks blocks_;
+  write_behind behind_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

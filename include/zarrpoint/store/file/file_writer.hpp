@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -24,7 +23,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// yet, in its place.
 class file_writer final : public blob_writer {
  public:
-  static result<std::unique_ptr<file_writer>> open(std::shared_ptr<file_root> root,
+  static result<std::unique_ptr<blob_writer>> open(std::shared_ptr<file_root> root,
                                                    const store_key& key);
 
   file_writer(std::shared_ptr<file_root> root, store_key key);
@@ -32,6 +31,9 @@ class file_writer final : public blob_writer {
   ZARRPOINT_NO_KEY ~file_writer() override;
 
   ZARRPOINT_NO_KEY result<void> write(std::uint64_t offset, bytes_view bytes) override;
+
+  ZARRPOINT_NO_KEY result<void> write_behind_gap(std::uint64_t offset, std::size_t gap,
+                                                 bytes_view bytes) override;
 
   /// The size of the file does not run ahead of its data: a file cut short is found, one filled
   /// with zeros may not be.
@@ -44,13 +46,16 @@ class file_writer final : public blob_writer {
  private:
   std::string name() const { return root_->describe(key_); }
 
+  /// False and errno on failure.
+  bool create();
+
   bool create_file(std::string as);
 
   /// Under a temporary name, and locked.
   bool create_beside();
 
   /// Writes `bytes`, past the page cache where that pays; 0 or the errno.
-  int put(std::uint64_t offset, bytes_view bytes);
+  int put(std::uint64_t offset, std::size_t gap, bytes_view bytes);
 
   void open_direct();
 
@@ -64,8 +69,9 @@ class file_writer final : public blob_writer {
   unique_fd lock_;  ///< the same file, until it has its name
   std::string at_;  ///< the name it has in its directory until it is finished; empty: none
   bool renames_ = false;
-  std::once_flag direct_once_;
-  std::optional<direct_writes> direct_;
+  std::mutex direct_mutex_;
+  std::atomic<bool> direct_in_use_{false};  ///< since it is open
+  mutable direct_writes direct_;            ///< a read waits for what is under way
   std::uint64_t reserved_ = 0;
   std::atomic<std::uint64_t> end_{0};
   std::atomic<bool> failed_{false};

@@ -6,10 +6,10 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/file/abandoned.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/store/zip/zip_file.hpp>

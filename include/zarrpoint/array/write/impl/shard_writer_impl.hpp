@@ -123,7 +123,7 @@ ZARRPOINT_INLINE result<bool> shard_writer::place(std::size_t position, encoded_
   if (ready.empty()) return false;
   moved_.notify_all();
   for (placed& one : ready) {
-    if (!one.chunk.absent) ZARRPOINT_CHECK(write_at(one.offset, one.chunk.bytes));
+    if (!one.chunk.absent) ZARRPOINT_CHECK(write_at(one));
     one.chunk = {};  // its scratch memory is free for others
   }
   const std::lock_guard lock(mutex_);
@@ -144,7 +144,7 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
   if (extension_ != nullptr) {
     ZARRPOINT_TRY(end, checked_round_up(end_ + shard_.index_size, blob_extension::block));
     clear_gap(end_, end - shard_.index_size);
-    ZARRPOINT_CHECK(write_at(end - shard_.index_size, stored));
+    ZARRPOINT_CHECK(add_at(end - shard_.index_size, stored));
     ZARRPOINT_CHECK(extension_->finish(added_.first(end - added_at_)));
     return object_digest{};
   }
@@ -157,7 +157,7 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
 ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk chunk) {
   if (chunk.absent) {
     index_.set(chunk.slot, {});
-    return placed{std::move(chunk), 0};
+    return placed{std::move(chunk), 0, 0};
   }
   if (writer_ == nullptr && extension_ == nullptr) {
     ZARRPOINT_TRY(created, of_.store.create(key_));
@@ -166,16 +166,19 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
   }
   ZARRPOINT_TRY(place, shard_place(end_, chunk.bytes.size(), alignment_));
   clear_gap(end_, place);
-  end_ = place;
-  const std::uint64_t offset = end_;
-  index_.set(chunk.slot, {offset, chunk.bytes.size()});
+  const auto gap = static_cast<std::size_t>(place - end_);
+  index_.set(chunk.slot, {place, chunk.bytes.size()});
   digest_.crc32c[chunk.slot] = chunk.digest;
-  end_ += chunk.bytes.size();
-  return placed{std::move(chunk), offset};
+  end_ = place + chunk.bytes.size();
+  return placed{std::move(chunk), place, gap};
 }
 
-ZARRPOINT_INLINE result<void> shard_writer::write_at(std::uint64_t offset, bytes_view bytes) {
-  if (extension_ == nullptr) return writer_->write(offset, bytes);
+ZARRPOINT_INLINE result<void> shard_writer::write_at(const placed& one) {
+  if (extension_ != nullptr) return add_at(one.offset, one.chunk.bytes);
+  return writer_->write_behind_gap(one.offset, one.gap, one.chunk.bytes);
+}
+
+ZARRPOINT_INLINE result<void> shard_writer::add_at(std::uint64_t offset, bytes_view bytes) {
   const std::uint64_t at = offset - added_at_;
   if (at > added_.size() || bytes.size() > added_.size() - at)
     return error{errc::invalid_argument, "an encoded inner chunk is larger than its codecs said"};

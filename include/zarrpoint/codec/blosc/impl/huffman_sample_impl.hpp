@@ -20,7 +20,15 @@ class byte_counter {
     std::size_t i = 0;
     for (; i + 8 <= from.size(); i += 8) {
       const auto eight = load_le<std::uint64_t>(from.data() + i);
-      for (std::size_t k = 0; k < 8; ++k) ++counts_[k % ways][eight >> 8 * k & 255];
+      // Written out: g++ makes a loop of it, which takes twice as long.
+      ++counts_[0][eight & 255];
+      ++counts_[1][eight >> 8 & 255];
+      ++counts_[2][eight >> 16 & 255];
+      ++counts_[3][eight >> 24 & 255];
+      ++counts_[0][eight >> 32 & 255];
+      ++counts_[1][eight >> 40 & 255];
+      ++counts_[2][eight >> 48 & 255];
+      ++counts_[3][eight >> 56];
     }
     for (; i < from.size(); ++i) ++counts_[0][std::to_integer<std::size_t>(from[i])];
   }

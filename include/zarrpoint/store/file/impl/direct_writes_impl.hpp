@@ -4,75 +4,200 @@
 
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/write_behind.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE staging_blocks::~staging_blocks() {
-  while (free_ != nullptr) std::free(pop());
+ZARRPOINT_INLINE direct_writes::~direct_writes() {
+  std::unique_lock lock(mutex_);
+  while (under_way_ != 0) settled_.wait(lock);
+  if (memory_ != nullptr) behind_.blocks().give(memory_);
 }
 
-ZARRPOINT_INLINE std::byte* staging_blocks::take() noexcept {
+ZARRPOINT_INLINE void direct_writes::open(int buffered, unique_fd direct) {
+  buffered_ = buffered;
+  fd_ = std::move(direct);
+  usable_.store(static_cast<bool>(fd_), std::memory_order_relaxed);
+}
+
+ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap, bytes_view bytes) {
+  if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed))
+    return write_fully(buffered_, offset, bytes);
+  const std::uint64_t end = offset + bytes.size();
+  const bytes_view head = bytes.first(static_cast<std::size_t>(-offset % direct_boundary));
+  // A gap belongs to the block of the head, or is left out.
+  static constexpr std::byte nothing[64]{};
+  const bool fits = gap <= sizeof nothing && head.size() + gap < direct_boundary;
+  const bytes_view zeros(nothing, head.empty() || !fits ? 0 : gap);
+  const bytes_view tail = bytes.last(static_cast<std::size_t>(end % direct_boundary));
+  edge* before = nullptr;
+  edge* behind = nullptr;
+  bool head_waits = false;
+  bool tail_waits = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (code_ != 0) return code_;
+    if (!head.empty()) {
+      const std::size_t missing = direct_boundary - head.size();
+      before = take(offset - missing, missing - zeros.size());
+      head_waits = before == nullptr && keep(offset - zeros.size(), zeros, head);
+    }
+    if (!tail.empty()) {
+      behind = take(end, direct_boundary - tail.size());
+      tail_waits = behind == nullptr && keep(end - tail.size(), {}, tail);
+    }
+  }
+  int code = 0;
+  if (before != nullptr) {
+    offset = before->offset;
+  } else {
+    if (!head_waits) code = write_fully(buffered_, offset, head);
+    bytes = bytes.subspan(head.size());
+    offset += head.size();
+  }
+  if (behind == nullptr) {
+    if (!tail_waits && code == 0) code = write_fully(buffered_, end - tail.size(), tail);
+    bytes = bytes.first(bytes.size() - tail.size());
+  }
+  if (code == 0)
+    code = put(offset, {bytes_of(before), before != nullptr ? zeros : zeros.first(0), bytes,
+                        bytes_of(behind)});
   const std::lock_guard lock(mutex_);
-  if (free_ != nullptr) return pop();
-  return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
+  if (before != nullptr) *before = {};
+  if (behind != nullptr) *behind = {};
+  return code;
 }
 
-ZARRPOINT_INLINE void staging_blocks::give(std::byte* block) noexcept {
+ZARRPOINT_INLINE int direct_writes::read(std::uint64_t offset, mutable_bytes into) {
+  std::unique_lock lock(mutex_);
+  while (under_way_ != 0) settled_.wait(lock);
+  // The file may end before what waits.
+  std::size_t stored = into.size();
+  for (std::size_t looked = 0; looked < slots; ++looked) {
+    for (const edge& one : edges_) {
+      const std::uint64_t end = offset + stored;
+      if (one.size != 0 && one.offset < end && end <= one.offset + one.size)
+        stored = one.offset <= offset ? 0 : static_cast<std::size_t>(one.offset - offset);
+    }
+  }
+  const int code = read_fully(buffered_, offset, into.first(stored));
+  for (const edge& one : edges_) {
+    const std::uint64_t begin = std::max(offset, one.offset);
+    const std::uint64_t end = std::min(offset + into.size(), one.offset + one.size);
+    if (begin < end)
+      std::memcpy(into.data() + (begin - offset), bytes_of(&one).data() + (begin - one.offset),
+                  static_cast<std::size_t>(end - begin));
+  }
+  return code;
+}
+
+ZARRPOINT_INLINE int direct_writes::finish() {
+  std::unique_lock lock(mutex_);
+  while (under_way_ != 0) settled_.wait(lock);
+  int code = code_;
+  for (edge& one : edges_) {
+    if (code == 0) code = write_fully(buffered_, one.offset, bytes_of(&one));
+    one.size = 0;
+  }
+  return code;
+}
+
+ZARRPOINT_INLINE bytes_view direct_writes::bytes_of(const edge* one) const noexcept {
+  if (one == nullptr || one->size == 0) return {};
+  return {memory_ + static_cast<std::size_t>(one - edges_) * direct_boundary, one->size};
+}
+
+/// What waits there, for the caller to write; null if nothing does.
+ZARRPOINT_INLINE direct_writes::edge* direct_writes::take(std::uint64_t offset,
+                                                          std::size_t size) noexcept {
+  for (edge& one : edges_) {
+    if (one.size != size || one.offset != offset || one.taken) continue;
+    one.taken = true;
+    return &one;
+  }
+  return nullptr;
+}
+
+/// False when there is no room.
+ZARRPOINT_INLINE bool direct_writes::keep(std::uint64_t offset, bytes_view zeros,
+                                          bytes_view bytes) noexcept {
+  if (memory_ == nullptr) memory_ = behind_.blocks().take();
+  if (memory_ == nullptr) return false;
+  for (std::size_t i = 0; i < slots; ++i) {
+    if (edges_[i].size != 0) continue;
+    edges_[i] = {offset, zeros.size() + bytes.size(), false};
+    std::byte* const slot = memory_ + i * direct_boundary;
+    std::memset(slot, 0, zeros.size());
+    std::memcpy(slot + zeros.size(), bytes.data(), bytes.size());
+    return true;
+  }
+  return false;
+}
+
+ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (&parts)[4]) {
+  const bool alone = parts[0].empty() && parts[3].empty();
+  if (alone && reinterpret_cast<std::uintptr_t>(parts[2].data()) % direct_alignment == 0)
+    return put_bytes(offset, parts[2]);
+  std::byte* block = nullptr;
+  std::size_t used = 0;
+  for (bytes_view part : parts) {
+    while (!part.empty()) {
+      if (block == nullptr) block = behind_.blocks().take();
+      if (block == nullptr) return ENOMEM;
+      const std::size_t count = std::min(part.size(), staging_blocks::block_size - used);
+      std::memcpy(block + used, part.data(), count);
+      part = part.subspan(count);
+      used += count;
+      if (used < staging_blocks::block_size) continue;
+      if (const int code = put_block(offset, block, used); code != 0) return code;
+      offset += std::exchange(used, 0);
+      block = nullptr;
+    }
+  }
+  return block != nullptr ? put_block(offset, block, used) : 0;
+}
+
+/// Writes the first bytes of a block that is `behind_`'s, now or by one of its threads.
+ZARRPOINT_INLINE int direct_writes::put_block(std::uint64_t offset, std::byte* block,
+                                              std::size_t size) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++under_way_;
+  }
+  const write_behind::job work{&write_staged, this, offset, block, size};
+  if (behind_.post(work)) return 0;
+  write_staged(work);
   const std::lock_guard lock(mutex_);
-  std::memcpy(block, &free_, sizeof free_);
-  free_ = block;
+  return code_;
 }
 
-ZARRPOINT_INLINE std::byte* staging_blocks::pop() noexcept {
-  std::byte* const block = free_;
-  std::memcpy(&free_, block, sizeof free_);
-  return block;
+/// Writes a block that has been staged, and gives it back.
+ZARRPOINT_INLINE void direct_writes::write_staged(const write_behind::job& work) noexcept {
+  direct_writes& self = *work.writer;
+  const int code = self.put_bytes(work.offset, bytes_view(work.block, work.size));
+  self.behind_.blocks().give(work.block);
+  const std::lock_guard lock(self.mutex_);
+  if (self.code_ == 0) self.code_ = code;
+  if (--self.under_way_ == 0) self.settled_.notify_all();
 }
 
-ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, bytes_view bytes,
-                                          staging_blocks& blocks, bytes_view& done) {
-  done = bytes.first(0);
-  const std::size_t head = static_cast<std::size_t>(-offset % direct_boundary);
-  if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed)) return 0;
-  const std::size_t size = (bytes.size() - head) / direct_boundary * direct_boundary;
-  const bytes_view middle = bytes.subspan(head, size);
-  const int code = write_aligned(offset + head, middle, blocks);
-  if (code == 0) {
-    done = middle;
-  } else if (code == EINVAL || code == EOPNOTSUPP) {
+ZARRPOINT_INLINE int direct_writes::put_bytes(std::uint64_t offset, bytes_view bytes) noexcept {
+  if (usable_.load(std::memory_order_relaxed)) {
+    const int code = write_fully(fd_.get(), offset, bytes);
+    if (code != EINVAL && code != EOPNOTSUPP) return code;
     // Stricter rules than ours; what was written already is written again.
     usable_.store(false, std::memory_order_relaxed);
-  } else {
-    return code;
   }
-  return 0;
-}
-
-ZARRPOINT_INLINE int direct_writes::write_aligned(std::uint64_t offset, bytes_view bytes,
-                                                  staging_blocks& blocks) {
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % direct_alignment == 0)
-    return write_fully(fd_.get(), offset, bytes);
-  std::byte* const block = blocks.take();
-  if (block == nullptr) return EINVAL;
-  int code = 0;
-  while (code == 0 && !bytes.empty()) {
-    const std::size_t count = std::min(bytes.size(), staging_blocks::block_size);
-    std::memcpy(block, bytes.data(), count);
-    code = write_fully(fd_.get(), offset, bytes_view(block, count));
-    offset += count;
-    bytes = bytes.subspan(count);
-  }
-  blocks.give(block);
-  return code;
+  return write_fully(buffered_, offset, bytes);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -20,20 +20,16 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE result<std::unique_ptr<file_writer>> file_writer::open(
+ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> file_writer::open(
     std::shared_ptr<file_root> root, const store_key& key) {
-  auto out = std::make_unique<file_writer>(std::move(root), key);
-  out->parent_ = out->root_->shared_parent_of(key);
-  if (!out->parent_) return system_error("create", out->name(), errno);
-  // In its place only if nothing is there: what is there stays until it is replaced.
-  if (!out->root_->options().atomic && out->create_file(std::string(key.name()))) return out;
-  if (!out->create_beside()) return system_error("create", out->name(), errno);
-  out->renames_ = true;
-  return out;
+  auto* const out = new file_writer(std::move(root), key);
+  std::unique_ptr<blob_writer> owner(out);
+  if (!out->create()) return system_error("create", out->name(), errno);
+  return owner;
 }
 
 ZARRPOINT_INLINE file_writer::file_writer(std::shared_ptr<file_root> root, store_key key)
-    : root_(std::move(root)), key_(std::move(key)) {
+    : root_(std::move(root)), key_(std::move(key)), direct_(root_->behind()) {
   root_->writer_opened();
 }
 
@@ -43,11 +39,16 @@ ZARRPOINT_INLINE file_writer::~file_writer() {
 }
 
 ZARRPOINT_INLINE result<void> file_writer::write(std::uint64_t offset, bytes_view bytes) {
+  return write_behind_gap(offset, 0, bytes);
+}
+
+ZARRPOINT_INLINE result<void> file_writer::write_behind_gap(std::uint64_t offset, std::size_t gap,
+                                                            bytes_view bytes) {
   if (bytes.empty()) return {};
   if (offset > max_file_size || bytes.size() > max_file_size - offset)
     return error{errc::out_of_range,
                  "write " + name() + ": the file would become larger than the system allows"};
-  if (const int code = put(offset, bytes); code != 0) {
+  if (const int code = put(offset, gap, bytes); code != 0) {
     failed_.store(true, std::memory_order_relaxed);
     return system_error("write", name(), code);
   }
@@ -74,7 +75,9 @@ ZARRPOINT_INLINE result<void> file_writer::reserve(std::uint64_t size) {
 }
 
 ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_bytes into) const {
-  const int code = read_fully(fd_.get(), offset, into);
+  const int code = direct_in_use_.load(std::memory_order_acquire)
+                       ? direct_.read(offset, into)
+                       : read_fully(fd_.get(), offset, into);
   if (code == 0) return {};
   if (code > 0) return system_error("read", name(), code);
   return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
@@ -85,6 +88,7 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
     return error{errc::invalid_argument,
                  "finish " + name() + ": it is finished already, or a write failed"};
   }
+  if (const int code = direct_.finish(); code != 0) return system_error("write", name(), code);
   const std::uint64_t end = end_.load(std::memory_order_relaxed);
   if (reserved_ > end) {  // gives back what was reserved and not used
     const int code =
@@ -95,7 +99,8 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
     if (const int code = root_->sync_file(fd_.get()); code != 0)
       return system_error("sync", name(), code);
   }
-  direct_.reset();
+  direct_in_use_.store(false, std::memory_order_relaxed);
+  direct_.open(-1, unique_fd());
   const std::optional<file_id> ours = renames_ ? id_of(fd_.get()) : std::nullopt;
   // What is locked, as long as this process lives, nobody takes for abandoned.
   if (renames_) lock_ = unique_fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
@@ -119,6 +124,15 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
   return {};
 }
 
+ZARRPOINT_INLINE bool file_writer::create() {
+  parent_ = root_->shared_parent_of(key_);
+  if (!parent_) return false;
+  // In its place only if nothing is there: what is there stays until it is replaced.
+  if (!root_->options().atomic && create_file(std::string(key_.name()))) return true;
+  renames_ = create_beside();
+  return renames_;
+}
+
 ZARRPOINT_INLINE bool file_writer::create_beside() {
   temporary_kind kind = root_->owner_kind();
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -140,23 +154,22 @@ ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {
   return static_cast<bool>(fd_);
 }
 
-ZARRPOINT_INLINE int file_writer::put(std::uint64_t offset, bytes_view bytes) {
+ZARRPOINT_INLINE int file_writer::put(std::uint64_t offset, std::size_t gap, bytes_view bytes) {
   if (bytes.size() < direct_minimum || !root_->durable())
     return write_fully(fd_.get(), offset, bytes);
-  std::call_once(direct_once_, [this] { open_direct(); });
-  bytes_view done;
-  if (const int code = direct_->write(offset, bytes, root_->blocks(), done); code != 0) return code;
-  const auto head = static_cast<std::size_t>(done.data() - bytes.data());
-  const std::size_t tail = head + done.size();
-  const int code = write_fully(fd_.get(), offset, bytes.first(head));
-  return code != 0 ? code : write_fully(fd_.get(), offset + tail, bytes.subspan(tail));
+  if (!direct_in_use_.load(std::memory_order_acquire)) open_direct();
+  return direct_.write(offset, gap, bytes);
 }
 
 ZARRPOINT_INLINE void file_writer::open_direct() {
+  const std::lock_guard lock(direct_mutex_);
+  if (direct_in_use_.load(std::memory_order_relaxed)) return;
   // One that is written in its place may have been replaced: by a FIFO even, which would block.
   constexpr int flags = O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   unique_fd fd(retry_interrupted([&] { return ::openat(parent_->get(), at_.c_str(), flags); }));
-  direct_.emplace(same_file(id_of(fd.get()), id_of(fd_.get())) ? std::move(fd) : unique_fd());
+  if (!same_file(id_of(fd.get()), id_of(fd_.get()))) fd = unique_fd();
+  direct_.open(fd_.get(), std::move(fd));
+  direct_in_use_.store(true, std::memory_order_release);
 }
 
 ZARRPOINT_INLINE bool file_writer::is_ours() const noexcept {

@@ -6,7 +6,6 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
-#include <zarrpoint/store/file/abandoned.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 #include <zarrpoint/store/file/keep_entries.hpp>
