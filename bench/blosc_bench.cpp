@@ -7,7 +7,7 @@
 // Usage: blosc_bench [MEGABYTES [ROUNDS]]
 
 #include <zarrpoint/codec/blosc/blosc.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 
 #include "harness.hpp"
 

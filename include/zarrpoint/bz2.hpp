@@ -3,4 +3,4 @@
 #pragma once
 
 // The codec bz2. Link bzip2 (-lbz2).
-#include <zarrpoint/codec/bz2.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/bz2.hpp>

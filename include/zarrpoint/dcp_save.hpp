@@ -3,6 +3,6 @@
 #pragma once
 
 // Checkpoints of torch.distributed.checkpoint, to write: by one process and by many.
-#include <zarrpoint/interop/dcp/dcp_group_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>

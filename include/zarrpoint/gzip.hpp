@@ -3,4 +3,4 @@
 #pragma once
 
 // The codecs gzip and zlib. Link zlib (-lz).
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>

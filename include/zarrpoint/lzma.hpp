@@ -3,4 +3,4 @@
 #pragma once
 
 // The codec lzma. Link liblzma (-llzma).
-#include <zarrpoint/codec/lzma.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/lzma.hpp>

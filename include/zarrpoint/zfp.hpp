@@ -3,4 +3,4 @@
 #pragma once
 
 // The codecs zfp and zfpy. Link zfp (-lzfp).
-#include <zarrpoint/codec/zfp.hpp>
+#include <zarrpoint/codec/zfp/zfp.hpp>

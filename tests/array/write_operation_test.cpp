@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/write/write_operation.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/array_cases.hpp"

@@ -62,20 +62,6 @@ struct saved_matrix {
 
 }  // namespace
 
-TEST_CASE("metadata without data") {
-  const saved_matrix m(
-      {.rules = {{.glob = "w", .chunk_shape = dims{100, 350}, .codecs = zstd_codecs(1)}}});
-  const leaf_metadata w = m.opened().metadata("w").value();
-  CHECK(w.spec == tensor_spec{dtype_kind::float32, {600, 700}});
-  CHECK(w.chunk_shape == dims{100, 350});
-  CHECK(w.shard_shape == dims{600, 700});
-  CHECK(w.codecs == zstd_codecs(1));
-  CHECK(w.stored_bytes.value() == fs::file_size(m.dir.path() / "m.zarr/w/c/0/0"));
-  CHECK(m.opened().names() == std::vector<std::string>{"note", "step", "w"});
-  CHECK(m.opened().contains("step"));
-  CHECK_FALSE(m.opened().contains("nope"));
-}
-
 TEST_CASE("a missing leaf is named together with those that are there") {
   const saved_matrix m;
   const error failure = failure_of(m.opened().load<float>("layers/0/w"));

@@ -5,7 +5,7 @@
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/array_to_array/transpose.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/codec/base/any_codec.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
-#include <zarrpoint/codec/transpose.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 
 #include "support/codec_conformance.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/bz2.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/bz2.hpp>
 
 #include "support/codec_bytes.hpp"
 #include "support/refused_memory.hpp"

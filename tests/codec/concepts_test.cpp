@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/array_to_array/transpose.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
-#include <zarrpoint/codec/gzip.hpp>
-#include <zarrpoint/codec/transpose.hpp>
-#include <zarrpoint/codec/vlen_utf8.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 
 #include "support/xor_codec.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
 
 #include "support/codec_conformance.hpp"
 

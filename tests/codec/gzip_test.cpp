@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 
 #include "support/codec_conformance.hpp"
 #include "support/refused_memory.hpp"

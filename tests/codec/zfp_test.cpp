@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/kit/zfp_stream.hpp>
-#include <zarrpoint/codec/zfp.hpp>
+#include <zarrpoint/codec/zfp/zfp.hpp>
+#include <zarrpoint/codec/zfp/zfp_stream.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/codec_bytes.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 
 #include "support/huffman_cases.hpp"
 #include "support/libzstd_literals.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 // EXPECT: zarrpoint: two codecs of the registry answer to one name
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
 
 struct my_crc32c_codec : zarrpoint::crc32c_codec {
   static zarrpoint::result<my_crc32c_codec> from_configuration(const zarrpoint::node&) {

@@ -6,7 +6,7 @@
 
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/store/file/publish_directory.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 
 #include "../support/fork_world.hpp"
 #include "../support/temp_directory.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array.hpp>
 #include <zarrpoint/checkpoint.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>

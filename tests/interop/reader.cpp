@@ -5,7 +5,7 @@
 // and compares every bit. Exit status 1 if anything differs.
 
 #include <zarrpoint/codec/blosc/blosc_zlib.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>

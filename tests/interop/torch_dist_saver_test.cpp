@@ -5,10 +5,10 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
-#include <zarrpoint/interop/dcp/dcp_archive.hpp>
-#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_receipt.hpp>

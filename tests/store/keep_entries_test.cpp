@@ -3,7 +3,7 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/keep_entries.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/publish_directory.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/child_process.hpp"

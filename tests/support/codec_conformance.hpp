@@ -5,11 +5,11 @@
 // What every codec must do, as one call in a doctest case: `codec_conformance(my_codec{})`. Runs
 // best under the address sanitizer. Codecs that lose precision are not for it.
 
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/vlen_bytes.hpp>
-#include <zarrpoint/codec/vlen_utf8.hpp>
 
 #include "support/random_layout.hpp"
 #include "support/sample_tensor.hpp"

@@ -69,7 +69,7 @@ zarrpoint::result<zarrpoint::save_report> save_point(const point3& of) {
 )
 CODECS = (
     LOADER
-    + """#include <zarrpoint/codec/gzip.hpp>
+    + """#include <zarrpoint/gzip.hpp>
 zarrpoint::codec_table own_codecs() { return zarrpoint::default_codecs::with<zarrpoint::gzip_codec>::table(); }
 """
 )

@@ -3,7 +3,7 @@
 
 // `zarrpoint cat`: the values of an array, for people and for programs.
 
-#include <zarrpoint/codec/bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/core/bytes.hpp>
 
 #include "commands.hpp"

@@ -7,7 +7,7 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/lists/all_codecs.hpp>
 #if defined(ZARRPOINT_CLI_ZFP)
-#include <zarrpoint/codec/zfp.hpp>
+#include <zarrpoint/zfp.hpp>
 #endif
 #include <zarrpoint/dcp.hpp>
 #include <zarrpoint/orbax.hpp>

@@ -14,7 +14,9 @@
 #include <zarrpoint/checkpoint/load/impl/load_batch_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/load_into_all_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
+#include <zarrpoint/checkpoint/load/impl/name_hierarchies_impl.hpp>
 #include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
+#include <zarrpoint/checkpoint/load/impl/wanted_spec_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/hidden_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/old_paths_impl.hpp>

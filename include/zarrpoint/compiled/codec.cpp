@@ -5,6 +5,14 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/codec/array_to_array/impl/bitround_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/cast_value_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/reshape_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/scale_offset_impl.hpp>
+#include <zarrpoint/codec/array_to_array/impl/transpose_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/bytes_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/packbits_impl.hpp>
+#include <zarrpoint/codec/array_to_bytes/impl/vlen_utf8_impl.hpp>
 #include <zarrpoint/codec/base/impl/any_codec_impl.hpp>
 #include <zarrpoint/codec/base/impl/chain_impl.hpp>
 #include <zarrpoint/codec/base/impl/configuration_impl.hpp>
@@ -24,16 +32,8 @@
 #include <zarrpoint/codec/blosc/impl/huffman_weights_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/zstd_literals_encode_impl.hpp>
 #include <zarrpoint/codec/blosc/impl/zstd_literals_impl.hpp>
-#include <zarrpoint/codec/impl/bitround_impl.hpp>
-#include <zarrpoint/codec/impl/bytes_impl.hpp>
-#include <zarrpoint/codec/impl/cast_value_impl.hpp>
-#include <zarrpoint/codec/impl/crc32c_codec_impl.hpp>
-#include <zarrpoint/codec/impl/packbits_impl.hpp>
-#include <zarrpoint/codec/impl/reshape_impl.hpp>
-#include <zarrpoint/codec/impl/scale_offset_impl.hpp>
-#include <zarrpoint/codec/impl/transpose_impl.hpp>
-#include <zarrpoint/codec/impl/vlen_utf8_impl.hpp>
-#include <zarrpoint/codec/impl/zstd_impl.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/impl/crc32c_codec_impl.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/impl/zstd_impl.hpp>
 #include <zarrpoint/codec/kit/impl/blosclz_impl.hpp>
 #include <zarrpoint/codec/kit/impl/checksums_impl.hpp>
 #include <zarrpoint/codec/kit/impl/filter_impl.hpp>

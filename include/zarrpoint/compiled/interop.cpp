@@ -9,6 +9,8 @@
 #include <zarrpoint/interop/dlpack/impl/dlpack_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
+#include <zarrpoint/interop/pickle/impl/pickle_input_impl.hpp>
+#include <zarrpoint/interop/pickle/impl/pickle_stack_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>
 #include <zarrpoint/interop/pickle/impl/pickle_writer_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_header_impl.hpp>

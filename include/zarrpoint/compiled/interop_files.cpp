@@ -5,7 +5,6 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
-#include <zarrpoint/interop/dcp/impl/dcp_archive_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
@@ -13,6 +12,7 @@
 #include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_value_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_archive_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_header_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_scheme_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>

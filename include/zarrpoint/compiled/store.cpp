@@ -23,6 +23,7 @@
 #include <zarrpoint/store/file/impl/path_watch_impl.hpp>
 #include <zarrpoint/store/file/impl/posix_impl.hpp>
 #include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
+#include <zarrpoint/store/file/impl/remove_tree_impl.hpp>
 #include <zarrpoint/store/file/impl/write_behind_impl.hpp>
 #include <zarrpoint/store/impl/block_cache_impl.hpp>
 #include <zarrpoint/store/impl/cache_store_impl.hpp>

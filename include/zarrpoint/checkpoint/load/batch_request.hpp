@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/wanted_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <memory>
@@ -49,16 +50,16 @@ struct checkpoint_access {
   template <memory_space Space, class F>
   static result<void> with_target(const batch_request& in, const bound_target& target, F&& f) {
     const checkpoint& from = in.from;
-    return from.with_leaf(
-        "load", target.name, [&](const detail::stored_leaf& leaf) -> result<void> {
-          ZARRPOINT_TRY(source, from.open_leaf(leaf));
-          ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), in.options));
-          mutable_tensor_view<Space> view;
-          ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
-          const bool casts = target.casts || in.options.cast;
-          ZARRPOINT_CHECK(from.check_type(wanted.type, view.type, {.cast = casts}));
-          return f(source, view, from.options_of(in.options));
-        });
+    return from.with_leaf("load", target.name,
+                          [&](const detail::stored_leaf& leaf) -> result<void> {
+                            ZARRPOINT_TRY(source, from.open_leaf(leaf));
+                            ZARRPOINT_TRY(wanted, wanted_spec(source, target.name, in.options));
+                            mutable_tensor_view<Space> view;
+                            ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
+                            const bool casts = target.casts || in.options.cast;
+                            ZARRPOINT_CHECK(check_type(wanted.type, view.type, {.cast = casts}));
+                            return f(source, view, from.options_of(in.options));
+                          });
   }
 
   /// `f(leaf, array, its spec)` of a leaf that becomes a value of a type still to be chosen.
@@ -67,7 +68,7 @@ struct checkpoint_access {
                                  const load_options& options, F&& f) {
     return from.with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, from.open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, from.wanted_spec(source, checkpoint::name_of(leaf), options));
+      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
       return f(leaf, source, wanted);
     });
   }
@@ -102,10 +103,10 @@ struct checkpoint_access {
     return from.make_value<T, Handler>(wanted, where);
   }
   template <class Handler>
-  static result<tensor_spec> wanted_by(const checkpoint& from, const detail::stored_leaf& leaf,
-                                       const array& source, const load_options& options) {
+  static result<tensor_spec> wanted_by(const detail::stored_leaf& leaf, const array& source,
+                                       const load_options& options) {
     constexpr dtype type = handler_dtype<Handler>();  // as in `load_from`
-    return from.wanted_as(type, leaf, source, options);
+    return wanted_as(type, leaf, source, options);
   }
 };
 

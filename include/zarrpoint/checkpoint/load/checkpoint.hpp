@@ -6,8 +6,10 @@
 #include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
+#include <zarrpoint/checkpoint/load/leaf_metadata.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
+#include <zarrpoint/checkpoint/load/wanted_spec.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -38,20 +40,6 @@ class member_loader;
 struct stored_leaf;
 enum class plain_braces {};  ///< what `{}` is taken for rather than for any class
 }  // namespace detail
-
-/// What a checkpoint says about a leaf without reading its data.
-struct leaf_metadata {
-  std::string name;
-  std::string typestr;  ///< of the handler that saved it; empty when others wrote it
-  tensor_spec spec;
-  dims chunk_shape;  ///< the unit of reading
-  dims shard_shape;  ///< the unit of storage; the chunk's own when there are no shards
-  std::vector<codec_spec> codecs;  ///< of a chunk
-  std::optional<std::uint64_t>
-      stored_bytes{};  ///< of all its objects; nothing when others wrote it
-  int zarr_format = 3;
-  node attributes{};  ///< an object, or null for none
-};
 
 class checkpoint;
 
@@ -138,9 +126,9 @@ class checkpoint {
       using space = typename handler::space;
       constexpr dtype type = detail::handler_dtype<handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
+      ZARRPOINT_TRY(wanted, detail::wanted_part(leaf, source, part, options));
       if constexpr (type.valid()) {
-        ZARRPOINT_CHECK(check_type(wanted.type, type, options));
+        ZARRPOINT_CHECK(detail::check_type(wanted.type, type, options));
         wanted.type = type;
       }
       scratch_account counted = new_account();
@@ -191,7 +179,7 @@ class checkpoint {
     using value = typename Registry::value;
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<value> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      ZARRPOINT_TRY(wanted, detail::wanted_spec(source, name, options));
       return Registry::dispatch(kind_of_leaf(leaf), wanted, [&](auto entry) -> result<value> {
         using type = typename decltype(entry)::type;
         load_options by = options;
@@ -223,9 +211,9 @@ class checkpoint {
     detail::mark_loaded<handler>(target, false);
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, wanted_part(leaf, source, part, options));
+      ZARRPOINT_TRY(wanted, detail::wanted_part(leaf, source, part, options));
       ZARRPOINT_TRY(view, detail::target_view(std::forward<T>(target), wanted));
-      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
+      ZARRPOINT_CHECK(detail::check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_part(source, part, view, options_of(options)));
       detail::mark_loaded<handler>(target, true);
       return {};
@@ -280,7 +268,6 @@ class checkpoint {
   result<void> check_group(std::string_view name) const;
   /// `failure` with the place and the action.
   error failed(std::string_view action, std::string_view name, error failure) const;
-  static const std::string& name_of(const detail::stored_leaf& leaf);
   static const std::string& kind_of_leaf(const detail::stored_leaf& leaf);
 
   template <class F>
@@ -311,9 +298,9 @@ class checkpoint {
     detail::mark_loaded<Handler>(target, false);
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
       ZARRPOINT_TRY(source, open_leaf(leaf));
-      ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
+      ZARRPOINT_TRY(wanted, detail::wanted_spec(source, name, options));
       ZARRPOINT_TRY(view, (detail::target_view<Handler, T>(target, wanted)));
-      ZARRPOINT_CHECK(check_type(wanted.type, view.type, options));
+      ZARRPOINT_CHECK(detail::check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
       detail::mark_loaded<Handler>(target, true);
       return {};
@@ -342,7 +329,7 @@ class checkpoint {
                       const load_options& options, const place<Space>& where) const {
     constexpr dtype type =
         detail::handler_dtype<Handler>();  // nvcc 13.0 crashes on it as an argument
-    ZARRPOINT_TRY(wanted, wanted_as(type, leaf, source, options));
+    ZARRPOINT_TRY(wanted, detail::wanted_as(type, leaf, source, options));
     scratch_account counted = new_account();
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
     ZARRPOINT_TRY(made, (make_value<T, Handler>(wanted, where)));
@@ -362,14 +349,6 @@ class checkpoint {
 
   static result<std::vector<codec_spec>> inner_codecs(const array_metadata& metadata);
 
-  /// The stored spec, but for the dtype and the shape that rules ask for.
-  static result<tensor_spec> wanted_spec(const array& source, std::string_view name,
-                                         const load_options& options);
-
-  /// The same with elements of `type`; an invalid one takes the stored type.
-  static result<tensor_spec> wanted_as(dtype type, const detail::stored_leaf& leaf,
-                                       const array& source, const load_options& options);
-
   /// What `load_as<T, Handler>` makes of a leaf.
   template <class T, class Handler>
   result<tensor_spec> made_spec(std::string_view name, const load_options& options) const {
@@ -377,15 +356,9 @@ class checkpoint {
       constexpr dtype type = detail::handler_dtype<Handler>();  // as in `load_from`
       ZARRPOINT_TRY(source, open_leaf(leaf));
       if constexpr (blob_handler<Handler, T>) return source.spec();
-      return wanted_as(type, leaf, source, options);
+      return detail::wanted_as(type, leaf, source, options);
     });
   }
-
-  /// The spec of a part, with the dtype that rules ask for.
-  static result<tensor_spec> wanted_part(const detail::stored_leaf& leaf, const array& source,
-                                         const selection& part, const load_options& options);
-
-  static result<void> check_type(dtype stored, dtype wanted, const load_options& options);
 
   /// What a load makes for its caller, counted against `limits::memory` until it ends.
   scratch_account new_account() const;

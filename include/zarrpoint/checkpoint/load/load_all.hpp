@@ -115,8 +115,7 @@ class all_loader {
                                                                               by, where)));
                   values_[i].template emplace<type>(std::move(made));
                 } else {
-                  ZARRPOINT_TRY(wanted,
-                                (checkpoint_access::wanted_by<handler>(from_, leaf, source, by)));
+                  ZARRPOINT_TRY(wanted, (checkpoint_access::wanted_by<handler>(leaf, source, by)));
                   ZARRPOINT_TRY(made, (checkpoint_access::make<type, handler>(
                                           from_, wanted, place_in<typename handler::space>())));
                   type& kept = values_[i].template emplace<type>(std::move(made));

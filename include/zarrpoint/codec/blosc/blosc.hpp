@@ -6,7 +6,7 @@
 #include <zarrpoint/codec/blosc/blosc_decode.hpp>
 #include <zarrpoint/codec/blosc/blosc_encode.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 

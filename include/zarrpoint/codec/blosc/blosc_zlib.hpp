@@ -5,7 +5,7 @@
 // Opt in: include this header, link zlib, and use `default_codecs::with<blosc_zlib_codec>`.
 
 #include <zarrpoint/codec/blosc/blosc.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 
 #include <cstddef>
 

@@ -5,10 +5,10 @@
 // Opt in: include this header and link zlib, bzip2 and liblzma (-lz -lbz2 -llzma).
 
 #include <zarrpoint/codec/blosc/blosc_zlib.hpp>
-#include <zarrpoint/codec/bz2.hpp>
-#include <zarrpoint/codec/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/bz2.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/lzma.hpp>
 #include <zarrpoint/codec/lists/numcodecs.hpp>
-#include <zarrpoint/codec/lzma.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_array/transpose.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/blosc/blosc.hpp>
-#include <zarrpoint/codec/bytes.hpp>
-#include <zarrpoint/codec/crc32c_codec.hpp>
-#include <zarrpoint/codec/transpose.hpp>
-#include <zarrpoint/codec/vlen_bytes.hpp>
-#include <zarrpoint/codec/vlen_utf8.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/config.hpp>
 
 namespace zarrpoint { inline namespace v0 {

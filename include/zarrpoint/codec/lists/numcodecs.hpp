@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/bitround.hpp>
-#include <zarrpoint/codec/cast_value.hpp>
+#include <zarrpoint/codec/array_to_array/bitround.hpp>
+#include <zarrpoint/codec/array_to_array/cast_value.hpp>
+#include <zarrpoint/codec/array_to_array/reshape.hpp>
+#include <zarrpoint/codec/array_to_array/scale_offset.hpp>
+#include <zarrpoint/codec/array_to_bytes/packbits.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/n5/n5_codec.hpp>
 #include <zarrpoint/codec/numcodecs/astype.hpp>
@@ -19,11 +23,7 @@
 #include <zarrpoint/codec/numcodecs/quantize.hpp>
 #include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/codec/numcodecs/vlen_array.hpp>
-#include <zarrpoint/codec/packbits.hpp>
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
-#include <zarrpoint/codec/reshape.hpp>
-#include <zarrpoint/codec/scale_offset.hpp>
-#include <zarrpoint/codec/vlen_bytes.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -9,8 +9,8 @@
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,22 +8,11 @@
 #include <zarrpoint/store/file/file_root.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-
-#include <cerrno>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-/// Removes a file, or a directory with all that is in it, following no symbolic link, and whatever
-/// the modes of directories forbid their owner. What cannot be removed stays; 0 or the errno.
-/// Destructors call it, so that it takes no memory that could be missing.
-int remove_tree(int parent, const char* name) noexcept;
 
 /// 0 if nothing but an empty directory has this name, EEXIST if something else has, or the errno.
 int check_free(int parent, const char* name) noexcept;
@@ -31,14 +20,6 @@ int check_free(int parent, const char* name) noexcept;
 /// Exchanges two names in a directory, both at once; 0 or the errno. By number: musl has no
 /// `renameat2` up to 1.2.5.
 int exchange_names(int parent, const char* one, const char* other) noexcept;
-
-/// Removes the temporary trees and files that killed writers left in the directory `parent`: those
-/// of which nobody holds the lock. Where that is not known, since there are no locks that all see,
-/// it removes those in which nothing has changed for `age` seconds. A maker locks a tree after it
-/// has made it, and makes another if it has gone meanwhile. Returns what it could not remove, and
-/// why, in sentences; `folder` is what they call the directory, with a "/" at the end.
-std::vector<std::string> remove_abandoned(int parent, const std::string& folder,
-                                          std::time_t age = 3600);
 
 /// A directory that is built beside its target and renamed to it, so that the target is at any time
 /// what it was or what it will be.

@@ -9,7 +9,7 @@
 #include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/publish_directory.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/store/zip/zip_file.hpp>

@@ -11,6 +11,7 @@
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
+#include <zarrpoint/checkpoint/load/name_hierarchies.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/make_owner.hpp>
@@ -57,48 +58,6 @@ ZARRPOINT_INLINE error checkpoint_state::explain(error failure) const {
   failure.message += "; a save has replaced " +
                      (contents.is_ours() ? "checkpoint " + contents.id : "what was there") +
                      " by " + now->id() + " since it was opened: open it again";
-  return failure;
-}
-
-/// The topmost groups and arrays of a store whose root is none: eight at most, of the first hundred
-/// directories.
-ZARRPOINT_INLINE std::vector<std::string> hierarchies_in(const any_store& store) {
-  std::vector<std::string> out;
-  std::vector<std::string> open{""};
-  for (std::size_t i = 0; i < open.size() && i < 100; ++i) {
-    const auto at = store_key::parse(open[i]);
-    const auto children = at ? store.list(*at) : result<std::vector<list_entry>>(at.failure());
-    if (!children) continue;
-    const auto is_document = [](const list_entry& child) {
-      return child.name == "zarr.json" || child.name == ".zgroup" || child.name == ".zarray";
-    };
-    if (std::any_of(children->begin(), children->end(), is_document)) {
-      out.push_back(open[i]);
-      if (out.size() == 8) break;
-      continue;
-    }
-    for (const list_entry& child : *children)
-      if (child.is_prefix)
-        open.push_back(open[i].empty() ? child.name : open[i] + '/' + child.name);
-  }
-  return out;
-}
-
-/// Says of a place that is not a hierarchy which ones lie beneath it.
-ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
-                                        const std::string& place) {
-  if (failure.code != errc::not_found) return failure;
-  const std::vector<std::string> found = hierarchies_in(store);
-  if (found.empty()) return failure;
-  const std::string first = in_quotes(place + (place.ends_with('/') ? "" : "/") + found[0]);
-  if (found.size() == 1) {
-    failure.message += "; open " + first + ", which lies beneath it";
-    return failure;
-  }
-  failure.message += "; beneath it are";
-  for (std::size_t i = 0; i < found.size(); ++i)
-    failure.message.append(i == 0 ? " " : ", ").append(in_quotes(found[i]));
-  failure.message += ": open one of them, as " + first;
   return failure;
 }
 
@@ -284,9 +243,6 @@ ZARRPOINT_INLINE error checkpoint::failed(std::string_view action, std::string_v
   return std::move(failure).at(std::string(action) + " " + detail::in_quotes(name));
 }
 
-ZARRPOINT_INLINE const std::string& checkpoint::name_of(const detail::stored_leaf& leaf) {
-  return leaf.name;
-}
 ZARRPOINT_INLINE const std::string& checkpoint::kind_of_leaf(const detail::stored_leaf& leaf) {
   return leaf.typestr;
 }
@@ -329,64 +285,6 @@ ZARRPOINT_INLINE result<std::vector<codec_spec>> checkpoint::inner_codecs(
   return metadata.codecs;
 }
 
-namespace detail {
-
-/// Makes the dtype the one that a rule for the leaf casts to.
-inline result<void> apply_cast(dtype& type, std::string_view name, const load_options& options) {
-  const dtype* const cast = last_set(options.rules, name, &load_rule::cast);
-  if (cast == nullptr) return {};
-  ZARRPOINT_CHECK(check_cast(type, *cast));
-  type = *cast;
-  return {};
-}
-
-}  // namespace detail
-
-ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_spec(const array& source,
-                                                             std::string_view name,
-                                                             const load_options& options) {
-  tensor_spec spec = source.spec();
-  ZARRPOINT_CHECK(detail::apply_cast(spec.type, name, options));
-  const dims* shape = detail::last_set(options.rules, name, &load_rule::shape);
-  if (shape == nullptr) return spec;
-  if (shape->rank() != spec.shape.rank())
-    return error{errc::shape_mismatch, "stored shape is " + to_string(spec.shape) +
-                                           ", the rule wants " + to_string(*shape)};
-  spec.shape = *shape;
-  return spec;
-}
-
-ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_as(dtype type,
-                                                           const detail::stored_leaf& leaf,
-                                                           const array& source,
-                                                           const load_options& options) {
-  ZARRPOINT_TRY(wanted, wanted_spec(source, name_of(leaf), options));
-  if (!type.valid()) return wanted;
-  ZARRPOINT_CHECK(check_type(wanted.type, type, options));
-  wanted.type = type;
-  return wanted;
-}
-
-ZARRPOINT_INLINE result<tensor_spec> checkpoint::wanted_part(const detail::stored_leaf& leaf,
-                                                             const array& source,
-                                                             const selection& part,
-                                                             const load_options& options) {
-  ZARRPOINT_CHECK(part.check(source.spec().shape));
-  tensor_spec spec = source.spec();
-  ZARRPOINT_CHECK(detail::apply_cast(spec.type, name_of(leaf), options));
-  spec.shape = part.shape;
-  return spec;
-}
-
-ZARRPOINT_INLINE result<void> checkpoint::check_type(dtype stored, dtype wanted,
-                                                     const load_options& options) {
-  if (stored == wanted) return {};
-  if (options.cast) return detail::check_cast(stored, wanted);
-  return error{errc::dtype_mismatch, "stored dtype is " + std::string(to_string(stored)) +
-                                         ", wanted " + std::string(to_string(wanted)) +
-                                         "; set load_options::cast to convert it"};
-}
-
 ZARRPOINT_INLINE scratch_account checkpoint::new_account() const {
   return scratch_account(*state_->how.scratch);
 }
@@ -415,7 +313,7 @@ ZARRPOINT_INLINE auto checkpoint::view_or_copy(std::string_view name, dtype type
     -> result<viewed> {
   return with_leaf("view", name, [&](const detail::stored_leaf& leaf) -> result<viewed> {
     ZARRPOINT_TRY(source, open_leaf(leaf));
-    ZARRPOINT_CHECK(check_type(source.spec().type, type, {}));
+    ZARRPOINT_CHECK(detail::check_type(source.spec().type, type, {}));
     read_options options = options_of({});
     options.checksums = verify;
     ZARRPOINT_TRY(mapped, source.view(options));

@@ -9,10 +9,10 @@
 #include <zarrpoint/codec/blosc/blosc_encode.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/codec/kit/blosclz.hpp>
 #include <zarrpoint/codec/kit/lz4_block.hpp>
 #include <zarrpoint/codec/kit/snappy.hpp>
-#include <zarrpoint/codec/zstd.hpp>
 
 #include <array>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
 #include <zarrpoint/codec/blosc/huffman_sample.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_array/transpose.hpp>
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/codec/base/configuration.hpp>
 #include <zarrpoint/codec/base/scratch_tensor.hpp>
-#include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/codec/n5/n5_codec.hpp>
-#include <zarrpoint/codec/transpose.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>

@@ -7,10 +7,10 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
-#include <zarrpoint/interop/dcp/dcp_archive.hpp>
-#include <zarrpoint/interop/dcp/dcp_item_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp/dcp_save_place.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/zstd.hpp>
+#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
 

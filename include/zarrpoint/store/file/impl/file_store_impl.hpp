@@ -12,6 +12,7 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/file_writer.hpp>
 #include <zarrpoint/store/file/publish_directory.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/array_to_bytes/bytes.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/codec/bytes.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+/// In which boxes a tensor is stored. Together they are the tensor, and no two overlap.
+struct tensor_boxes {
+  std::string name;
+  std::vector<box> boxes;
+};
+
+/// Where in the state dict a value is that has this name.
+struct named_path {
+  std::string name;
+  std::vector<path_step> path;
+};
+
+/// How a checkpoint of PyTorch is written.
+struct state_save_options {
+  /// A tensor of more bytes is stored in boxes of at most so many, cut along its first axes; 0: in
+  /// one box.
+  std::uint64_t chunk_bytes = 0;
+  std::vector<tensor_boxes> boxes{};  ///< of single tensors, before `chunk_bytes`
+  /// A file of a process that has so many bytes is followed by another one.
+  std::uint64_t file_bytes = std::uint64_t{5} << 30;
+  /// A process that has much fills up to so many files at once, one for each 128 MiB: Linux lets
+  /// one thread at a time write to a file. 1: one after the other.
+  std::size_t files_at_once = 8;
+  /// Names that are not here stand in the state dict as they are, dots included. PyTorch makes the
+  /// name of `{"model": {"w": ...}}` by joining the steps with dots.
+  std::vector<named_path> paths{};
+  bool overwrite = true;  ///< replace a checkpoint of PyTorch that is there
+  bool sync = true;       ///< survive a power cut
+};
+
+/// What `dcp::save` did. Of many processes each has the same.
+struct state_save_report {
+  std::size_t tensors = 0;
+  std::size_t boxes = 0;
+  std::size_t values = 0;
+  std::size_t files = 0;    ///< beside `.metadata`
+  std::uint64_t bytes = 0;  ///< of the elements
+  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
+  /// still. Those of directories end with "/".
+  std::vector<std::string> kept{};
+  std::vector<std::string> warnings{};  ///< what could not be removed, in sentences
+  double seconds = 0;
+};
+
+/// Saves `leaves` as a checkpoint of torch.distributed.checkpoint: `where` is a directory then,
+/// with `.metadata` and `__0_0.distcp` and on. It appears in one step: until the last rename the
+/// directory is what it was before, whatever fails, and files of others in it stay.
+///
+/// A leaf's name is the fully qualified name. Tensors, on the host or a device, are tensors; a
+/// scalar, a text, a `json_text` and a `byte_string` are values of Python, pickled: bool, int,
+/// float, str, bytes and lists. A dict becomes a value for each of its members, `name.key`, as
+/// PyTorch flattens it. The same leaves make the same bytes.
+///
+/// Errors, naming the leaf: `invalid_argument` for a name that is there twice, has no place in a
+/// hierarchy (see docs/stores.md) or is not UTF-8, and for boxes that overlap or leave holes;
+/// `unsupported` for a dtype that PyTorch has not; `already_exists` for what is there and no
+/// checkpoint of PyTorch; `resource_limit`; `cancelled`; `io`; `outcome_unknown` when only the very
+/// last sync failed.
+result<state_save_report> save(const location& where, std::span<const leaf> leaves,
+                               const state_save_options& options = {},
+                               const context& how = default_context());
+result<state_save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                               const state_save_options& options = {},
+                               const context& how = default_context());
+
+}}}  // namespace zarrpoint::v0::dcp
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_impl.hpp>
+#endif

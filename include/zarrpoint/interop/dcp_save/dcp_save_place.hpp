@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What lies where a checkpoint is going to be.
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+inline constexpr std::string_view metadata_file = ".metadata";
+
+/// Whether a file is one of a checkpoint of PyTorch's, by its name.
+bool is_own_file(std::string_view name);
+
+/// Those of a directory, sorted; none where the store cannot list.
+result<std::vector<std::string>> own_files(const any_store& root);
+
+/// The directory as a store.
+any_store beneath(const stored_place& target);
+
+/// Of a directory that may be written, or replaced, whether there is a checkpoint. What a save that
+/// was not finished left is one. Errors: `already_exists` for anything else.
+result<bool> check_place(const stored_place& target, const location& where, bool overwrite);
+
+}}}}  // namespace zarrpoint::v0::dcp::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_place_impl.hpp>
+#endif

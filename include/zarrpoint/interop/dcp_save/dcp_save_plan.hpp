@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What is written, and by which process: arithmetic and texts, without an element.
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+/// A tensor, and the boxes that one process has of it.
+struct held_tensor {
+  std::string name;
+  std::vector<path_step> path;
+  tensor_spec spec;        ///< of the whole
+  std::vector<box> boxes;  ///< of the whole
+
+  friend bool operator==(const held_tensor&, const held_tensor&) = default;
+};
+
+/// A value that a process has.
+struct held_value {
+  std::string name;
+  std::vector<path_step> path;
+
+  friend bool operator==(const held_value&, const held_value&) = default;
+};
+
+/// What one process has.
+struct held_state {
+  std::vector<held_tensor> tensors;
+  std::vector<held_value> values;
+
+  std::vector<std::byte> encode() const;
+  /// Errors: `corrupt`.
+  static result<held_state> decode(bytes_view message);
+
+  friend bool operator==(const held_state&, const held_state&) = default;
+};
+
+/// Cuts a box of elements of `element_size` bytes into boxes of at most `bytes`, along its first
+/// axes. Errors: `resource_limit` for more than `most` boxes.
+result<std::vector<box>> cut_box(const box& of, std::size_t element_size, std::uint64_t bytes,
+                                 std::uint64_t most);
+
+/// A value of JSON as values of a state dict: PyTorch flattens dicts, and lists with dicts in them.
+/// An empty dict leaves nothing: PyTorch looks for none, and would take one for a sign that the
+/// checkpoint is of before 2.4.
+std::vector<std::pair<std::vector<path_step>, const node*>> flatten(const node& value,
+                                                                    std::vector<path_step> path);
+
+/// The steps of a path, joined as PyTorch does.
+std::string name_of(std::span<const path_step> path);
+
+/// Who writes what.
+struct shared_plan {
+  /// Where an item goes in `made`: in `tensors` a box of an entry, else an entry of `values`.
+  struct slot {
+    bool is_value = false;
+    std::size_t entry = 0;
+    std::size_t box = 0;
+  };
+
+  metadata made;  ///< its items are still to be told
+  /// Of each process, for each box of its `held_state` and then for each value, whether it writes
+  /// that; and where what it writes goes, in that order.
+  std::vector<std::vector<bool>> chosen;
+  std::vector<std::vector<slot>> slots;
+};
+
+/// Errors: `invalid_argument` naming the tensor, or the two names.
+result<shared_plan> plan_items(std::span<const held_state> all);
+
+}}}}  // namespace zarrpoint::v0::dcp::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_plan_impl.hpp>
+#endif

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span<const leaf> leaves,
+                                                const state_save_options& options,
+                                                const context& how) {
+  return guarded([&]() -> result<state_save_report> {
+    const any_communicator alone;
+    detail::save_operation one(where, alone, options, how);
+    return one.run({}, leaves);
+  });
+}
+
+ZARRPOINT_INLINE result<state_save_report> save(const location& where,
+                                                std::initializer_list<leaf> leaves,
+                                                const state_save_options& options,
+                                                const context& how) {
+  return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
+}
+
+}}}  // namespace zarrpoint::v0::dcp

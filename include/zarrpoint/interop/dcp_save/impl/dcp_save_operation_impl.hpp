@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/save/staged_store.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
+    std::span<const message> described) {
+  std::vector<held_state> all;
+  for (const message& one : described) {
+    ZARRPOINT_TRY(state, held_state::decode(one));
+    all.push_back(std::move(state));
+  }
+  ZARRPOINT_TRY(planned, plan_items(all));
+  plan_ = std::move(planned);
+  // Nothing is touched unless all of the metadata can be written.
+  ZARRPOINT_CHECK(write_metadata(plan_.made).transform([](const std::string&) {}));
+  ZARRPOINT_CHECK(open_target());
+  std::vector<message> out;
+  for (const std::vector<bool>& chosen : plan_.chosen) {
+    v0::detail::wire_writer to;
+    to.text(publication_ ? publication_->staged_name() : std::string());
+    to.number(chosen.size());
+    for (const bool is_chosen : chosen) to.flag(is_chosen);
+    out.push_back(std::move(to).take());
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> save_operation::open_target() {
+  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
+  ZARRPOINT_TRY(is_there, check_place(target, where_, options_.overwrite));
+  const bool alone = ranks_.size() == 1;
+  if (target.store.can_publish()) {
+    ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
+                                                          .sync = options_.sync}));
+    if (alone || !staged->staged_name().empty()) {
+      if (options_.overwrite) old_ = beneath(target);
+      store_ = staged->store();
+      publication_ = std::move(staged);
+      return {};
+    }
+  }
+  if (!alone && v0::detail::location_access::is_path(where_))
+    return error{errc::unsupported, "several processes can save to a directory only"};
+  // Without atomic publication: old metadata must not vouch for new data.
+  store_ = beneath(target);
+  if (!is_there) return {};
+  ZARRPOINT_TRY(document, store_key::parse(metadata_file));
+  ZARRPOINT_CHECK(store_->erase(document));
+  ZARRPOINT_TRY(files, own_files(*store_));
+  for (const std::string& name : files) {
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    ZARRPOINT_CHECK(store_->erase(key));
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
+  v0::detail::wire_reader from(part);
+  const std::string staged = from.text();
+  std::vector<bool> chosen(from.count());
+  for (std::size_t i = 0; i < chosen.size() && !from.failed(); ++i) chosen[i] = from.flag();
+  ZARRPOINT_CHECK(from.finish());
+  std::size_t at = 0;
+  const auto is_chosen = [&] { return at < chosen.size() && chosen[at++]; };
+  std::vector<item_to_write> tensors;
+  for (std::size_t t = 0; t < mine_.held().tensors.size(); ++t) {
+    const tensor_source& source = mine_.sources()[t];
+    for (const box& part_of : mine_.held().tensors[t].boxes) {
+      if (!is_chosen()) continue;
+      ZARRPOINT_TRY(layout,
+                    archive_layout::of_tensor({mine_.held().tensors[t].spec.type, part_of.shape}));
+      box local = part_of;
+      for (std::size_t d = 0; d < local.rank(); ++d) local.offset[d] -= source.at.offset[d];
+      tensors.push_back({std::move(layout), t, local});
+    }
+  }
+  for (std::size_t v = 0; v < mine_.values().size(); ++v)
+    if (is_chosen())
+      items_.push_back({mine_.values()[v], SIZE_MAX, {}, 0, 0, mine_.held().values[v].name});
+  items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
+                std::make_move_iterator(tensors.end()));
+  files_ = place_items(items_, options_.file_bytes, options_.files_at_once);
+  if (is_root()) return {};
+  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
+  if (staged.empty()) {
+    store_ = beneath(target);
+    return {};
+  }
+  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
+  store_ = std::move(tree);
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_operation::write() {
+  ZARRPOINT_CHECK(
+      item_writer(*store_, {ranks_.rank(), mine_.sources(), items_, files_}, how_).run());
+  // In the order of the slots: the boxes of tensors, then values.
+  v0::detail::wire_writer receipt;
+  receipt.number(files_.size());
+  const auto values = std::find_if(items_.begin(), items_.end(),
+                                   [](const item_to_write& one) { return one.source != SIZE_MAX; });
+  std::rotate(items_.begin(), values, items_.end());
+  for (const item_to_write& item : items_) {
+    receipt.text(file_name(ranks_.rank(), item.file));
+    receipt.number(item.offset);
+    receipt.number(item.layout.size());
+  }
+  return std::move(receipt).take();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::keep() {
+  if (!publication_ || !old_ || !old_->can_list()) return {};
+  ZARRPOINT_TRY(files, own_files(*old_));
+  owned_paths owned{std::move(files), {}};
+  owned.taken.emplace_back(metadata_file);
+  for (const tensor_entry& tensor : plan_.made.tensors)
+    for (const tensor_chunk& chunk : tensor.chunks) owned.taken.push_back(chunk.from.file);
+  for (const value_entry& value : plan_.made.values) owned.taken.push_back(value.from.file);
+  std::sort(owned.old.begin(), owned.old.end());
+  std::sort(owned.taken.begin(), owned.taken.end());
+  owned.taken.erase(std::unique(owned.taken.begin(), owned.taken.end()), owned.taken.end());
+  ZARRPOINT_TRY(kept, publication_->keep(owned));
+  report_.kept = std::move(kept);
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
+  for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
+    v0::detail::wire_reader from(receipts[rank]);
+    report_.files += static_cast<std::size_t>(from.number());
+    for (const shared_plan::slot& slot : plan_.slots[rank]) {
+      stored_item item{from.text(), from.number(), from.number(), {}, false};
+      if (slot.is_value) {
+        plan_.made.values[slot.entry].from = std::move(item);
+      } else {
+        plan_.made.tensors[slot.entry].chunks[slot.box].from = std::move(item);
+      }
+    }
+    ZARRPOINT_CHECK(from.finish());
+  }
+  report_.tensors = plan_.made.tensors.size();
+  report_.values = plan_.made.values.size();
+  for (const tensor_entry& tensor : plan_.made.tensors) {
+    report_.boxes += tensor.chunks.size();
+    report_.bytes += byte_count(tensor.spec).value_or(0);
+  }
+  ZARRPOINT_TRY(document, write_metadata(plan_.made));
+  ZARRPOINT_TRY(key, store_key::parse(metadata_file));
+  ZARRPOINT_CHECK(store_->put(key, as_bytes(std::string_view(document))));
+  ZARRPOINT_CHECK(keep());
+  if (publication_) {
+    ZARRPOINT_CHECK(publication_->commit());
+    // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
+    static_cast<void>(guarded([&]() -> result<void> {
+      return v0::detail::add_late(publication_->late(), report_.kept, report_.warnings),
+             result<void>();
+    }));
+  }
+  commit_.take_place();
+  v0::detail::wire_writer to;
+  for (const std::uint64_t number :
+       {std::uint64_t{report_.tensors}, std::uint64_t{report_.boxes}, std::uint64_t{report_.values},
+        std::uint64_t{report_.files}, report_.bytes})
+    to.number(number);
+  for (const auto* list : {&report_.kept, &report_.warnings}) {
+    to.number(list->size());
+    for (const std::string& one : *list) to.text(one);
+  }
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
+                                                        std::span<const v0::leaf> leaves) {
+  ZARRPOINT_TRY(described,
+                agree(ranks_, guarded([&]() -> result<message> {
+                        ZARRPOINT_CHECK(mine_.describe(shards, leaves, ranks_.size() == 1));
+                        return mine_.held().encode();
+                      })));
+  ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
+  result<std::vector<message>> parts = std::vector<message>{};
+  // What one has fails on all: none waits for a process that has given up.
+  if (is_root()) parts = guarded([&] { return plan(all); });
+  ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(parts)));
+  ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
+  ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
+  commit_.give_receipt();
+  ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
+  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded([&] { return commit(receipts); })
+                                             : result<message>(message{})));
+  return read_report(told);
+}
+
+ZARRPOINT_INLINE result<void> save_operation::read_report(const message& told) {
+  report_ = {};
+  if (told.empty()) return {};  // rank 0 has committed, and had no memory to tell of it
+  v0::detail::wire_reader about(told);
+  report_.tensors = static_cast<std::size_t>(about.number());
+  report_.boxes = static_cast<std::size_t>(about.number());
+  report_.values = static_cast<std::size_t>(about.number());
+  report_.files = static_cast<std::size_t>(about.number());
+  report_.bytes = about.number();
+  for (auto* list : {&report_.kept, &report_.warnings}) {
+    list->resize(about.count());
+    for (std::string& one : *list) one = about.text();
+  }
+  return about.finish();
+}
+
+ZARRPOINT_INLINE result<state_save_report> save_operation::run(
+    std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves) {
+  const auto start = std::chrono::steady_clock::now();
+  auto done = guarded([&] { return run_steps(shards, leaves); });
+  if (!done)
+    return guarded([&]() -> result<state_save_report> {
+      return commit_.explain(std::move(done).failure(), where_.name()).at("save " + where_.name());
+    });
+  report_.seconds = v0::detail::seconds_since(start);
+  return std::move(report_);
+}
+
+}}}}  // namespace zarrpoint::v0::dcp::detail
