@@ -32,14 +32,15 @@ constexpr crc32c_fold_factors crc32c_fold_by(std::uint64_t bytes) noexcept {
 /// - `broadcast(to, factors)`: the pair into every lane;
 /// - `fold(accumulator, factors, next)`: in every lane, first word * first factor xor second word *
 ///   second factor xor `next`;
-/// - `finish(state, data, size)`: any kernel, for what is left.
+/// - `finish(state, data, size)`: any kernel, for what is left;
+/// - `fold_by(bytes)`: as `crc32c_fold_by`, of the polynomial that `finish` is of.
 /// Inlined into a caller that is compiled for the instructions of `Ops`.
 template <class Ops>
 [[gnu::always_inline]] inline std::uint32_t crc32c_fold(std::uint32_t state, const std::byte* data,
                                                         std::size_t size) noexcept {
   constexpr std::size_t width = 64;
-  constexpr crc32c_fold_factors near = crc32c_fold_by(width);
-  constexpr crc32c_fold_factors far = crc32c_fold_by(4 * width);
+  constexpr crc32c_fold_factors near = Ops::fold_by(width);
+  constexpr crc32c_fold_factors far = Ops::fold_by(4 * width);
   if (size < width) return Ops::finish(state, data, size);
 
   std::array<std::byte, width> block;
