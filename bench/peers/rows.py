@@ -46,6 +46,7 @@ TASKS = {
     "save_zstd": ("save, zstd 1", "model"),
     "save_zip": ("save, raw, into one zip file", "model"),
     "load_small": ("load 5,000 small tensors", "small"),
+    "load_small_zip": ("the same from one zip file", "small"),
     "save_small": ("save 5,000 small tensors", "small"),
     "save_small_zip": ("the same into one zip file", "small"),
     "columns_raw": ("a quarter of the columns, raw", "part"),

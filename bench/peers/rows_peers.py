@@ -283,7 +283,7 @@ def run(library, name, task, place, out):
         return load(library, place / f"{name}.{what}", small if what == "small" else big)
     if kind == "save" and what in ("raw", "raw_synced", "blosc", "blosc_synced", "zstd", "small"):
         return save(library, small if what == "small" else big, out, How(task))
-    if not hasattr(library, "select"):
+    if not hasattr(library, "select") or what == "small_zip":
         return sys.exit(NOT_THERE)
     if kind == "load":
         return load(library, place / what, big)

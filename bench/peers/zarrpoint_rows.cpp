@@ -122,6 +122,7 @@ int make(const std::string& place) {
   zp::save(place + "/zstd", weights.leaves(), with(zp::zstd_codecs(1), false)).value();
   const model small(place + "/small.safetensors");
   zp::save(place + "/zarrpoint.small", small.leaves(), {.sync = false}).value();
+  zp::save(place + "/zarrpoint.small.zarr.zip", small.leaves(), {.sync = false}).value();
   make_array(place, "parts_raw", {512, 1024}, zp::raw_codecs());
   make_array(place, "parts_zstd", {512, 1024}, zp::zstd_codecs(1));
   make_array(place, "random_raw", {8, columns}, zp::raw_codecs());
@@ -216,6 +217,7 @@ double run(const std::string& task, const std::string& place, const std::string&
   if (task == "load_blosc") return load(place + "/blosc", big);
   if (task == "load_zstd") return load(place + "/zstd", big);
   if (task == "load_small") return load(place + "/zarrpoint.small", small);
+  if (task == "load_small_zip") return load(place + "/zarrpoint.small.zarr.zip", small);
   if (task == "save_raw") return save(big, out, {.sync = false});
   if (task == "save_raw_synced") return save(big, out, {.sync = true});
   if (task == "save_blosc") return save(big, out, with(zp::blosc_codecs(), false));

@@ -14,6 +14,7 @@
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,28 +43,71 @@ ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) cons
   return wrong("its bytes do not match its crc32");
 }
 
-/// One that is stored as it is: ranges are read where they lie, and the whole can be mapped.
+/// One that is stored as it is: ranges are read where they lie, and the whole can be mapped. The
+/// header of a small one is read with the whole of its bytes, at once, where they end right before
+/// the next member, as they nearly always do: a call more would cost a third of the time.
 class zip_stored_blob final : public zip_member_blob {
  public:
   using blob::read;
-  zip_stored_blob(const std::shared_ptr<const zip_archive>& archive, const zip_member& member,
-                  std::uint64_t begin)
-      : zip_member_blob(archive, member, begin),
-        bytes_(archive, begin, member.size, zip_member_blob::name()) {}
+  zip_stored_blob(std::shared_ptr<const zip_archive> archive, const zip_member& member)
+      : zip_member_blob(std::move(archive), member, member.end_limit - member.stored_size) {
+    const std::uint64_t header = begin_ - member_.header_offset;
+    is_joined_ = member_.size != 0 && member_.size <= joined_bytes && header <= joined_header;
+  }
+  /// Looks at the header, unless the bytes are to be read with it.
+  result<void> look() const {
+    if (is_joined_) return {};
+    return placed().transform([](const range_blob*) {});
+  }
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(bytes_.read(offset, into));
-    if (into.size() != member_.size) return {};
+    const bool is_whole = into.size() == member_.size;
+    if (!is_joined_ || !is_whole || offset != 0 || !read_joined(into)) {
+      ZARRPOINT_TRY(bytes, placed());
+      ZARRPOINT_CHECK(bytes->read(offset, into));
+    }
+    if (!is_whole) return {};
     return check_crc(crc32(0, into));
   }
-  result<mapping> map() const override { return bytes_.map(); }
+  result<mapping> map() const override {
+    ZARRPOINT_TRY(bytes, placed());
+    return bytes->map();
+  }
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
-    return bytes_.read(requests);
+    ZARRPOINT_TRY(bytes, placed());
+    return bytes->read(requests);
   }
 
  private:
-  range_blob bytes_;
+  static constexpr std::uint64_t joined_bytes = std::uint64_t{1} << 20;
+  static constexpr std::size_t joined_header = 512;
+
+  /// The bytes, once the header has said where they are.
+  result<const range_blob*> placed() const {
+    const std::lock_guard lock(mutex_);
+    if (!bytes_) {
+      ZARRPOINT_TRY(begin, zip_data_offset(archive_->file(), member_).at(archive_->file().name()));
+      bytes_.emplace(archive_, begin, member_.size, name());
+    }
+    return &*bytes_;
+  }
+
+  /// False where the header is not as it should be, or the bytes lie elsewhere: nothing is said of
+  /// them then.
+  bool read_joined(mutable_bytes into) const {
+    std::array<std::byte, joined_header> room;
+    const auto head =
+        mutable_bytes(room).first(static_cast<std::size_t>(begin_ - member_.header_offset));
+    const std::array<read_request, 2> requests{{{member_.header_offset, head}, {begin_, into}}};
+    if (!archive_->file().read(requests)) return false;
+    const auto begin = zip_data_offset(bytes_view(head), member_);
+    return begin && *begin == begin_;
+  }
+
+  bool is_joined_ = false;
+  mutable std::mutex mutex_;
+  mutable std::optional<range_blob> bytes_;
 };
 
 /// How far the inflation of a member has come.
@@ -240,9 +284,12 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
   const auto called = [&] {
     return "member " + detail::in_quotes(member.name) + " of " + archive->file().name();
   };
+  if (member.method == 0) {
+    auto made = std::make_unique<zip_stored_blob>(std::move(archive), member);
+    ZARRPOINT_CHECK(made->look());
+    return std::unique_ptr<blob>(std::move(made));
+  }
   ZARRPOINT_TRY(begin, zip_data_offset(archive->file(), member).at(archive->file().name()));
-  if (member.method == 0)
-    return detail::make_owned<blob, detail::zip_stored_blob>(archive, member, begin);
   if (member.method != 8)
     return error{errc::unsupported,
                  called() + " is compressed by method " + std::to_string(member.method)};
