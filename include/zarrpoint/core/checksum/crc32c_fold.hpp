@@ -5,7 +5,6 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,11 +42,11 @@ template <class Ops>
   constexpr crc32c_fold_factors far = Ops::fold_by(4 * width);
   if (size < width) return Ops::finish(state, data, size);
 
-  std::array<std::byte, width> block;
-  std::memcpy(block.data(), data, width);
-  store_le<std::uint32_t>(block.data(), load_le<std::uint32_t>(block.data()) ^ state);
+  std::byte block[width];
+  std::memcpy(block, data, width);
+  store_le<std::uint32_t>(block, load_le<std::uint32_t>(block) ^ state);
   typename Ops::vector a, b, c, d, next, factors;
-  Ops::load(a, block.data());
+  Ops::load(a, block);
   std::size_t done = width;
   if (size >= 4 * width) {
     Ops::load(b, data + width);
@@ -75,8 +74,8 @@ template <class Ops>
     Ops::load(next, data + done);
     Ops::fold(a, factors, next);
   }
-  Ops::store(block.data(), a);
-  return Ops::finish(Ops::finish(0, block.data(), width), data + done, size - done);
+  Ops::store(block, a);
+  return Ops::finish(Ops::finish(0, block, width), data + done, size - done);
 }
 
 }}}  // namespace zarrpoint::v0::detail

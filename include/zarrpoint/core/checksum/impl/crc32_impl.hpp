@@ -8,14 +8,15 @@
 #include <zarrpoint/core/checksum/crc32_pclmul.hpp>
 #include <zarrpoint/core/checksum/crc32c_sse42.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-using crc32_tables = std::array<std::array<std::uint32_t, 256>, 16>;
+struct crc32_tables {
+  std::uint32_t of[16][256];
+};
 
 consteval crc32_tables make_crc32_tables() {
   crc32_tables out{};
@@ -23,23 +24,24 @@ consteval crc32_tables make_crc32_tables() {
     std::uint32_t value = i;
     for (int bit = 0; bit < 8; ++bit)
       value = (value & 1U) != 0 ? value >> 1 ^ crc32_polynomial : value >> 1;
-    out[0][i] = value;
+    out.of[0][i] = value;
   }
-  for (std::size_t t = 1; t < out.size(); ++t) {
+  for (std::size_t t = 1; t < 16; ++t) {
     for (std::size_t i = 0; i < 256; ++i)
-      out[t][i] = out[t - 1][i] >> 8 ^ out[0][out[t - 1][i] & 255U];
+      out.of[t][i] = out.of[t - 1][i] >> 8 ^ out.of[0][out.of[t - 1][i] & 255U];
   }
   return out;
 }
 
 ZARRPOINT_INLINE std::uint32_t crc32_table(std::uint32_t state, bytes_view bytes) noexcept {
-  static constexpr crc32_tables tables = make_crc32_tables();
+  static constexpr crc32_tables all = make_crc32_tables();
+  constexpr auto& tables = all.of;
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 16; left -= 16, at += 16) {
-    const std::array<std::uint32_t, 4> words{
-        load_le<std::uint32_t>(at) ^ state, load_le<std::uint32_t>(at + 4),
-        load_le<std::uint32_t>(at + 8), load_le<std::uint32_t>(at + 12)};
+    const std::uint32_t words[] = {load_le<std::uint32_t>(at) ^ state,
+                                   load_le<std::uint32_t>(at + 4), load_le<std::uint32_t>(at + 8),
+                                   load_le<std::uint32_t>(at + 12)};
     state = 0;
     for (std::size_t w = 0; w < 4; ++w) {
       const std::size_t last = 12 - 4 * w;
@@ -78,9 +80,9 @@ ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexce
   if (lanes == 4) return ~crc32_avx512(state, bytes);
   if (lanes == 1) {
     const std::size_t folded = bytes.size() / width * width;
-    std::array<std::byte, width> rest;
-    crc32_fold(state, bytes.data(), folded, rest.data());
-    state = crc32_table(0, rest);
+    std::byte rest[width];
+    crc32_fold(state, bytes.data(), folded, rest);
+    state = crc32_table(0, {rest, width});
     bytes = bytes.subspan(folded);
   }
 #endif

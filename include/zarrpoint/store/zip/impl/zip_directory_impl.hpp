@@ -236,10 +236,8 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
                                                        const zip_member& member) {
   const std::size_t size = zip_local_size + raw_zip_name(member).size();
   ZARRPOINT_TRY(head, read_zip_range(archive, member.header_offset, size));
-  const auto is_full = [&](std::size_t at) {
-    return load_le<std::uint32_t>(head.data() + at) == zip_full32;
-  };
-  if (is_full(18) || is_full(22)) {  // the two sizes
+  if (load_le<std::uint32_t>(head.data() + 18) == zip_full32 ||
+      load_le<std::uint32_t>(head.data() + 22) == zip_full32) {  // the two sizes
     const std::size_t extra = load_le<std::uint16_t>(head.data() + 28);
     ZARRPOINT_TRY(whole, read_zip_range(archive, member.header_offset, size + extra));
     head = std::move(whole);

@@ -14,7 +14,7 @@
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -44,70 +44,72 @@ ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) cons
 }
 
 /// One that is stored as it is: ranges are read where they lie, and the whole can be mapped. The
-/// header of a small one is read with the whole of its bytes, at once, where they end right before
-/// the next member, as they nearly always do: a call more would cost a third of the time.
+/// header of a small one is read with the whole of its bytes, by one call, where they end right
+/// before the next member, as they nearly always do.
 class zip_stored_blob final : public zip_member_blob {
  public:
   using blob::read;
-  zip_stored_blob(std::shared_ptr<const zip_archive> archive, const zip_member& member)
-      : zip_member_blob(std::move(archive), member, member.end_limit - member.stored_size) {
-    const std::uint64_t header = begin_ - member_.header_offset;
-    is_joined_ = member_.size != 0 && member_.size <= joined_bytes && header <= joined_header;
+  /// `begin`: where the bytes are, or 0 to look at the header later, if it `can_wait`.
+  zip_stored_blob(const std::shared_ptr<const zip_archive>& archive, const zip_member& member,
+                  std::uint64_t begin)
+      : zip_member_blob(archive, member, begin),
+        bytes_(archive, begin, member.size, zip_member_blob::name()) {}
+
+  static bool can_wait(const zip_member& member) noexcept {
+    return member.method == 0 && member.size != 0 && member.size <= joined_bytes &&
+           member.end_limit - member.stored_size - member.header_offset <= joined_header;
   }
-  /// Looks at the header, unless the bytes are to be read with it.
-  result<void> look() const {
-    if (is_joined_) return {};
-    return placed().transform([](const range_blob*) {});
-  }
+
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    const bool is_whole = into.size() == member_.size;
-    if (!is_joined_ || !is_whole || offset != 0 || !read_joined(into)) {
-      ZARRPOINT_TRY(bytes, placed());
-      ZARRPOINT_CHECK(bytes->read(offset, into));
+    const bool is_whole = into.size() == member_.size && offset == 0;
+    if (begin_ == 0 && is_whole && read_joined(into)) return check_crc(crc32(0, into));
+    if (begin_ != 0) {
+      ZARRPOINT_CHECK(bytes_.read(offset, into));
+    } else {
+      ZARRPOINT_TRY(begin, find());
+      ZARRPOINT_CHECK(range_blob(archive_, begin, member_.size, name()).read(offset, into));
     }
-    if (!is_whole) return {};
-    return check_crc(crc32(0, into));
+    return is_whole ? check_crc(crc32(0, into)) : result<void>();
   }
   result<mapping> map() const override {
-    ZARRPOINT_TRY(bytes, placed());
-    return bytes->map();
+    if (begin_ != 0) return bytes_.map();
+    ZARRPOINT_TRY(begin, find());
+    return range_blob(archive_, begin, member_.size, name()).map();
   }
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
-    ZARRPOINT_TRY(bytes, placed());
-    return bytes->read(requests);
+    if (begin_ != 0) return bytes_.read(requests);
+    ZARRPOINT_TRY(begin, find());
+    return range_blob(archive_, begin, member_.size, name()).read(requests);
   }
 
  private:
   static constexpr std::uint64_t joined_bytes = std::uint64_t{1} << 20;
   static constexpr std::size_t joined_header = 512;
 
-  /// The bytes, once the header has said where they are.
-  result<const range_blob*> placed() const {
-    const std::lock_guard lock(mutex_);
-    if (!bytes_) {
-      ZARRPOINT_TRY(begin, zip_data_offset(archive_->file(), member_).at(archive_->file().name()));
-      bytes_.emplace(archive_, begin, member_.size, name());
-    }
-    return &*bytes_;
+  /// Asks the header where the bytes are, once.
+  result<std::uint64_t> find() const {
+    if (const std::uint64_t known = found_.load(std::memory_order_relaxed); known != 0)
+      return known;
+    ZARRPOINT_TRY(begin, zip_data_offset(archive_->file(), member_).at(archive_->file().name()));
+    found_.store(begin, std::memory_order_relaxed);
+    return begin;
   }
 
-  /// False where the header is not as it should be, or the bytes lie elsewhere: nothing is said of
-  /// them then.
+  /// False where the header is not as it should be, or the bytes lie elsewhere.
   bool read_joined(mutable_bytes into) const {
-    std::array<std::byte, joined_header> room;
-    const auto head =
-        mutable_bytes(room).first(static_cast<std::size_t>(begin_ - member_.header_offset));
-    const std::array<read_request, 2> requests{{{member_.header_offset, head}, {begin_, into}}};
-    if (!archive_->file().read(requests)) return false;
-    const auto begin = zip_data_offset(bytes_view(head), member_);
-    return begin && *begin == begin_;
+    const std::uint64_t begin = member_.end_limit - member_.stored_size;
+    std::byte room[joined_header];
+    const mutable_bytes head(room, static_cast<std::size_t>(begin - member_.header_offset));
+    const read_request requests[] = {{member_.header_offset, head}, {begin, into}};
+    if (!archive_->file().read(std::span<const read_request>(&requests[0], 2))) return false;
+    const auto found = zip_data_offset(bytes_view(head), member_);
+    return found && *found == begin;
   }
 
-  bool is_joined_ = false;
-  mutable std::mutex mutex_;
-  mutable std::optional<range_blob> bytes_;
+  range_blob bytes_;
+  mutable std::atomic<std::uint64_t> found_{0};
 };
 
 /// How far the inflation of a member has come.
@@ -284,12 +286,13 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
   const auto called = [&] {
     return "member " + detail::in_quotes(member.name) + " of " + archive->file().name();
   };
-  if (member.method == 0) {
-    auto made = std::make_unique<zip_stored_blob>(std::move(archive), member);
-    ZARRPOINT_CHECK(made->look());
-    return std::unique_ptr<blob>(std::move(made));
+  std::uint64_t begin = 0;
+  if (!zip_stored_blob::can_wait(member)) {
+    ZARRPOINT_TRY(found, zip_data_offset(archive->file(), member).at(archive->file().name()));
+    begin = found;
   }
-  ZARRPOINT_TRY(begin, zip_data_offset(archive->file(), member).at(archive->file().name()));
+  if (member.method == 0)
+    return detail::make_owned<blob, detail::zip_stored_blob>(archive, member, begin);
   if (member.method != 8)
     return error{errc::unsupported,
                  called() + " is compressed by method " + std::to_string(member.method)};
