@@ -81,7 +81,8 @@ std::string root_of(detail::commit_document commit, const std::set<std::string>&
 
 }  // namespace
 
-TEST_CASE("the root's document is the text of its nodes, whoever made those of the leaves") {
+TEST_CASE(
+    "the root's document is the text of its nodes, with given documents of leaves and without") {
   detail::commit_document commit = one_leaf();
   for (const char* name : {"b/c/d", "z", "b/a"}) {
     commit.leaves.push_back(commit.leaves[0]);
