@@ -12,6 +12,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
 #include "../support/executors.hpp"
 #include "../support/temp_directory.hpp"
 
@@ -517,7 +518,7 @@ TEST_CASE("leaf names in a commit document cannot leave the checkpoint") {
     leaf.metadata = node::object{{"zarr_format", 3}};
     document.leaves = {leaf};
     node root = node::object{{"zarr_format", 3}, {"node_type", "group"}};
-    root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+    root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
     test::write_file(m.dir.path() / "m.zarr/zarr.json", dump_json(root));
     CHECK(failure_of(open(m.path)).code == errc::corrupt);
   }

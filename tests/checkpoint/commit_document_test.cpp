@@ -4,7 +4,13 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
+
 #include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace commit_document_test {
 
@@ -28,7 +34,7 @@ detail::commit_document example() {
 
 TEST_CASE("a commit document reads back as it was written") {
   const detail::commit_document document = example();
-  const node written = to_node(document);
+  const node written = commit_node::to_node(document);
   CHECK(detail::parse_commit_document(written).value() == document);
   const auto again = parse_json(as_bytes(dump_json(written, json_style::pretty))).value();
   CHECK(detail::parse_commit_document(again).value() == document);
@@ -36,13 +42,13 @@ TEST_CASE("a commit document reads back as it was written") {
 
 TEST_CASE("its text is stable") {
   CHECK(
-      dump_json(to_node(example()), json_style::compact) ==
+      commit_node::written(example()) ==
       R"({"format":1,"writer":"zarrpoint 0.1.0","id":"00112233445566778899aabbccddeeff","leaves":[{"name":"layers/0/w","typestr":"array","metadata":{"zarr_format":3},"objects":{"c/0/0":{"size":4228,"crc32c":"deadbeef--------00000000ffffffff"},"c/0/1":{"size":0,"crc32c":""}}}],"crc32c":"755ffd63"})");
 }
 
 TEST_CASE("groups that hold no leaf are named after the leaves") {
   const detail::commit_document document{.id = "i", .leaves{}, .groups = {"a/b", "c"}};
-  const node written = to_node(document);
+  const node written = commit_node::to_node(document);
   CHECK(detail::parse_commit_document(written).value() == document);
   CHECK(dump_json(written, json_style::compact)
             .find(R"("leaves":[],"groups":["a/b","c"],"crc32c":)") != std::string::npos);
@@ -52,7 +58,7 @@ TEST_CASE("attributes of v2 leaves and of groups are part of it") {
   detail::commit_document document = example();
   document.leaves[0].attributes = node::object{{"unit", "m"}};
   document.group_attributes = {{"layers", node::object{{"n", 1}}}, {"layers/0", node::object{}}};
-  node written = to_node(document);
+  node written = commit_node::to_node(document);
   CHECK(detail::parse_commit_document(written).value() == document);
   const std::string text = dump_json(written, json_style::compact);
   CHECK(text.find(R"("metadata":{"zarr_format":3},"attributes":{"unit":"m"},"objects":)") !=
@@ -66,8 +72,27 @@ TEST_CASE("attributes of v2 leaves and of groups are part of it") {
   }
 }
 
+TEST_CASE("its text is that of the members one by one, also behind other text") {
+  std::vector<detail::commit_document> all{{}, example()};
+  detail::commit_document full = example();
+  full.id = "a \"quoted\" id";
+  full.groups = {"a", "b/\xc3\xa9"};
+  full.group_attributes = {{"g", node::object{{"n", 0.1}}}};
+  full.attributes_seal = "01234567";
+  full.leaves[0].attributes = node::object{{"unit", "m\n"}};
+  full.leaves.push_back({.name = "b\\c", .typestr = "", .metadata = node::object{}, .objects{}});
+  all.push_back(full);
+  for (const detail::commit_document& document : all)
+    CHECK(commit_node::written(document) ==
+          dump_json(commit_node::to_node(document), json_style::compact));
+  std::string text = "{";
+  const std::vector<std::string_view> documents{R"({"zarr_format":3})", "{}"};
+  detail::append_commit(text, full, full.attributes_seal, documents);
+  CHECK(text == '{' + commit_node::written(full));
+}
+
 TEST_CASE("any change breaks the seal") {
-  const node written = to_node(example());
+  const node written = commit_node::to_node(example());
   const std::string text = dump_json(written, json_style::compact);
   std::size_t refused = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -101,7 +126,7 @@ TEST_CASE("what is not a commit document is refused with the reason") {
   const error later = refusal(node::object{{"format", 2}});
   CHECK(later.code == errc::unsupported);
   CHECK(later.message.find("format 2") != std::string::npos);
-  node document = to_node(example());
+  node document = commit_node::to_node(example());
   const auto with_leaf = [&](const char* key, node value) {
     node changed = document;
     changed.find("leaves")->if_array()->front().set(key, std::move(value));

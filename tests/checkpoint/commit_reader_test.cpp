@@ -4,6 +4,8 @@
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -60,7 +62,7 @@ struct read_document {
 };
 
 std::string text_of(const detail::commit_document& document) {
-  return dump_json(to_node(document));
+  return dump_json(commit_node::to_node(document));
 }
 
 }  // namespace
@@ -85,6 +87,33 @@ TEST_CASE("what is saved is read as the other way reads it") {
   CHECK(read.commit.leaves[0].document == read.commit.leaves[2].document);
   CHECK(read.commit.leaves[0].document != read.commit.leaves[1].document);
   CHECK(read_document(root_of(text_of({.id = "x", .leaves{}}))).commit.found());
+}
+
+TEST_CASE("what consolidated metadata repeat is passed over, and nothing else") {
+  const detail::commit_document wanted = example();
+  const std::string known = dump_json(wanted.leaves[0].metadata);
+  const std::string other = R"({"zarr_format":3,"shape":[4]})";
+  std::string text = root_of(text_of(wanted));
+  text.resize(text.size() - 2);  // those of the attributes and of the root
+  text += R"(,"after":)" + known + R"(},"consolidated_metadata":{"metadata":{"a":)" + known +
+          R"(,"x":)" + other + R"(,"y":)" + known + "}}}";
+  const read_document read(text);
+  REQUIRE(read.commit.found());
+  CHECK(read.commit.leaves.size() == 3);
+  CHECK(
+      dump_json(read.root) ==
+      R"({"zarr_format":3,"node_type":"group","attributes":{"mine":[1],"zarrpoint":null,"after":)" +
+          known + R"(},"consolidated_metadata":{"metadata":{"a":{},"x":)" + other +
+          R"(,"y":{}}}})");
+  json_limits limits;
+  node whole;
+  limits.max_nodes = 1;
+  while (!detail::json_reader(text, limits).read(whole)) ++limits.max_nodes;
+  CHECK(read_document(text, limits).commit.found());
+  --limits.max_nodes;
+  CHECK_FALSE(read_document(text, limits).all);
+  for (const char* const wrong : {"]", "x", "{"})
+    CHECK_FALSE(read_document(text.substr(0, text.size() - 3) + wrong).all);
 }
 
 TEST_CASE("beyond the documents that are looked for, each has its own") {

@@ -8,6 +8,8 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -118,12 +120,12 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
                                    array_v2 + "}}"}}) == list{"e"});
   detail::commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
   node root = parse_json(as_bytes(group_v3)).value();
-  root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+  root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
   const auto hostile = contents({{"zarr.json", dump_json(root)}});
   REQUIRE_FALSE(hostile);
   CHECK(hostile.failure().code == errc::corrupt);
   document.groups.pop_back();
-  root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+  root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
   CHECK(groups({{"zarr.json", dump_json(root)}}) == list{"e"});
 }
 
@@ -159,7 +161,7 @@ TEST_CASE("attributes of groups are found, no matter which program wrote them") 
   detail::commit_document document{
       .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", node::object{{"n", 1}}}}};
   const auto commit = [&](json_style style) {
-    root.set("attributes", node::object{{"zarrpoint", to_node(document)}});
+    root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
     return documents{{"zarr.json", dump_json(root, style)}};
   };
   CHECK(attributes(commit(json_style::compact)) == R"({"e":{"n":1}})");
@@ -266,7 +268,7 @@ TEST_CASE("a commit document is found however the file is written, and where it 
   for (const char* name : {"b", "a"})
     document.leaves.push_back({name, "array", parse_json(as_bytes(array_v3)).value(), {}});
   node root = parse_json(as_bytes(group_v3)).value();
-  root.set("attributes", node::object{{"mine", 1}, {"zarrpoint", to_node(document)}});
+  root.set("attributes", node::object{{"mine", 1}, {"zarrpoint", commit_node::to_node(document)}});
   const auto opened = [&](json_style style) {
     return contents({{"zarr.json", dump_json(root, style)}}).value();
   };

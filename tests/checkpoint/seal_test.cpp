@@ -8,6 +8,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -115,7 +116,7 @@ TEST_CASE("seal: a checkpoint of before gets its checksums") {
   node root = m.read(at);
   detail::commit_document old = detail::parse_commit_document(*root.find("zarrpoint")).value();
   old.attributes_seal.clear();
-  root.set("zarrpoint", to_node(old));
+  root.set("zarrpoint", commit_node::to_node(old));
   test::write_file(at, dump_json(root));
   test::write_file(fs::path(m.path) / ".zgroup", R"({"zarr_format": 2})");
   const seal_report report = seal(m.path).value();

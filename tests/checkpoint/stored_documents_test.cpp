@@ -13,6 +13,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include "../support/commit_node.hpp"
 #include "../support/random_rounds.hpp"
 #include "../support/temp_directory.hpp"
 
@@ -184,7 +185,7 @@ TEST_CASE("documents: a checkpoint of before has no checksum of its attributes, 
     detail::commit_document old =
         detail::parse_commit_document(*attributes.find("zarrpoint")).value();
     old.attributes_seal.clear();
-    attributes.set("zarrpoint", to_node(old));
+    attributes.set("zarrpoint", commit_node::to_node(old));
     attributes.set("note", "edited, which nothing tells of");
     put(store, key, dump_json(root));
     if (format == 2) put(store, "m/.zgroup", R"({"zarr_format": 2})");

@@ -4,8 +4,14 @@
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
+#include "../support/commit_node.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,7 +52,105 @@ detail::commit_document one_leaf() {
   return document;
 }
 
+/// What the root's document of Zarr v3 is, made of nodes.
+std::string root_of(detail::commit_document commit, const std::set<std::string>& groups,
+                    const save_options& options) {
+  node attributes = options.attributes.is_null() ? node(node::object{}) : options.attributes;
+  commit.attributes_seal = detail::commit_seal(attributes);
+  attributes.set("zarrpoint", commit_node::to_node(commit));
+  group_metadata metadata{.attributes = attributes};
+  if (options.consolidated_metadata) {
+    std::map<std::pair<std::ptrdiff_t, std::string>, node> sorted;
+    const auto add = [&](const std::string& path, const node& document) {
+      sorted[{std::count(path.begin(), path.end(), '/'), path}] = document;
+    };
+    for (const std::string& path : groups) {
+      group_metadata group;
+      group.consolidated.emplace();
+      for (const node::member& one : commit.group_attributes)
+        if (one.key == path) group.attributes = one.value;
+      add(path, to_v3(group).value());
+    }
+    for (const leaf_record& leaf : commit.leaves) add(leaf.name, leaf.metadata);
+    metadata.consolidated.emplace();
+    for (const auto& [place, document] : sorted)
+      metadata.consolidated->push_back({place.second, document});
+  }
+  return dump_json(to_v3(metadata).value(), json_style::compact);
+}
+
 }  // namespace
+
+TEST_CASE(
+    "the root's document is the text of its nodes, with given documents of leaves and without") {
+  detail::commit_document commit = one_leaf();
+  for (const char* name : {"b/c/d", "z", "b/a"}) {
+    commit.leaves.push_back(commit.leaves[0]);
+    commit.leaves.back().name = name;
+    commit.leaves.back().metadata.set("attributes", node::object{{"of", name}});
+  }
+  commit.groups = {"e"};
+  commit.group_attributes = {{"b", node::object{{"n", "\"\xc3\xa9"}}}};
+  const std::set<std::string> groups{"a", "b", "b/c", "e"};
+  std::vector<std::string> texts;
+  for (const leaf_record& leaf : commit.leaves) texts.push_back(dump_json(leaf.metadata));
+  const std::vector<std::string_view> documents(texts.begin(), texts.end());
+  const detail::commit_document none{.id = "none", .leaves{}};
+  for (const bool consolidated : {false, true}) {
+    for (const node& attributes : {node(), node(node::object{}), node(node::object{{"a", 1}})}) {
+      save_options options{.attributes = attributes};
+      options.consolidated_metadata = consolidated;
+      const memory_store store;
+      detail::put_root_document(store, {commit, groups, options}).value();
+      CHECK(text_of(store, "zarr.json") == root_of(commit, groups, options));
+      detail::put_root_document(store, {commit, groups, options, SIZE_MAX, documents}).value();
+      CHECK(text_of(store, "zarr.json") == root_of(commit, groups, options));
+      detail::put_root_document(store, {none, {}, options}).value();
+      CHECK(text_of(store, "zarr.json") == root_of(none, {}, options));
+    }
+  }
+}
+
+TEST_CASE("what would read back as something else is not written to the root's document") {
+  const auto refusal = [](const detail::commit_document& commit, const node& attributes = {}) {
+    const memory_store store;
+    const auto refused = detail::put_root_document(store, {commit, {}, {.attributes = attributes}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(store.list(store_key::root()).value().empty());
+    return refused.failure().message;
+  };
+  const auto nested = [](int levels) {
+    node out = 1;
+    for (int i = 0; i < levels; ++i) out = node::object{{"in", std::move(out)}};
+    return out;
+  };
+  const auto named = [](std::string name) {
+    detail::commit_document commit = one_leaf();
+    commit.leaves[0].name = std::move(name);
+    return commit;
+  };
+  CHECK(refusal(named("\xff")).find("not UTF-8") != std::string::npos);
+  CHECK_FALSE(refusal(named("../x")).empty());
+  detail::commit_document twice = one_leaf();
+  twice.leaves.push_back(twice.leaves[0]);
+  CHECK(refusal(twice).find("\"a/w\" occurs twice") != std::string::npos);
+  // The root's document may have 48 levels: each of these is one too deep.
+  CHECK(refusal(one_leaf(), nested(47)).find("nested too deeply") != std::string::npos);
+  detail::commit_document deep = one_leaf();
+  deep.leaves[0].metadata.set("attributes", nested(42));
+  CHECK(refusal(deep).find("\"a/w\": nested too deeply") != std::string::npos);
+  deep = one_leaf();
+  deep.group_attributes = {{"a", nested(44)}};
+  CHECK(refusal(deep).find("\"a\": nested too deeply") != std::string::npos);
+  deep.group_attributes = {{"a", nested(43)}};
+  deep.leaves[0].metadata.set("attributes", nested(41));
+  const memory_store store;
+  const save_options options{.attributes = nested(46)};
+  detail::put_root_document(store, {deep, {"a"}, options}).value();
+  CHECK(text_of(store, "zarr.json") == root_of(deep, {"a"}, options));
+  CHECK(parse_json(as_bytes(text_of(store, "zarr.json"))));
+}
 
 TEST_CASE("the root's document holds the caller's attributes, ours, and the consolidation") {
   const memory_store store;

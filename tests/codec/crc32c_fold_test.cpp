@@ -38,6 +38,9 @@ struct plain_ops {
   static std::uint32_t finish(std::uint32_t state, const std::byte* data, std::size_t size) {
     return zp::detail::crc32c_table(state, data, size);
   }
+  static constexpr zp::detail::crc32c_fold_factors fold_by(std::uint64_t bytes) {
+    return zp::detail::crc32c_fold_by(bytes);
+  }
 
  private:
   /// Adds the carry-less product of two words to 128 bits.
@@ -74,6 +77,9 @@ struct lane_ops {
   }
   static std::uint32_t finish(std::uint32_t state, const std::byte* data, std::size_t size) {
     return zp::detail::crc32c_table(state, data, size);
+  }
+  static constexpr zp::detail::crc32c_fold_factors fold_by(std::uint64_t bytes) {
+    return zp::detail::crc32c_fold_by(bytes);
   }
 };
 #endif

@@ -24,6 +24,7 @@ namespace packed_memory_test {
 namespace zp = zarrpoint;
 using zp::detail::packed_memory;
 
+constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr std::size_t huge = 2 * mebibyte;
 
@@ -51,6 +52,10 @@ void ask_much(packed_memory& of) {
   for (int i = 0; i < 32; ++i) CHECK(&of.resource_for(mebibyte) == &zp::default_resource());
 }
 
+void ask_much_of_small(packed_memory& of) {
+  for (int i = 0; i < 64; ++i) CHECK(&of.resource_for(128 * kibibyte) == &zp::default_resource());
+}
+
 TEST_CASE("packed_memory: blocks lie side by side once much was asked for") {
   packed_memory packed;
   ask_much(packed);
@@ -68,9 +73,55 @@ TEST_CASE("packed_memory: blocks lie side by side once much was asked for") {
   b.give_back();
 }
 
-TEST_CASE("packed_memory: small blocks, and those that huge pages nearly fill, lie alone") {
+TEST_CASE("packed_memory: small blocks lie side by side, too, but those of a few bytes") {
+  packed_memory packed;
+  ask_much_of_small(packed);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{2047}, 128 * kibibyte + 1})
+    CHECK(&packed.resource_for(bytes) == &zp::default_resource());
+  block a = block::take(packed, 12580, std::byte{1});
+  block b = block::take(packed, 2048, std::byte{2});
+  block c = block::take(packed, 128 * kibibyte, std::byte{3});
+#if defined(__linux__)
+  CHECK(a.from != &zp::default_resource());
+  CHECK(a.from == b.from);
+  CHECK(b.data == a.data + 12608);
+  CHECK(c.data == b.data + 2048);
+#endif
+  a.give_back();
+  for (block* one : {&b, &c}) {
+    CHECK(one->is_whole());
+    one->give_back();
+  }
+}
+
+TEST_CASE("packed_memory: many small blocks, in any order, and after their owner is gone") {
+  std::mt19937 random(17);
+  std::vector<block> live;
+  {
+    packed_memory packed;
+    ask_much_of_small(packed);
+    for (unsigned i = 0; i < 2000; ++i) {
+      const std::size_t bytes = 2048 + random() % (i % 50 == 0 ? 126 * kibibyte : 6 * kibibyte);
+      live.push_back(block::take(packed, bytes, static_cast<std::byte>(i)));
+      if (random() % 3 != 0) continue;
+      std::swap(live[random() % live.size()], live.back());
+      REQUIRE(live.back().is_whole());
+      live.back().give_back();
+      live.pop_back();
+    }
+  }
+  while (!live.empty()) {
+    std::swap(live[random() % live.size()], live.back());
+    REQUIRE(live.back().is_whole());
+    live.back().give_back();
+    live.pop_back();
+  }
+}
+
+TEST_CASE("packed_memory: blocks in the middle, and those that huge pages nearly fill, lie alone") {
   packed_memory packed;
   ask_much(packed);
+  ask_much_of_small(packed);
   CHECK(&packed.resource_for(0) == &zp::default_resource());
   CHECK(&packed.resource_for(mebibyte / 2 - 1) == &zp::default_resource());
   CHECK(&packed.resource_for(64 * mebibyte + 1) == &zp::default_resource());
@@ -147,6 +198,32 @@ TEST_CASE("packed_memory: a block that is kept keeps no more than the huge pages
   CHECK(resident(first, whole) <= 3 * mebibyte + 2 * huge);
   all[7].give_back();
   CHECK(resident(first, whole) == 0);
+}
+
+TEST_CASE("packed_memory: a small block that is kept keeps four times its small pages at most") {
+  for (const bool is_owned : {true, false}) {
+    auto packed = std::make_unique<packed_memory>();
+    ask_much_of_small(*packed);
+    std::vector<block> all;
+    for (int i = 0; i < 150; ++i) all.push_back(block::take(*packed, 12580, std::byte{5}));
+    REQUIRE(all.back().from == all.front().from);
+    if (!is_owned) packed.reset();
+    const std::byte* const first = all.front().data;
+    const auto whole = static_cast<std::size_t>(all.back().data + all.back().bytes - first);
+    REQUIRE(resident(first, whole) >= whole);
+    std::shuffle(all.begin(), all.end(), std::mt19937(18));
+    std::size_t pages = 0;
+    while (all.size() > 1) {
+      all.back().give_back();
+      all.pop_back();
+      // Each lies in five small pages, or four.
+      pages = resident(first, whole) / static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+      if (sysconf(_SC_PAGESIZE) == 4096) CHECK(pages <= 4 * 5 * all.size());
+    }
+    CHECK(all[0].is_whole());
+    all[0].give_back();
+    if (is_owned) CHECK(resident(first, whole) == 0);
+  }
 }
 #endif
 

@@ -10,10 +10,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zip_store_test {
@@ -164,11 +166,55 @@ TEST_CASE("zip_store: a name in Info-ZIP's extra field counts where its checksum
 }
 
 TEST_CASE("zip_store: a member whose local header has a wrong signature is refused") {
-  std::string bytes = test::zip_of({{"a", "hello"}});
+  std::string bytes = test::zip_of({{"a", "hello"}, {"b", ""}});
+  const auto refused = [&](const char* key) {
+    return get(zip_store::open(test::blob_of(bytes)).value(), test::key(key), 100);
+  };
+  CHECK(refused("a").value().has_value());
   bytes[2] = 7;
-  const auto refused = zip_store::open(test::blob_of(bytes)).value().open(test::key("a"));
-  REQUIRE_FALSE(refused);
-  CHECK(refused.failure().code == errc::corrupt);
+  REQUIRE_FALSE(refused("a"));
+  CHECK(refused("a").failure().code == errc::corrupt);
+  CHECK(refused("b").value().has_value());
+  bytes[bytes.find("PK\3\4") + 2] = 7;
+  CHECK(refused("b").failure().code == errc::corrupt);
+}
+
+TEST_CASE("zip_store: a small member is read with its header, or where that says it is") {
+  const std::string packed = test::zip_of({{"a", "hello"}, {"b", "world"}});
+  // The same with a gap between the two, as a data descriptor leaves one.
+  const std::size_t second = packed.find("PK\3\4", 1);
+  std::string gap = packed;
+  gap.insert(second, 16, 'x');
+  for (const std::size_t at : {gap.rfind("PK\1\2") + 42, gap.rfind("PK\5\6") + 16}) {
+    const auto before = load_le<std::uint32_t>(as_bytes(gap).data() + at);
+    test::overwrite<std::uint32_t>(gap, at, before + 16);
+  }
+  for (const std::string& bytes : {packed, gap}) {
+    const zip_store store = zip_store::open(test::blob_of(bytes)).value();
+    for (const auto& [key, wanted] : {std::pair{"a", "hello"}, std::pair{"b", "world"}}) {
+      const auto member = store.open(test::key(key)).value();
+      std::array<std::byte, 5> whole{};
+      for (int again = 0; again < 2; ++again) {
+        member->read(0, whole).value();
+        CHECK(as_text(whole) == wanted);
+        std::array<std::byte, 2> part{};
+        member->read(3, part).value();
+        CHECK(as_text(part) == std::string_view(wanted).substr(3));
+      }
+      CHECK(member->read(1, whole).failure().code == errc::out_of_range);
+      const std::array<read_request, 2> both{
+          {{0, mutable_bytes(whole).first(1)}, {4, mutable_bytes(whole).last(1)}}};
+      store.open(test::key(key)).value()->read(both).value();
+    }
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(changed[i] ^ 1);
+      const auto opened = zip_store::open(test::blob_of(changed));
+      if (!opened) continue;
+      const auto read = get(*opened, test::key("a"), 100);
+      if (read && *read) CHECK(as_text(**read) == "hello");
+    }
+  }
 }
 
 }  // namespace zip_store_test

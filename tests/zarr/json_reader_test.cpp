@@ -45,6 +45,16 @@ class word_member final : public detail::json_member {
   }
 };
 
+/// The same, and goes past one object.
+class passing_member final : public detail::json_member {
+ public:
+  using json_member::json_member;
+
+ protected:
+  bool read(detail::json_reader& from) override { return from.take_text("seven"); }
+  bool pass(detail::json_reader& from) override { return from.take_text(R"({"p":[1]})"); }
+};
+
 }  // namespace
 
 TEST_CASE("plain documents are read") {
@@ -119,6 +129,24 @@ TEST_CASE("a wanted member is read by its own reader and by no other") {
   CHECK(found(R"({"a":{"b":8}})") == "gave up");
   CHECK(found(R"({"a":{"b":seven}}])") == "gave up");
   CHECK(found(R"({"a":{"b":seven},"a":{"b":seven}})") == "gave up");
+}
+
+TEST_CASE("objects are passed over behind the member of the root that has the wanted one") {
+  constexpr std::array<std::string_view, 2> path = {"a", "b"};
+  const auto found = [&](std::string_view text) {
+    passing_member wanted(path);
+    return read(text, {}, &wanted).value_or("wrong");
+  };
+  CHECK(found(R"({"x":{"p":[1]},"a":{"c":{"p":[1]},"b":seven,"d":{"p":[1]}},"y":{"p":[1]}})") ==
+        R"({"x":{"p":[1]},"a":{"c":{"p":[1]},"b":null,"d":{"p":[1]}},"y":{}})");
+  CHECK(found(R"({"a":{"b":seven},"y":{"z":[{"p":[1]},{"p":[2]},{"p":[1] }]}})") ==
+        R"({"a":{"b":null},"y":{"z":[{},{"p":[2]},{"p":[1]}]}})");
+  CHECK(found(R"({"a":{"c":1},"y":{"p":[1]}})") == R"({"a":{"c":1},"y":{"p":[1]}})");
+  CHECK(found(R"({"a":{"b":seven},"y":{"p":[1]}x})") == "wrong");
+  CHECK(found(R"({"a":{"b":seven},"y":{"p":[1]})") == "wrong");
+  constexpr std::array<std::string_view, 1> own = {"b"};
+  passing_member of_root(own);
+  CHECK(read(R"({"b":seven,"y":{"p":[1]}})", {}, &of_root) == R"({"b":null,"y":{"p":[1]}})");
 }
 
 TEST_CASE("a reader of a member keeps to the limits of the document") {

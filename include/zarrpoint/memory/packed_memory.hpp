@@ -14,7 +14,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// takes five times as long; here the next block begins in the same huge page.
 ///
 /// Blocks may outlive this. A huge page goes back to the system when no block lies in it any more,
-/// so that one which is kept from among its neighbours holds less than two beside its own.
+/// so that one which is kept from among its neighbours holds less than two beside its own. Small
+/// blocks have huge pages of their own, whose parts go back as soon as three of four are unused: a
+/// block that is kept holds at most four times the small pages that it lies in.
 class packed_memory {
  public:
   packed_memory() noexcept;

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ inline constexpr std::string_view attributes_seal_name = "attributes_crc32c";
 
 void append_hex(std::string& text, std::uint32_t value);
 
+/// The checksum of a text, in hex.
+std::string text_seal(std::string_view text);
+
 /// The checksum of a commit document's node, which has no member `crc32c` yet; or of the attributes
 /// beside it, without our member.
 std::string commit_seal(const node& unsealed);
@@ -56,8 +60,11 @@ std::string commit_seal(const node& unsealed);
 /// another name, as a damaged bit makes it: it would be taken for a hierarchy of others.
 result<bool> has_commit_document(const node& attributes);
 
-/// `to_node` with that checksum of the attributes in place of the document's own.
-node commit_node(const commit_document& document, const std::string& attributes_seal);
+/// Appends the text of a document, sealed with its own checksum and with `attributes_seal` in place
+/// of the document's own, if it is not empty. `documents` are the compact text of the metadata of
+/// each leaf: as text they are made once for all leaves that have the same.
+void append_commit(std::string& out, const commit_document& document,
+                   const std::string& attributes_seal, std::span<const std::string_view> documents);
 
 /// The value of that key among members sorted by their keys; null when there is none.
 const node* find_sorted(const node::object& members, std::string_view key);
@@ -70,14 +77,6 @@ node take_member(node& from, std::string_view key);
 
 /// The checksums of an object from their digits, eight for each; false for text that is not such.
 bool parse_digests(std::string_view hex, object_digest& object);
-
-}  // namespace detail
-
-/// The document as a node, sealed with its own checksum and, where it has one, that of the
-/// attributes beside it.
-node to_node(const detail::commit_document& document);
-
-namespace detail {
 
 /// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`
 /// when a member is missing or the seal is broken, `unsupported` for a format of a later version.

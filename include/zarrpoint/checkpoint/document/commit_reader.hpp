@@ -48,6 +48,8 @@ class commit_reader final : public json_member {
   static_assert(commit_document::current_format == 1, "read() says so, too");
 
   ZARRPOINT_NO_KEY bool read(json_reader& from) override;
+  /// Consolidated metadata repeat the documents of the leaves, and nobody asks for them here.
+  ZARRPOINT_NO_KEY bool pass(json_reader& from) override;
 
   bool read_leaves(json_reader& from);
 
@@ -66,8 +68,8 @@ class commit_reader final : public json_member {
   bool read_objects(json_reader& from, detail::stored_leaf& leaf);
 
   const int zarr_format_;
-  std::vector<known_document> documents_;
-  std::size_t with_attributes_ = 0;  ///< of `documents_`
+  std::vector<known_document> documents_;  ///< their text is there as long as it is read
+  std::size_t with_attributes_ = 0;        ///< of `documents_`
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -9,6 +9,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,18 @@ struct planned_layout {
   std::vector<std::string> warnings;  ///< options that have no effect, in sentences
 };
 
+/// What the rules say about the storage of a leaf; null where they say nothing.
+struct layout_rules {
+  const dims* chunk_shape = nullptr;
+  const dims* shard_shape = nullptr;
+  const std::uint64_t* chunk_byte_size = nullptr;
+  const std::vector<codec_spec>* codecs = nullptr;
+
+  /// Those of one list of rules that are equal say the same.
+  friend bool operator==(const layout_rules&, const layout_rules&) = default;
+};
+layout_rules layout_rules_of(std::string_view name, const save_options& options);
+
 /// `shape` rounded up to whole chunks, at least one along every axis.
 result<dims> whole_chunks(const dims& shape, const dims& chunk);
 
@@ -29,7 +42,11 @@ result<dims> whole_chunks(const dims& shape, const dims& chunk);
 ///
 /// Between the options (Orbax's rules): `shard_shape` is a multiple of `chunk_shape` in every
 /// dimension; `chunk_byte_size` is ignored, with a warning, beside `chunk_shape`; none of the three
-/// goes with Zarr v2. Errors: `invalid_argument`.
+/// goes with Zarr v2. It follows from `rules`, `spec` and the format alone. Errors:
+/// `invalid_argument`.
+result<planned_layout> plan_layout(const layout_rules& rules, const tensor_spec& spec,
+                                   int zarr_format);
+/// The same by the rules for a name.
 result<planned_layout> plan_layout(std::string_view name, const tensor_spec& spec,
                                    const save_options& options);
 

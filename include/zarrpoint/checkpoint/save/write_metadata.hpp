@@ -34,11 +34,7 @@ result<void> put_array_document(const any_store& store, const store_key& key,
 result<void> put_group_documents(const any_store& store, const std::set<std::string>& groups,
                                  const node::object& attributes, int zarr_format);
 
-/// Every node below the root, by depth and then by name, as zarr-python orders them.
-result<consolidated_documents> consolidate(const commit_document& document,
-                                           const std::set<std::string>& groups);
-
-/// The same for Zarr v2, where consolidation is a file of its own.
+/// What is consolidated of Zarr v2, where it is a file of its own: every node below the root.
 result<node> consolidate_v2(const commit_document& document, const std::set<std::string>& groups,
                             const node& attributes);
 
@@ -48,6 +44,9 @@ struct root_document {
   const std::set<std::string>& groups;
   const save_options& options;
   std::size_t max_bytes = SIZE_MAX;  ///< more would not be read back: `limits::metadata_bytes`
+  /// The compact text of the document of each leaf, where it is known; else it is made of the
+  /// metadata in `commit`.
+  std::span<const std::string_view> documents{};
 };
 
 /// The file that makes it a checkpoint: written last. What is consolidated is left out where a

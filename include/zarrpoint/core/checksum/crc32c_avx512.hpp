@@ -43,6 +43,9 @@ struct crc32c_avx512_ops {
                               std::size_t size) noexcept {
     return crc32c_sse42(state, data, size);
   }
+  static constexpr crc32c_fold_factors fold_by(std::uint64_t bytes) noexcept {
+    return crc32c_fold_by(bytes);
+  }
 };
 
 /// For CPUs with AVX-512 and VPCLMULQDQ: Ice Lake, Zen 4 and later.

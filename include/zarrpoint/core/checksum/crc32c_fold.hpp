@@ -5,7 +5,6 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,21 +31,22 @@ constexpr crc32c_fold_factors crc32c_fold_by(std::uint64_t bytes) noexcept {
 /// - `broadcast(to, factors)`: the pair into every lane;
 /// - `fold(accumulator, factors, next)`: in every lane, first word * first factor xor second word *
 ///   second factor xor `next`;
-/// - `finish(state, data, size)`: any kernel, for what is left.
+/// - `finish(state, data, size)`: any kernel, for what is left;
+/// - `fold_by(bytes)`: as `crc32c_fold_by`, of the polynomial that `finish` is of.
 /// Inlined into a caller that is compiled for the instructions of `Ops`.
 template <class Ops>
 [[gnu::always_inline]] inline std::uint32_t crc32c_fold(std::uint32_t state, const std::byte* data,
                                                         std::size_t size) noexcept {
   constexpr std::size_t width = 64;
-  constexpr crc32c_fold_factors near = crc32c_fold_by(width);
-  constexpr crc32c_fold_factors far = crc32c_fold_by(4 * width);
+  constexpr crc32c_fold_factors near = Ops::fold_by(width);
+  constexpr crc32c_fold_factors far = Ops::fold_by(4 * width);
   if (size < width) return Ops::finish(state, data, size);
 
-  std::array<std::byte, width> block;
-  std::memcpy(block.data(), data, width);
-  store_le<std::uint32_t>(block.data(), load_le<std::uint32_t>(block.data()) ^ state);
+  std::byte block[width];
+  std::memcpy(block, data, width);
+  store_le<std::uint32_t>(block, load_le<std::uint32_t>(block) ^ state);
   typename Ops::vector a, b, c, d, next, factors;
-  Ops::load(a, block.data());
+  Ops::load(a, block);
   std::size_t done = width;
   if (size >= 4 * width) {
     Ops::load(b, data + width);
@@ -74,8 +74,8 @@ template <class Ops>
     Ops::load(next, data + done);
     Ops::fold(a, factors, next);
   }
-  Ops::store(block.data(), a);
-  return Ops::finish(Ops::finish(0, block.data(), width), data + done, size - done);
+  Ops::store(block, a);
+  return Ops::finish(Ops::finish(0, block, width), data + done, size - done);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -16,25 +16,34 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Less is not worth it: one block that is kept may keep four times as much.
 inline constexpr std::size_t least_packed = std::size_t{512} << 10;
+/// Small blocks: of less, malloc has several in a page; of more, a part of the huge page would stay
+/// unused where the next one does not fit.
+inline constexpr std::size_t least_small = std::size_t{2} << 10;
+inline constexpr std::size_t most_small = std::size_t{128} << 10;
 /// Of what is larger the small pages at the end are a 32nd at most.
 inline constexpr std::size_t most_packed = std::size_t{64} << 20;
 /// The first tensors lie alone. A part of the last huge page may stay unused, which is then a 16th
-/// of all at most.
+/// of all at most; of small ones a quarter.
 inline constexpr std::size_t asked_alone = std::size_t{32} << 20;
+inline constexpr std::size_t small_alone = std::size_t{8} << 20;
 
-/// Addresses that are given out from the first to the last, and never twice.
+/// Addresses that are given out from the first to the last, and never twice: 128 huge pages, or
+/// one for small blocks, in units that go back to the system alone.
 class packed_region final : public memory_resource {
  public:
   /// Null when the system refuses the addresses.
-  static packed_region* make(packed_region* before) noexcept {
+  static packed_region* make(packed_region* before, bool is_small) noexcept {
 #if defined(MADV_HUGEPAGE)
+    const std::size_t size = is_small ? huge_page : most_units * huge_page;
     void* const first = default_resource().allocate(size, huge_page);
     if (first == nullptr) return nullptr;
-    auto* const made = new (std::nothrow) packed_region(static_cast<std::byte*>(first), before);
+    auto* const made =
+        new (std::nothrow) packed_region(static_cast<std::byte*>(first), before, is_small);
     if (made == nullptr) default_resource().deallocate(first, size, huge_page);
     return made;
 #else
     static_cast<void>(before);
+    static_cast<void>(is_small);
     return nullptr;
 #endif
   }
@@ -42,13 +51,19 @@ class packed_region final : public memory_resource {
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
     {
       const std::lock_guard lock(mutex_);
-      const std::size_t step = std::max(alignment, least_alignment);
+      const std::size_t step = std::max(alignment, least_alignment_);
       const std::size_t begin = (used_ + step - 1) / step * step;
-      if (bytes >= least_packed && alignment <= huge_page && begin <= size &&
-          bytes <= size - begin) {
+      if (bytes >= least_bytes_ && alignment <= huge_page && begin <= size_ &&
+          bytes <= size_ - begin) {
         used_ = begin + bytes;
-        for (std::size_t page = begin / huge_page; page <= (used_ - 1) / huge_page; ++page)
-          ++blocks_in_[page];
+        for (std::size_t at = begin / unit_; at <= (used_ - 1) / unit_; ++at) {
+          if (blocks_in_[at] == nobody) {
+            blocks_in_[at] = 0;
+          } else if (blocks_in_[at] == 0) {
+            --unused_;
+          }
+          if (blocks_in_[at]++ == 0) ++in_use_;
+        }
         ++holders_;
         return first_ + begin;
       }
@@ -60,26 +75,26 @@ class packed_region final : public memory_resource {
     // Wraps around for what lies before the region.
     const std::size_t begin =
         reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(first_);
-    if (begin >= size) {
+    if (begin >= size_) {
       default_resource().deallocate(memory, bytes, alignment);
       return;
     }
     {
       const std::lock_guard lock(mutex_);
-      std::size_t page = begin / huge_page;
-      std::size_t last = (begin + bytes - 1) / huge_page;
-      for (std::size_t at = page; at <= last; ++at) --blocks_in_[at];
-      // Only the first and the last can have other blocks, too.
-      if (blocks_in_[page] != 0) ++page;
-      if (page <= last && blocks_in_[last] != 0) --last;
-      if (page <= last) forget(page * huge_page, (last + 1 - page) * huge_page);
+      for (std::size_t at = begin / unit_; at <= (begin + bytes - 1) / unit_; ++at) {
+        if (--blocks_in_[at] != 0) continue;
+        --in_use_;
+        ++unused_;
+      }
+      // The last holder gives back all.
+      if (unused_ > unused_for_each_ * in_use_ && holders_ > 1) forget_unused();
     }
     drop();
   }
 
   bool has_room(std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
-    return bytes <= size - used_;
+    return bytes <= size_ - std::min(size_, (used_ + 63) / 64 * 64);
   }
   packed_region* before() const noexcept { return before_; }
 
@@ -94,60 +109,89 @@ class packed_region final : public memory_resource {
   }
 
  private:
-  static constexpr std::size_t least_alignment = 4096;
-  static constexpr std::size_t pages = 128;
-  static constexpr std::size_t size = pages * huge_page;
+  static constexpr std::size_t most_units = 128;
+#if defined(__x86_64__)
+  static constexpr std::size_t small_unit = 4096;
+#else
+  static constexpr std::size_t small_unit = 65536;  // the largest small pages that kernels have
+#endif
+  static constexpr std::size_t most_small_units = huge_page / small_unit;
+  /// In place of a number of blocks: no memory is held.
+  static constexpr std::uint32_t nobody = UINT32_MAX;
 
-  packed_region(std::byte* first, packed_region* before) noexcept
-      : first_(first), before_(before) {}
-  ~packed_region() { default_resource().deallocate(first_, size, huge_page); }
+  packed_region(std::byte* first, packed_region* before, bool is_small) noexcept
+      : first_(first),
+        before_(before),
+        unit_(is_small ? small_unit : huge_page),
+        size_(is_small ? huge_page : most_units * huge_page),
+        least_bytes_(is_small ? least_small : least_packed),
+        least_alignment_(is_small ? 64 : 4096),
+        unused_for_each_(is_small ? 3 : 0) {
+    blocks_in_.fill(nobody);
+  }
+  ~packed_region() { default_resource().deallocate(first_, size_, huge_page); }
 
   /// Gives memory back, not addresses: holes in a mapping would each count as another one.
-  void forget(std::size_t begin, std::size_t bytes) noexcept {
+  void forget_unused() noexcept {
+    const std::size_t units = size_ / unit_;
+    for (std::size_t at = 0; at < units; ++at) {
+      const std::size_t begin = at;
+      while (at < units && blocks_in_[at] == 0) blocks_in_[at++] = nobody;
 #if defined(MADV_HUGEPAGE)
-    ::madvise(first_ + begin, bytes, MADV_DONTNEED);
-#else
-    static_cast<void>(begin);
-    static_cast<void>(bytes);
+      if (at != begin) ::madvise(first_ + begin * unit_, (at - begin) * unit_, MADV_DONTNEED);
 #endif
+    }
+    unused_ = 0;
   }
 
   std::byte* const first_;
   packed_region* const before_;
+  const std::size_t unit_;
+  const std::size_t size_;
+  const std::size_t least_bytes_;
+  const std::size_t least_alignment_;
+  const std::size_t unused_for_each_;  ///< units that may be held for each that is in use
   std::mutex mutex_;
   std::size_t used_ = 0;
   std::size_t holders_ = 1;
-  std::array<std::uint32_t, pages> blocks_in_{};  // of each huge page
+  std::size_t in_use_ = 0;  ///< units
+  std::size_t unused_ = 0;  ///< units that are held, and no block lies in any more
+  std::array<std::uint32_t, most_small_units> blocks_in_;  // of each unit
 };
 
 struct packed_memory::state {
   std::mutex mutex;
-  std::size_t asked = 0;
-  packed_region* last = nullptr;
+  std::size_t asked[2] = {};  ///< of large and of small blocks
+  packed_region* last[2] = {};
 };
 
 ZARRPOINT_INLINE packed_memory::packed_memory() noexcept : state_(new (std::nothrow) state) {}
 
 ZARRPOINT_INLINE packed_memory::~packed_memory() {
   if (state_ == nullptr) return;
-  for (packed_region* at = state_->last; at != nullptr;) {
-    packed_region* const before = at->before();
-    at->drop();
-    at = before;
+  for (packed_region* at : state_->last) {
+    while (at != nullptr) {
+      packed_region* const before = at->before();
+      at->drop();
+      at = before;
+    }
   }
   delete state_;
 }
 
 ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes) noexcept {
-  if (state_ == nullptr || bytes < least_packed || bytes > most_packed) return default_resource();
+  const bool is_small = bytes <= most_small;
+  if (state_ == nullptr || bytes < (is_small ? least_small : least_packed) || bytes > most_packed)
+    return default_resource();
   const std::lock_guard lock(state_->mutex);
-  if (state_->asked < asked_alone) {
-    state_->asked += bytes;
+  std::size_t& asked = state_->asked[is_small ? 1 : 0];
+  if (asked < (is_small ? small_alone : asked_alone)) {
+    asked += bytes;
     return default_resource();
   }
-  packed_region*& last = state_->last;
+  packed_region*& last = state_->last[is_small ? 1 : 0];
   if (last == nullptr || !last->has_room(bytes)) {
-    packed_region* const next = packed_region::make(last);
+    packed_region* const next = packed_region::make(last, is_small);
     if (next == nullptr) return default_resource();
     last = next;
   }

@@ -27,6 +27,12 @@ result<std::vector<zip_member>> read_zip_directory(const blob& archive,
 /// `corrupt`.
 result<std::uint64_t> zip_data_offset(const blob& archive, const zip_member& member);
 
+/// The same from the local header, whose extra fields may be missing where no size needs them.
+result<std::uint64_t> zip_data_offset(bytes_view local_header, const zip_member& member);
+
+/// The name as both headers have it.
+const std::string& raw_zip_name(const zip_member& member);
+
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES

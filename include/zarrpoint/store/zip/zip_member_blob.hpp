@@ -68,7 +68,8 @@ class zip_member_blob : public blob {
 };
 
 /// A member as an object: stored, or deflated where `archive` has a decoder for that. Errors:
-/// `corrupt`, `unsupported` for other methods and without a decoder.
+/// `corrupt`, of a small stored one when it is read; `unsupported` for other methods and without a
+/// decoder.
 result<std::unique_ptr<blob>> open_zip_member(std::shared_ptr<const detail::zip_archive> archive,
                                               const zip_member& member);
 

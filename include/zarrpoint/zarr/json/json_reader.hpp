@@ -41,6 +41,11 @@ class json_member {
   /// Reads the value; false to give up, and have the whole document read as any other.
   virtual bool read(json_reader& from) = 0;
 
+  /// Called at the objects behind the member of the root that it is in: may go past one, which is
+  /// then without members in the document. False, and nothing read, where it is to be read as any
+  /// other.
+  virtual bool pass(json_reader&) { return false; }
+
  private:
   friend class json_reader;
   std::span<const std::string_view> path_;
@@ -177,6 +182,7 @@ class json_reader {
   std::optional<error> failure_;
   bool takes_nan_;
   bool passed_wanted_ = false;
+  bool is_behind_ = false;  ///< the member of the root that has the one that is wanted has ended
   bool gave_up_ = false;
   node::object members_;
   node::array elements_;

@@ -17,14 +17,13 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 inline constexpr std::string_view absent_crc = "--------";
 
@@ -33,7 +32,10 @@ ZARRPOINT_INLINE void append_hex(std::string& text, std::uint32_t value) {
 }
 
 ZARRPOINT_INLINE std::string commit_seal(const node& unsealed) {
-  const std::string text = dump_json(unsealed, json_style::compact);
+  return text_seal(dump_json(unsealed, json_style::compact));
+}
+
+ZARRPOINT_INLINE std::string text_seal(std::string_view text) {
   std::string seal;
   append_hex(seal, crc32c(as_bytes(text)));
   return seal;
@@ -148,58 +150,83 @@ ZARRPOINT_INLINE result<node::object> parse_group_attributes(node from) {
   return std::move(*groups);
 }
 
-}  // namespace detail
-
-ZARRPOINT_INLINE node to_node(const detail::commit_document& document) {
-  return detail::commit_node(document, document.attributes_seal);
+/// `"key":` behind what was there.
+ZARRPOINT_INLINE void append_key(std::string& out, std::string_view key) {
+  if (out.back() != '{') out += ',';
+  write_json_string(out, key);
+  out += ':';
 }
 
-ZARRPOINT_INLINE node detail::commit_node(const detail::commit_document& document,
-                                          const std::string& attributes_seal) {
-  node::array leaves;
-  leaves.reserve(document.leaves.size());
-  for (const leaf_record& leaf : document.leaves) {
-    node::object objects;
-    for (const auto& [key, object] : leaf.objects.objects()) {
-      std::string hex;
-      hex.reserve(8 * object.crc32c.size());
-      for (const auto& value : object.crc32c) {
-        if (value) {
-          detail::append_hex(hex, *value);
-        } else {
-          hex += detail::absent_crc;
-        }
+ZARRPOINT_INLINE void append_text(std::string& out, std::string_view key, std::string_view text) {
+  append_key(out, key);
+  write_json_string(out, text);
+}
+
+ZARRPOINT_INLINE void append_objects(std::string& out, const chunk_digests& objects) {
+  append_key(out, "objects");
+  out += '{';
+  for (const auto& [key, object] : objects.objects()) {
+    append_key(out, key);
+    out.append("{\"size\":").append(std::to_string(object.size)).append(",\"crc32c\":\"");
+    for (const auto& value : object.crc32c) {
+      if (value) {
+        append_hex(out, *value);
+      } else {
+        out += absent_crc;
       }
-      objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
     }
-    // Elements of a list in braces would be copied once more, here and below.
-    node::object members;
-    members.reserve(5);
-    members.push_back({"name", leaf.name});
-    members.push_back({"typestr", leaf.typestr});
-    members.push_back({"metadata", leaf.metadata});
-    if (!leaf.attributes.is_null()) members.push_back({"attributes", leaf.attributes});
-    members.push_back({"objects", std::move(objects)});
-    leaves.emplace_back(std::move(members));
+    out += "\"}";
   }
-  const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
-                             std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
-                             std::to_string(ZARRPOINT_VERSION_PATCH);
-  node out = node::object{
-      {"format", detail::commit_document::current_format}, {"writer", writer}, {"id", document.id}};
-  out.set("leaves", std::move(leaves));
-  if (!document.groups.empty()) {
-    node::array groups;
-    for (const std::string& group : document.groups) groups.emplace_back(group);
-    out.set("groups", std::move(groups));
-  }
-  if (!document.group_attributes.empty()) out.set("group_attributes", document.group_attributes);
-  if (!attributes_seal.empty()) out.set(std::string(detail::attributes_seal_name), attributes_seal);
-  out.set("crc32c", detail::commit_seal(out));
-  return out;
+  out += '}';
 }
 
-namespace detail {
+ZARRPOINT_INLINE void append_commit(std::string& out, const commit_document& document,
+                                    const std::string& attributes_seal,
+                                    std::span<const std::string_view> documents) {
+  const std::size_t begin = out.size();
+  out.append("{\"format\":").append(std::to_string(commit_document::current_format));
+  append_text(out, "writer",
+              "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
+                  std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
+                  std::to_string(ZARRPOINT_VERSION_PATCH));
+  append_text(out, "id", document.id);
+  append_key(out, "leaves");
+  out += '[';
+  for (std::size_t i = 0; i < document.leaves.size(); ++i) {
+    const leaf_record& leaf = document.leaves[i];
+    out += i == 0 ? "{" : ",{";
+    append_text(out, "name", leaf.name);
+    append_text(out, "typestr", leaf.typestr);
+    append_key(out, "metadata");
+    out += documents[i];
+    if (!leaf.attributes.is_null()) {
+      append_key(out, "attributes");
+      out += dump_json(leaf.attributes);
+    }
+    append_objects(out, leaf.objects);
+    out += '}';
+  }
+  out += ']';
+  if (!document.groups.empty()) {
+    append_key(out, "groups");
+    for (std::size_t i = 0; i < document.groups.size(); ++i) {
+      out += i == 0 ? '[' : ',';
+      write_json_string(out, document.groups[i]);
+    }
+    out += ']';
+  }
+  if (!document.group_attributes.empty()) {
+    append_key(out, "group_attributes");
+    out += dump_json(document.group_attributes);
+  }
+  if (!attributes_seal.empty()) append_text(out, attributes_seal_name, attributes_seal);
+  // The seal is that of the text without it.
+  out += '}';
+  const std::string seal = text_seal(std::string_view(out).substr(begin));
+  out.pop_back();
+  append_text(out, "crc32c", seal);
+  out += '}';
+}
 
 ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   if (from.if_object() == nullptr) return detail::bad_commit("not an object");
@@ -240,6 +267,4 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   return document;
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::detail

@@ -69,18 +69,23 @@ ZARRPOINT_INLINE std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
   return chain;
 }
 
+ZARRPOINT_INLINE layout_rules layout_rules_of(std::string_view name, const save_options& options) {
+  const auto set = [&](auto member) { return detail::last_set(options.rules, name, member); };
+  return {set(&leaf_rule::chunk_shape), set(&leaf_rule::shard_shape),
+          set(&leaf_rule::chunk_byte_size), set(&leaf_rule::codecs)};
+}
+
 ZARRPOINT_INLINE result<planned_layout> plan_layout(std::string_view name, const tensor_spec& spec,
                                                     const save_options& options) {
-  using rule = leaf_rule;
-  const auto set = [&](auto member) { return detail::last_set(options.rules, name, member); };
-  const dims* chunk_rule = set(&rule::chunk_shape);
-  const dims* shard_rule = set(&rule::shard_shape);
-  const std::uint64_t* bytes_rule = set(&rule::chunk_byte_size);
-  const std::vector<codec_spec>* codecs_rule = set(&rule::codecs);
-  const bool is_v2 = options.zarr_format == 2;
-  if (!is_v2 && options.zarr_format != 3)
-    return detail::bad_rule("zarr_format " + std::to_string(options.zarr_format) +
-                            " is neither 2 nor 3");
+  return plan_layout(layout_rules_of(name, options), spec, options.zarr_format);
+}
+
+ZARRPOINT_INLINE result<planned_layout> plan_layout(const layout_rules& rules,
+                                                    const tensor_spec& spec, int zarr_format) {
+  const auto [chunk_rule, shard_rule, bytes_rule, codecs_rule] = rules;
+  const bool is_v2 = zarr_format == 2;
+  if (!is_v2 && zarr_format != 3)
+    return detail::bad_rule("zarr_format " + std::to_string(zarr_format) + " is neither 2 nor 3");
   if (is_v2 && (chunk_rule != nullptr || shard_rule != nullptr || bytes_rule != nullptr))
     return detail::bad_rule(
         "chunk_shape, shard_shape and chunk_byte_size need Zarr v3; in Zarr v2 a leaf of up to 64 "
@@ -88,13 +93,13 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(std::string_view name, const
 
   planned_layout plan;
   array_metadata& metadata = plan.metadata;
-  metadata.zarr_format = options.zarr_format;
+  metadata.zarr_format = zarr_format;
   metadata.shape = spec.shape;
   metadata.type = spec.type;
   if (is_v2) metadata.keys = {chunk_key_encoding::style::v2, '.'};
   metadata.fill = fill_value::zero(spec.type);
   metadata.codecs =
-      detail::codecs_for(spec.type, options.zarr_format, codecs_rule ? *codecs_rule : raw_codecs());
+      detail::codecs_for(spec.type, zarr_format, codecs_rule ? *codecs_rule : raw_codecs());
   ZARRPOINT_CHECK(detail::check_levels(metadata.codecs));
 
   if (chunk_rule != nullptr && bytes_rule != nullptr)

@@ -17,6 +17,7 @@
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -38,6 +39,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,51 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   return out;
 }
 
+/// What leaves are planned as, each layout once for all that have it.
+class layout_table {
+ public:
+  /// What a leaf becomes.
+  struct entry {
+    layout_rules rules;
+    tensor_spec spec;
+    std::shared_ptr<const planned_form> form;
+    std::vector<std::string> warnings;
+    std::uint64_t bytes = 0;
+  };
+
+  explicit layout_table(int zarr_format) : zarr_format_(zarr_format) {}
+
+  /// Stays until the next call. `attributes`: those of the leaf, or null.
+  result<const entry*> get(const layout_rules& rules, const tensor_spec& spec,
+                           const node* attributes) {
+    if (attributes == nullptr) {
+      for (const entry& one : entries_)
+        if (one.rules == rules && one.spec == spec) return &one;
+    }
+    ZARRPOINT_TRY(layout, plan_layout(rules, spec, zarr_format_));
+    if (attributes != nullptr) layout.metadata.attributes = *attributes;
+    ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
+    entry& into = attributes != nullptr ? single_ : room();
+    into = {rules, spec, make_counted<planned_form>(std::move(layout.metadata)),
+            std::move(layout.warnings), bytes};
+    return &into;
+  }
+
+ private:
+  /// Layers repeat what they have, which is not much; more would only be looked through.
+  static constexpr std::size_t kept = 32;
+
+  entry& room() {
+    if (entries_.size() < kept) return entries_.emplace_back();
+    return entries_[next_++ % kept];
+  }
+
+  const int zarr_format_;
+  std::vector<entry> entries_;
+  std::size_t next_ = 0;
+  entry single_;
+};
+
 /// Describe and plan: what every leaf becomes, without touching an element.
 ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save_options& options) {
   leaves_plan plan;
@@ -100,30 +147,32 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     plan.group_attributes = std::move(of_groups);
   }
   plan.leaves.reserve(set.leaves.size());
+  layout_table layouts(options.zarr_format);
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
     const leaf& value = set.leaves[i];
     const staged_leaf* const early =
         i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
-    const auto planned = [&]() -> result<detail::planned_layout> {
+    const auto planned = [&]() -> result<const layout_table::entry*> {
       // The tensor of one that was staged early may be another by now, or be gone.
       ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
       if (const dtype* cast = last_set(options.rules, value.name(), &leaf_rule::cast)) {
         ZARRPOINT_CHECK(check_cast(stored.type, *cast));
         stored.type = *cast;
       }
-      return detail::plan_layout(value.name(), stored, options);
+      return layouts.get(layout_rules_of(value.name(), options), stored,
+                         find_sorted(attributes, value.name()));
     };
-    ZARRPOINT_TRY(layout, planned().at("save " + in_quotes(value.name())));
-    if (const node* own = find_sorted(attributes, value.name())) layout.metadata.attributes = *own;
-    for (std::string& warning : layout.warnings)
-      plan.warnings.push_back(in_quotes(value.name()) + ": " + std::move(warning));
-    ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
-    plan.bytes += bytes;
-    plan.leaves.push_back({&value, early, std::move(layout.metadata), bytes});
+    auto layout = planned();
+    if (!layout) return std::move(layout).failure().at("save " + in_quotes(value.name()));
+    const layout_table::entry& of = **layout;
+    for (const std::string& warning : of.warnings)
+      plan.warnings.push_back(in_quotes(value.name()) + ": " + warning);
+    plan.bytes += of.bytes;
+    plan.leaves.push_back({&value, early, of.form, of.bytes});
   }
   hidden_leaves hidden;
   for (const planned_leaf& leaf : plan.leaves)
-    hidden.add(leaf.value->name(), leaf.metadata.type, options.zarr_format);
+    hidden.add(leaf.value->name(), leaf.metadata().type, options.zarr_format);
   for (std::string& warning : hidden.warnings()) plan.warnings.push_back(std::move(warning));
   return plan;
 }
@@ -146,14 +195,19 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
   ZARRPOINT_TRY(written, write_leaves(store, plan.leaves, options_of_write));
+  std::vector<std::string_view> documents;
+  documents.reserve(plan.leaves.size());
   for (std::size_t i = 0; i < plan.leaves.size(); ++i) {
     const planned_leaf& planned = plan.leaves[i];
     report.leaves[i] = {.name = planned.value->name(),
-                        .stored = planned.metadata.spec(),
+                        .stored = planned.metadata().spec(),
                         .bytes = planned.bytes,
                         .stored_bytes = written.leaves[i].stored_bytes,
                         .seconds = written.leaves[i].seconds};
     document.leaves[i] = std::move(written.leaves[i].record);
+    if (options.zarr_format != 3) continue;
+    ZARRPOINT_TRY(texts, planned.form->texts());
+    documents.emplace_back(texts->compact);
   }
   for (const leaf_report& leaf : report.leaves) {
     report.bytes += leaf.bytes;
@@ -162,10 +216,9 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
   report.pin_seconds = written.pin_seconds;
   const bool all_core =
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
-                  [](const planned_leaf& leaf) { return is_core_array(leaf.metadata); });
-  ZARRPOINT_TRY(
-      as_asked,
-      put_hierarchy(store, {document, plan.groups, options, how.limit.metadata_bytes}, all_core));
+                  [](const planned_leaf& leaf) { return is_core_array(leaf.metadata()); });
+  const root_document root{document, plan.groups, options, how.limit.metadata_bytes, documents};
+  ZARRPOINT_TRY(as_asked, put_hierarchy(store, root, all_core));
   if (!as_asked)
     report.warnings.emplace_back(
         "metadata were not consolidated: they exceed limits::metadata_bytes");

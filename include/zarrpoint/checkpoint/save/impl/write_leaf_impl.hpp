@@ -11,12 +11,35 @@
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE result<const planned_form::document_texts*> planned_form::texts() const {
+  const std::lock_guard lock(mutex_);
+  if (!texts_) {
+    ZARRPOINT_TRY(document, array_document(metadata_));
+    document_texts made{std::move(document), {}, {}};
+    made.compact = dump_json(made.document, json_style::compact);
+    made.pretty = dump_json(made.document, json_style::pretty);
+    texts_ = std::move(made);
+  }
+  return &*texts_;
+}
+
+ZARRPOINT_INLINE result<array> planned_form::array_at(const any_store& store, store_key key,
+                                                      const context& how) const {
+  const std::lock_guard lock(mutex_);
+  if (first_) return first_->same_at(std::move(key));
+  ZARRPOINT_TRY(made, array::from_metadata(store, std::move(key), metadata_, how));
+  first_ = made;
+  return std::move(made);
+}
 
 /// Encode and write the elements of a leaf from where they are.
 ZARRPOINT_INLINE result<void> write_elements(const array& target, const planned_leaf& planned,
@@ -49,13 +72,18 @@ ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const pl
   leaf_record record;
   record.name = value.name();
   record.typestr = value.typestr();
-  ZARRPOINT_TRY(document, array_document(planned.metadata));
-  record.metadata = std::move(document);
-  if (planned.metadata.zarr_format == 2) record.attributes = planned.metadata.attributes;
   ZARRPOINT_TRY(key,
                 planned.key ? result<store_key>(*planned.key) : store_key::parse(value.name()));
-  ZARRPOINT_CHECK(put_array_document(store, key, record, planned.metadata.zarr_format));
-  ZARRPOINT_TRY(target, array::from_metadata(store, key, planned.metadata, how));
+  ZARRPOINT_TRY(texts, planned.form->texts());
+  if (planned.metadata().zarr_format == 2) {
+    record.metadata = texts->document;
+    record.attributes = planned.metadata().attributes;
+    ZARRPOINT_CHECK(put_array_document(store, key, record, 2));
+  } else {
+    ZARRPOINT_TRY(file, key.child("zarr.json"));
+    ZARRPOINT_CHECK(store.put(file, as_bytes(texts->pretty)));
+  }
+  ZARRPOINT_TRY(target, planned.form->array_at(store, std::move(key), how));
   write_options with_digests = options;
   with_digests.collected = &record.objects;
   ZARRPOINT_CHECK(write_elements(target, planned, with_digests, pinned));

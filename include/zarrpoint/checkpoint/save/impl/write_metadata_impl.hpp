@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/document.hpp>
@@ -14,6 +15,7 @@
 #include <zarrpoint/zarr/json/json_limits.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
+#include <zarrpoint/zarr/node_name.hpp>
 #include <zarrpoint/zarr/v2/consolidated_v2.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
@@ -74,36 +76,6 @@ ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
   return {};
 }
 
-ZARRPOINT_INLINE result<consolidated_documents> consolidate(const commit_document& document,
-                                                            const std::set<std::string>& groups) {
-  consolidated_documents out;
-  out.reserve(groups.size() + document.leaves.size());
-  // zarr-python marks groups below with an empty consolidation of their own.
-  group_metadata marked;
-  marked.consolidated.emplace();
-  ZARRPOINT_TRY(bare, to_v3(marked));
-  for (const std::string& path : groups) {
-    const node* own = find_sorted(document.group_attributes, path);
-    if (own == nullptr) {
-      out.push_back({path, bare});
-      continue;
-    }
-    marked.attributes = *own;
-    ZARRPOINT_TRY(group, to_v3(marked));
-    out.push_back({path, std::move(group)});
-  }
-  for (const leaf_record& leaf : document.leaves) out.push_back({leaf.name, leaf.metadata});
-  const auto depth = [](const std::string& path) {
-    return std::count(path.begin(), path.end(), '/');
-  };
-  sort_by(out, [&](const auto& a, const auto& b) {
-    const auto depth_a = depth(a.key);
-    const auto depth_b = depth(b.key);
-    return depth_a != depth_b ? depth_a < depth_b : a.key < b.key;
-  });
-  return out;
-}
-
 ZARRPOINT_INLINE result<node> consolidate_v2(const commit_document& document,
                                              const std::set<std::string>& groups,
                                              const node& attributes) {
@@ -118,29 +90,133 @@ ZARRPOINT_INLINE result<node> consolidate_v2(const commit_document& document,
   return to_zmetadata(nodes);
 }
 
-/// The caller's attributes with the commit document among them.
-ZARRPOINT_INLINE node root_attributes(const commit_document& document,
-                                      const save_options& options) {
-  node attributes = options.attributes.is_null() ? node(node::object{}) : options.attributes;
-  attributes.set(std::string(commit_document::member_name),
-                 detail::commit_node(document, commit_seal(attributes)));
-  return attributes;
+/// How deep the root's document may be, as `check_writable` has it.
+inline constexpr std::size_t root_levels = 48;
+
+/// The compact text of each leaf's document.
+class leaf_texts {
+ public:
+  explicit leaf_texts(const root_document& of) : given_(of.documents), of_(of.commit) {}
+
+  result<std::span<const std::string_view>> get() {
+    if (given_.size() == of_.leaves.size()) return given_;
+    made_.reserve(of_.leaves.size());
+    for (const leaf_record& leaf : of_.leaves) {
+      ZARRPOINT_CHECK(check_writable(leaf.metadata, root_levels - 5).at(in_quotes(leaf.name)));
+      made_.push_back(dump_json(leaf.metadata, json_style::compact));
+    }
+    views_.assign(made_.begin(), made_.end());
+    return std::span<const std::string_view>(views_);
+  }
+
+ private:
+  std::span<const std::string_view> given_;
+  const commit_document& of_;
+  std::vector<std::string> made_;
+  std::vector<std::string_view> views_;
+};
+
+/// Names and attributes read back as what they are.
+ZARRPOINT_INLINE result<void> check_root(const root_document& of) {
+  const node& attributes = of.options.attributes;
+  ZARRPOINT_CHECK(check_writable_attributes(attributes));
+  ZARRPOINT_CHECK(check_writable(attributes, root_levels - 1));
+  for (const node::member& group : of.commit.group_attributes)
+    ZARRPOINT_CHECK(check_writable(group.value, root_levels - 4).at(in_quotes(group.key)));
+  const auto check = [](std::string_view path) -> result<void> {
+    if (!is_utf8(path))
+      return error{errc::invalid_argument, "key " + in_quotes(path) + " is not UTF-8"};
+    auto safe = check_safe_path(path);
+    if (safe) return safe;
+    return error{errc::invalid_argument, safe.failure().message};
+  };
+  for (const std::string& group : of.groups) ZARRPOINT_CHECK(check(group));
+  for (const leaf_record& leaf : of.commit.leaves) ZARRPOINT_CHECK(check(leaf.name));
+  return {};
 }
 
-/// As the parser counts them.
-ZARRPOINT_INLINE std::size_t count_values(const node& value) {
+/// Appends the caller's attributes with the commit document among them, as the last.
+ZARRPOINT_INLINE void append_root_attributes(std::string& out, const root_document& of,
+                                             std::span<const std::string_view> documents) {
+  const node& given = of.options.attributes;
+  const std::string attributes = dump_json(given.is_null() ? node(node::object{}) : given);
+  out.append(attributes, 0, attributes.size() - 1);
+  if (out.back() != '{') out += ',';
+  write_json_string(out, commit_document::member_name);
+  out += ':';
+  append_commit(out, of.commit, text_seal(attributes), documents);
+  out += '}';
+}
+
+/// Appends every node below the root, by depth and then by name, as zarr-python orders them.
+ZARRPOINT_INLINE result<void> append_consolidated(std::string& out, const root_document& of,
+                                                  std::span<const std::string_view> documents) {
+  struct entry {
+    std::string_view path;
+    std::string_view text;
+    std::ptrdiff_t depth;
+  };
+  std::vector<entry> nodes;
+  nodes.reserve(of.groups.size() + documents.size());
+  const auto add = [&](std::string_view path, std::string_view text) {
+    nodes.push_back({path, text, std::count(path.begin(), path.end(), '/')});
+  };
+  // zarr-python marks groups below with an empty consolidation of their own.
+  group_metadata marked;
+  marked.consolidated.emplace();
+  ZARRPOINT_TRY(bare, to_v3(marked));
+  const std::string bare_text = dump_json(bare, json_style::compact);
+  std::vector<std::string> with_attributes;
+  with_attributes.reserve(of.commit.group_attributes.size());
+  for (const std::string& path : of.groups) {
+    const node* own = find_sorted(of.commit.group_attributes, path);
+    if (own == nullptr) {
+      add(path, bare_text);
+      continue;
+    }
+    marked.attributes = *own;
+    ZARRPOINT_TRY(group, to_v3(marked));
+    add(path, with_attributes.emplace_back(dump_json(group, json_style::compact)));
+  }
+  for (std::size_t i = 0; i < documents.size(); ++i) add(of.commit.leaves[i].name, documents[i]);
+  sort_by(nodes, [](const entry& a, const entry& b) {
+    return a.depth != b.depth ? a.depth < b.depth : a.path < b.path;
+  });
+  out += R"("consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)";
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (i != 0) {
+      if (nodes[i].path == nodes[i - 1].path)
+        return error{errc::invalid_argument, "key " + in_quotes(nodes[i].path) + " occurs twice"};
+      out += ',';
+    }
+    write_json_string(out, nodes[i].path);
+    out += ':';
+    out += nodes[i].text;
+  }
+  out += "}}";
+  return {};
+}
+
+/// The values of a compact text, as the parser counts them.
+ZARRPOINT_INLINE std::size_t count_values(std::string_view text) {
   std::size_t out = 1;
-  if (const node::array* elements = value.if_array()) {
-    for (const node& element : *elements) out += count_values(element);
-  } else if (const node::object* members = value.if_object()) {
-    for (const node::member& member : *members) out += count_values(member.value);
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == ',' || ((c == '[' || c == '{') && text[i + 1] != ']' && text[i + 1] != '}')) {
+      ++out;
+    }
   }
   return out;
 }
 
-/// Why `document`, which is `text`, would not be read back; empty when it would be.
-ZARRPOINT_INLINE std::string reading_limit(const node& document, const std::string& text,
-                                           std::size_t max_bytes) {
+/// Why a document would not be read back; empty when it would be.
+ZARRPOINT_INLINE std::string reading_limit(const std::string& text, std::size_t max_bytes) {
   const auto over = [&](std::size_t count, const char* what, std::size_t most) {
     return std::to_string(count) + what + std::to_string(most);
   };
@@ -148,9 +224,26 @@ ZARRPOINT_INLINE std::string reading_limit(const node& document, const std::stri
     return over(text.size(), " bytes; limits::metadata_bytes allows ", max_bytes);
   const std::size_t most = json_limits{.max_bytes = max_bytes}.node_limit();
   if (text.size() / 2 < most) return {};  // a value takes two bytes at least
-  const std::size_t values = count_values(document);
+  const std::size_t values = count_values(text);
   if (values <= most) return {};
   return over(values, " values; limits::metadata_bytes allows ", most);
+}
+
+ZARRPOINT_INLINE result<std::string> root_text_v3(const root_document& of, bool consolidated) {
+  leaf_texts texts(of);
+  ZARRPOINT_TRY(documents, texts.get());
+  std::size_t bytes = 4096;
+  for (const std::string_view text : documents) bytes += 2 * text.size() + 256;
+  std::string out;
+  out.reserve(bytes);
+  out += R"({"zarr_format":3,"node_type":"group","attributes":)";
+  append_root_attributes(out, of, documents);
+  if (consolidated) {
+    out += ',';
+    ZARRPOINT_CHECK(append_consolidated(out, of, documents));
+  }
+  out += '}';
+  return out;
 }
 
 ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const root_document& of) {
@@ -167,32 +260,27 @@ ZARRPOINT_INLINE result<bool> put_root_document(const any_store& store, const ro
     if (consolidated) {
       ZARRPOINT_TRY(nodes, consolidate_v2(of.commit, of.groups, of.options.attributes));
       text = dump_json(nodes, json_style::compact);
-      consolidated = reading_limit(nodes, text, of.max_bytes).empty();
+      consolidated = reading_limit(text, of.max_bytes).empty();
     }
     if (consolidated) {
       ZARRPOINT_TRY(key, root.child(".zmetadata"));
       ZARRPOINT_CHECK(store.put(key, as_bytes(text)));
     }
-    const node attributes = root_attributes(of.commit, of.options);
-    text = dump_json(attributes, json_style::compact);
-    limit = reading_limit(attributes, text, of.max_bytes);
+    leaf_texts texts(of);
+    ZARRPOINT_TRY(documents, texts.get());
+    text.clear();
+    append_root_attributes(text, of, documents);
+    limit = reading_limit(text, of.max_bytes);
   } else {
-    group_metadata metadata;
-    metadata.attributes = root_attributes(of.commit, of.options);
-    if (consolidated) {
-      ZARRPOINT_TRY(documents, consolidate(of.commit, of.groups));
-      metadata.consolidated = std::move(documents);
-    }
-    ZARRPOINT_TRY(document, to_v3(std::move(metadata)));
-    text = dump_json(document, json_style::compact);
-    limit = reading_limit(document, text, of.max_bytes);
+    ZARRPOINT_CHECK(check_root(of));
+    ZARRPOINT_TRY(whole, root_text_v3(of, consolidated));
+    limit = reading_limit(whole, of.max_bytes);
+    text = std::move(whole);
     if (consolidated && !limit.empty()) {
       consolidated = false;
-      group_metadata without;
-      without.attributes = root_attributes(of.commit, of.options);
-      ZARRPOINT_TRY(shorter, to_v3(std::move(without)));
-      text = dump_json(shorter, json_style::compact);
-      limit = reading_limit(shorter, text, of.max_bytes);
+      ZARRPOINT_TRY(shorter, root_text_v3(of, false));
+      limit = reading_limit(shorter, of.max_bytes);
+      text = std::move(shorter);
     }
   }
   if (!limit.empty())
@@ -210,7 +298,7 @@ ZARRPOINT_INLINE result<bool> put_hierarchy(const any_store& store, const root_d
       put_group_documents(store, of.groups, of.commit.group_attributes, of.options.zarr_format));
   save_options of_root = of.options;
   of_root.consolidated_metadata = of.options.consolidated_metadata && all_core;
-  return put_root_document(store, {of.commit, of.groups, of_root, of.max_bytes});
+  return put_root_document(store, {of.commit, of.groups, of_root, of.max_bytes, of.documents});
 }
 
 ZARRPOINT_INLINE bool is_core_array(const array_metadata& metadata) {

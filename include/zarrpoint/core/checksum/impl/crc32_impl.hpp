@@ -4,17 +4,19 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/core/checksum/crc32_avx512.hpp>
 #include <zarrpoint/core/checksum/crc32_pclmul.hpp>
-#include <zarrpoint/core/checksum/x86_features.hpp>
+#include <zarrpoint/core/checksum/crc32c_sse42.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-using crc32_tables = std::array<std::array<std::uint32_t, 256>, 16>;
+struct crc32_tables {
+  std::uint32_t of[16][256];
+};
 
 consteval crc32_tables make_crc32_tables() {
   crc32_tables out{};
@@ -22,24 +24,24 @@ consteval crc32_tables make_crc32_tables() {
     std::uint32_t value = i;
     for (int bit = 0; bit < 8; ++bit)
       value = (value & 1U) != 0 ? value >> 1 ^ crc32_polynomial : value >> 1;
-    out[0][i] = value;
+    out.of[0][i] = value;
   }
-  for (std::size_t t = 1; t < out.size(); ++t) {
+  for (std::size_t t = 1; t < 16; ++t) {
     for (std::size_t i = 0; i < 256; ++i)
-      out[t][i] = out[t - 1][i] >> 8 ^ out[0][out[t - 1][i] & 255U];
+      out.of[t][i] = out.of[t - 1][i] >> 8 ^ out.of[0][out.of[t - 1][i] & 255U];
   }
   return out;
 }
 
-/// By table, of the register as it is.
 ZARRPOINT_INLINE std::uint32_t crc32_table(std::uint32_t state, bytes_view bytes) noexcept {
-  static constexpr crc32_tables tables = make_crc32_tables();
+  static constexpr crc32_tables all = make_crc32_tables();
+  constexpr auto& tables = all.of;
   const std::byte* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left >= 16; left -= 16, at += 16) {
-    const std::array<std::uint32_t, 4> words{
-        load_le<std::uint32_t>(at) ^ state, load_le<std::uint32_t>(at + 4),
-        load_le<std::uint32_t>(at + 8), load_le<std::uint32_t>(at + 12)};
+    const std::uint32_t words[] = {load_le<std::uint32_t>(at) ^ state,
+                                   load_le<std::uint32_t>(at + 4), load_le<std::uint32_t>(at + 8),
+                                   load_le<std::uint32_t>(at + 12)};
     state = 0;
     for (std::size_t w = 0; w < 4; ++w) {
       const std::size_t last = 12 - 4 * w;
@@ -54,17 +56,17 @@ ZARRPOINT_INLINE std::uint32_t crc32_table(std::uint32_t state, bytes_view bytes
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/// Whether this CPU multiplies without carries: 0 for not asked, 1 for no, 2 for yes. Relaxed: all
-/// who ask find the same.
-inline constinit std::atomic<int> crc32_folds{0};
+/// How many lanes this CPU multiplies without carries at a time, 0, 1 or 4; -1 for not asked.
+/// Relaxed: all who ask find the same.
+inline constinit std::atomic<int> crc32_lanes{-1};
 
-ZARRPOINT_INLINE bool can_fold_crc32() noexcept {
-  int known = crc32_folds.load(std::memory_order_relaxed);
-  if (known == 0) {
-    known = x86_features::of_this_cpu().sse42_pclmul ? 2 : 1;
-    crc32_folds.store(known, std::memory_order_relaxed);
+ZARRPOINT_INLINE int lanes_of_crc32() noexcept {
+  int known = crc32_lanes.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = has_crc32c_avx512() ? 4 : has_crc32c_sse42() ? 1 : 0;
+    crc32_lanes.store(known, std::memory_order_relaxed);
   }
-  return known == 2;
+  return known;
 }
 
 #endif
@@ -74,11 +76,13 @@ ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexce
 #if defined(__x86_64__) && defined(__GNUC__)
   constexpr std::size_t width = 64;
   constexpr std::size_t worthwhile = 4 * width;  // what is folded goes through the table at the end
-  if (bytes.size() >= worthwhile && can_fold_crc32()) {
+  const int lanes = bytes.size() >= worthwhile ? lanes_of_crc32() : 0;
+  if (lanes == 4) return ~crc32_avx512(state, bytes);
+  if (lanes == 1) {
     const std::size_t folded = bytes.size() / width * width;
-    std::array<std::byte, width> rest;
-    crc32_fold(state, bytes.data(), folded, rest.data());
-    state = crc32_table(0, rest);
+    std::byte rest[width];
+    crc32_fold(state, bytes.data(), folded, rest);
+    state = crc32_table(0, {rest, width});
     bytes = bytes.subspan(folded);
   }
 #endif

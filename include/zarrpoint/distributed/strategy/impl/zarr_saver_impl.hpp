@@ -185,10 +185,13 @@ ZARRPOINT_INLINE result<std::vector<leaf_record>> json_common_saver::save_common
   options.zarr_format = 3;
   ZARRPOINT_TRY(spec, value.spec());
   ZARRPOINT_TRY(layout, detail::plan_layout(value.name(), spec, options));
-  const detail::planned_leaf planned{&value, nullptr, std::move(layout.metadata), 0};
+  const detail::planned_leaf planned{
+      &value, nullptr, detail::make_counted<detail::planned_form>(std::move(layout.metadata)), 0};
   detail::pin_times none;
   ZARRPOINT_TRY(record,
                 detail::write_leaf(job.store, planned, {.elide_fill = false, .how = &how}, none));
+  ZARRPOINT_TRY(texts, planned.form->texts());
+  record.metadata = texts->document;
   return std::vector<leaf_record>{std::move(record)};
 }
 

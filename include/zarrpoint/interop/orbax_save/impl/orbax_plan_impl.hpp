@@ -262,7 +262,9 @@ class tree_planner {
     ZARRPOINT_TRY(bytes, byte_count(spec));
     ZARRPOINT_TRY(key, store_key::parse(item.told.storage));
     item.array = plan_.arrays.size();
-    plan_.arrays.push_back({nullptr, nullptr, std::move(metadata), bytes, std::move(key)});
+    plan_.arrays.push_back({nullptr, nullptr,
+                            v0::detail::make_counted<v0::detail::planned_form>(std::move(metadata)),
+                            bytes, std::move(key)});
     plan_.bytes += bytes;
     return {};
   }

@@ -24,7 +24,7 @@ ZARRPOINT_INLINE std::vector<object_counts> wanted_objects(const shared_tree& sh
   for (std::size_t rank = 0; rank < out.size(); ++rank) {
     for (const shared_part& part : shared.parts[rank]) {
       const planned_item& item = *item_of[part.leaf];
-      const dims& chunk = plan.arrays[*item.array].metadata.chunk_shape;
+      const dims& chunk = plan.arrays[*item.array].metadata().chunk_shape;
       // No box begins inside a chunk.
       index_t objects = 1;
       for (std::size_t d = 0; d < chunk.rank(); ++d)

@@ -115,7 +115,7 @@ ZARRPOINT_INLINE std::string array_record(const tree_plan& plan) {
   node::array out;
   for (const planned_item& item : plan.items) {
     if (item.told.value_type != "jax.Array") continue;
-    const node chunk = array_of(plan.arrays[*item.array].metadata.chunk_shape);
+    const node chunk = array_of(plan.arrays[*item.array].metadata().chunk_shape);
     node extra;
     if (!item.random_key.empty()) extra.set("random_key_impl", item.random_key);
     out.emplace_back(

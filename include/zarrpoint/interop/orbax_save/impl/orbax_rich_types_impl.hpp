@@ -75,7 +75,7 @@ ZARRPOINT_INLINE node value_entry(const planned_item& item, const tree_plan& pla
                    {"skip_deserialize", item.told.is_skipped}};
   if (item.told.value_type == "jax.Array") {
     node::array shape;
-    for (const index_t length : plan.arrays[*item.array].metadata.chunk_shape)
+    for (const index_t length : plan.arrays[*item.array].metadata().chunk_shape)
       shape.emplace_back(length);
     out.push_back({"write_shape", std::move(shape)});
   }

@@ -80,7 +80,7 @@ ZARRPOINT_INLINE result<save_report> save_described(const location& where, const
     const v0::detail::planned_leaf& planned = plan.arrays[*each.array];
     const v0::detail::written_leaf& leaf = written.leaves[*each.array];
     report.leaves.push_back({.name = each.told.name,
-                             .stored = planned.metadata.spec(),
+                             .stored = planned.metadata().spec(),
                              .bytes = planned.bytes,
                              .stored_bytes = leaf.stored_bytes,
                              .seconds = leaf.seconds});

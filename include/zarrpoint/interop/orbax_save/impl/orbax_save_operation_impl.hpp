@@ -158,7 +158,7 @@ ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
 ZARRPOINT_INLINE result<void> save_operation::count_chunks() const {
   for (const planned_item& item : plan_.items) {
     if (!item.array) continue;
-    const array_metadata& metadata = plan_.arrays[*item.array].metadata;
+    const array_metadata& metadata = plan_.arrays[*item.array].metadata();
     dims counts = metadata.shape;
     for (std::size_t d = 0; d < counts.rank(); ++d)
       counts[d] = ceil_div(counts[d], metadata.chunk_shape[d]);
@@ -178,7 +178,7 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::parts() const {
     if (item.array) array_of[item.source] = *item.array;
   std::vector<std::string> documents;
   for (const v0::detail::planned_leaf& array : plan_.arrays) {
-    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata));
+    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata()));
     documents.push_back(dump_json(document, json_style::compact));
   }
   const std::string record = array_record(plan_);
@@ -274,7 +274,7 @@ ZARRPOINT_INLINE result<message> save_operation::write_all() {
 ZARRPOINT_INLINE result<void> save_operation::write_documents(const any_store& to) const {
   for (const v0::detail::planned_leaf& array : plan_.arrays) {
     leaf_record record;
-    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata));
+    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata()));
     record.metadata = std::move(document);
     ZARRPOINT_CHECK(v0::detail::put_array_document(to, *array.key, record, options_.zarr_format));
   }
@@ -303,7 +303,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
     const v0::detail::planned_leaf& array = plan_.arrays[*item.array];
     const std::uint64_t stored = stored_bytes[item.told.storage];
     report_.leaves.push_back({.name = item.told.name,
-                              .stored = array.metadata.spec(),
+                              .stored = array.metadata().spec(),
                               .bytes = array.bytes,
                               .stored_bytes = stored});
     report_.bytes += array.bytes;

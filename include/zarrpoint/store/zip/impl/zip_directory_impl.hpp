@@ -234,13 +234,24 @@ ZARRPOINT_INLINE result<std::vector<zip_member>> read_zip_directory(const blob& 
 
 ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
                                                        const zip_member& member) {
+  const std::size_t size = zip_local_size + raw_zip_name(member).size();
+  ZARRPOINT_TRY(head, read_zip_range(archive, member.header_offset, size));
+  if (load_le<std::uint32_t>(head.data() + 18) == zip_full32 ||
+      load_le<std::uint32_t>(head.data() + 22) == zip_full32) {  // the two sizes
+    const std::size_t extra = load_le<std::uint16_t>(head.data() + 28);
+    ZARRPOINT_TRY(whole, read_zip_range(archive, member.header_offset, size + extra));
+    head = std::move(whole);
+  }
+  return zip_data_offset(head, member);
+}
+
+ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(bytes_view local_header,
+                                                       const zip_member& member) {
   const auto wrong = [&](const char* what) {
     return detail::zip_corrupt("member " + detail::in_quotes(member.name) + ": " + what);
   };
   const std::string& raw_name = detail::raw_zip_name(member);
-  ZARRPOINT_TRY(head, detail::read_zip_range(archive, member.header_offset,
-                                             detail::zip_local_size + raw_name.size()));
-  detail::zip_cursor header(head);
+  detail::zip_cursor header(local_header);
   if (header.take<std::uint32_t>() != detail::zip_local_mark) return wrong("no local header");
   header.bytes(2);
   const auto flags = header.take<std::uint16_t>();
@@ -261,10 +272,9 @@ ZARRPOINT_INLINE result<std::uint64_t> zip_data_offset(const blob& archive,
     return wrong("it overlaps what comes after it, or lies outside the file");
   if ((flags & detail::zip_sizes_follow) == 0) {
     if (size == detail::zip_full32 || stored_size == detail::zip_full32) {
-      ZARRPOINT_TRY(extra, detail::read_zip_range(
-                               archive, member.header_offset + before - extra_size, extra_size));
-      ZARRPOINT_CHECK(detail::widen_zip_sizes(detail::zip_cursor(extra), {&size, &stored_size})
-                          .at("member " + detail::in_quotes(member.name)));
+      const zip_cursor extra(header.bytes(extra_size));
+      ZARRPOINT_CHECK(
+          widen_zip_sizes(extra, {&size, &stored_size}).at("member " + in_quotes(member.name)));
     }
     if (crc != member.crc32 || size != member.size || stored_size != member.stored_size)
       return wrong("its local header contradicts the directory");

@@ -14,6 +14,7 @@
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,28 +43,73 @@ ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) cons
   return wrong("its bytes do not match its crc32");
 }
 
-/// One that is stored as it is: ranges are read where they lie, and the whole can be mapped.
+/// One that is stored as it is: ranges are read where they lie, and the whole can be mapped. The
+/// header of a small one is read with the whole of its bytes, by one call, where they end right
+/// before the next member, as they nearly always do.
 class zip_stored_blob final : public zip_member_blob {
  public:
   using blob::read;
+  /// `begin`: where the bytes are, or 0 to look at the header later, if it `can_wait`.
   zip_stored_blob(const std::shared_ptr<const zip_archive>& archive, const zip_member& member,
                   std::uint64_t begin)
       : zip_member_blob(archive, member, begin),
         bytes_(archive, begin, member.size, zip_member_blob::name()) {}
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(bytes_.read(offset, into));
-    if (into.size() != member_.size) return {};
-    return check_crc(crc32(0, into));
+
+  static bool can_wait(const zip_member& member) noexcept {
+    return member.method == 0 && member.size != 0 && member.size <= joined_bytes &&
+           member.end_limit - member.stored_size - member.header_offset <= joined_header;
   }
-  result<mapping> map() const override { return bytes_.map(); }
+
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    const bool is_whole = into.size() == member_.size && offset == 0;
+    if (begin_ == 0 && is_whole && read_joined(into)) return check_crc(crc32(0, into));
+    if (begin_ != 0) {
+      ZARRPOINT_CHECK(bytes_.read(offset, into));
+    } else {
+      ZARRPOINT_TRY(begin, find());
+      ZARRPOINT_CHECK(range_blob(archive_, begin, member_.size, name()).read(offset, into));
+    }
+    return is_whole ? check_crc(crc32(0, into)) : result<void>();
+  }
+  result<mapping> map() const override {
+    if (begin_ != 0) return bytes_.map();
+    ZARRPOINT_TRY(begin, find());
+    return range_blob(archive_, begin, member_.size, name()).map();
+  }
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
-    return bytes_.read(requests);
+    if (begin_ != 0) return bytes_.read(requests);
+    ZARRPOINT_TRY(begin, find());
+    return range_blob(archive_, begin, member_.size, name()).read(requests);
   }
 
  private:
+  static constexpr std::uint64_t joined_bytes = std::uint64_t{1} << 20;
+  static constexpr std::size_t joined_header = 512;
+
+  /// Asks the header where the bytes are, once.
+  result<std::uint64_t> find() const {
+    if (const std::uint64_t known = found_.load(std::memory_order_relaxed); known != 0)
+      return known;
+    ZARRPOINT_TRY(begin, zip_data_offset(archive_->file(), member_).at(archive_->file().name()));
+    found_.store(begin, std::memory_order_relaxed);
+    return begin;
+  }
+
+  /// False where the header is not as it should be, or the bytes lie elsewhere.
+  bool read_joined(mutable_bytes into) const {
+    const std::uint64_t begin = member_.end_limit - member_.stored_size;
+    std::byte room[joined_header];
+    const mutable_bytes head(room, static_cast<std::size_t>(begin - member_.header_offset));
+    const read_request requests[] = {{member_.header_offset, head}, {begin, into}};
+    if (!archive_->file().read(std::span<const read_request>(&requests[0], 2))) return false;
+    const auto found = zip_data_offset(bytes_view(head), member_);
+    return found && *found == begin;
+  }
+
   range_blob bytes_;
+  mutable std::atomic<std::uint64_t> found_{0};
 };
 
 /// How far the inflation of a member has come.
@@ -240,7 +286,11 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
   const auto called = [&] {
     return "member " + detail::in_quotes(member.name) + " of " + archive->file().name();
   };
-  ZARRPOINT_TRY(begin, zip_data_offset(archive->file(), member).at(archive->file().name()));
+  std::uint64_t begin = 0;
+  if (!zip_stored_blob::can_wait(member)) {
+    ZARRPOINT_TRY(found, zip_data_offset(archive->file(), member).at(archive->file().name()));
+    begin = found;
+  }
   if (member.method == 0)
     return detail::make_owned<blob, detail::zip_stored_blob>(archive, member, begin);
   if (member.method != 8)

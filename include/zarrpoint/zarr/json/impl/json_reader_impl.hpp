@@ -197,6 +197,11 @@ ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
       if (!descend(1))
         return fail(errc::resource_limit,
                     "nested deeper than " + std::to_string(levels_) + " levels");
+      if (is_behind_ && *at_ == '{' && wanted_->pass(*this)) {
+        ascend(1);
+        out = node(node::object());
+        return true;
+      }
       const bool done = *at_++ == '{' ? read_members(out, matched) : read_elements(out);
       ascend(1);
       return done;
@@ -260,6 +265,8 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
         passed_wanted_ = true;
       } else if (!read_value(value, on_path ? matched + 1 : no_path)) {
         return false;
+      } else if (matched == 0) {
+        is_behind_ = passed_wanted_;
       }
       if (!append(members_, first, {std::move(key), std::move(value)})) return false;
       const bool is_last = !take(',');
