@@ -418,7 +418,7 @@ TEST_CASE("orbax group save: a large box is several chunks of Zarr v2, and one s
     const auto plan =
         orbax::detail::plan_tree({{&leaf, 1}, {&cuts, 1}}, {.zarr_format = zarr_format}).value();
     REQUIRE(plan.arrays.size() == 1);
-    return plan.arrays[0].metadata.chunk_shape;
+    return plan.arrays[0].metadata().chunk_shape;
   };
   const tensor_spec large{dtype_kind::float32, {8192, 16384}};
   CHECK(chunk_of(large, {2048, 0}, 2) == dims{1024, 16384});

@@ -11,6 +11,7 @@
 #include <zarrpoint/store/base/impl/owned_paths_impl.hpp>
 #include <zarrpoint/store/base/impl/range_blob_impl.hpp>
 #include <zarrpoint/store/base/impl/url_impl.hpp>
+#include <zarrpoint/store/base/impl/write_threads_impl.hpp>
 #include <zarrpoint/store/file/impl/direct_writes_impl.hpp>
 #include <zarrpoint/store/file/impl/directory_impl.hpp>
 #include <zarrpoint/store/file/impl/extended_file_impl.hpp>
@@ -24,7 +25,7 @@
 #include <zarrpoint/store/file/impl/posix_impl.hpp>
 #include <zarrpoint/store/file/impl/publish_directory_impl.hpp>
 #include <zarrpoint/store/file/impl/remove_tree_impl.hpp>
-#include <zarrpoint/store/file/impl/write_behind_impl.hpp>
+#include <zarrpoint/store/file/impl/staging_blocks_impl.hpp>
 #include <zarrpoint/store/impl/block_cache_impl.hpp>
 #include <zarrpoint/store/impl/cache_store_impl.hpp>
 #include <zarrpoint/store/impl/memory_store_impl.hpp>

@@ -7,6 +7,7 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
+#include <zarrpoint/store/base/write_behind.hpp>
 
 #include <compare>
 #include <concepts>
@@ -36,6 +37,9 @@ struct publish_options {
   bool sync = true;        ///< survive a power cut: nothing is reported done before it is on disk
   /// In the name of a directory until it is published, for other programs that know it.
   std::string_view mark{};
+  /// Makes what writes synced data while others encode, `detail::write_threads::make`; null: nobody
+  /// does.
+  detail::write_behind (*write_behind)() = nullptr;
 };
 
 class any_store;

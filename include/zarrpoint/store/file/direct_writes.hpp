@@ -3,11 +3,11 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/base/write_behind.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/write_behind.hpp>
+#include <zarrpoint/store/file/staging_blocks.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -23,7 +23,7 @@ inline constexpr std::size_t direct_minimum = std::size_t{256} << 10;
 /// the write that has the rest of that block, and goes with it.
 class direct_writes {
  public:
-  explicit direct_writes(write_behind& behind) : behind_(behind) {}
+  direct_writes(staging_blocks& blocks, write_behind& behind) : blocks_(blocks), behind_(behind) {}
   direct_writes(const direct_writes&) = delete;
   direct_writes& operator=(const direct_writes&) = delete;
   ~direct_writes();
@@ -57,18 +57,17 @@ class direct_writes {
   bool keep(std::uint64_t offset, bytes_view zeros, bytes_view bytes) noexcept;
   /// Writes `parts`, which follow each other and fill blocks together.
   int put(std::uint64_t offset, const bytes_view (&parts)[4]);
-  static void write_staged(const write_behind::job& work) noexcept;
-  int put_block(std::uint64_t offset, std::byte* block, std::size_t size);
+  static int write_staged(const write_behind::job& work) noexcept;
+  int put_block(std::uint64_t offset, std::byte* block, std::size_t size) noexcept;
   int put_bytes(std::uint64_t offset, bytes_view bytes) noexcept;
 
+  staging_blocks& blocks_;
   write_behind& behind_;
+  pending_writes pending_;  ///< of `behind_`
   int buffered_ = -1;
   unique_fd fd_;
   std::atomic<bool> usable_{false};
   std::mutex mutex_;
-  std::condition_variable settled_;
-  unsigned under_way_ = 0;       ///< blocks that other threads write
-  int code_ = 0;                 ///< the errno of the first of them that failed
   std::byte* memory_ = nullptr;  ///< a staging block, once something waits
   edge edges_[slots];
 };

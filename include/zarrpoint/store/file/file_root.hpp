@@ -4,11 +4,12 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/base/write_behind.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/write_behind.hpp>
+#include <zarrpoint/store/file/staging_blocks.hpp>
 
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -86,6 +87,9 @@ class file_root {
   /// any sync before did: the kernel may have dropped the data, and would call a second sync good.
   int sync_tree() noexcept;
 
+  staging_blocks& blocks() noexcept { return blocks_; }
+
+  /// Who writes for those that encode: to be set before the first file is written.
   write_behind& behind() noexcept { return behind_; }
 
   /// How many files are being written.
@@ -112,6 +116,7 @@ class file_root {
   std::vector<store_key> made_;
   std::atomic<bool> keeps_directories_{false};
   kept_directories kept_;
+  staging_blocks blocks_;
   write_behind behind_;
 };
 

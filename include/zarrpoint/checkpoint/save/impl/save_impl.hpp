@@ -26,6 +26,7 @@
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/element_source.hpp>
+#include <zarrpoint/store/base/write_threads.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
@@ -236,8 +237,10 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     any_store beneath =
         target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
     if (target.store.can_publish()) {
-      ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options.overwrite,
-                                                            .sync = options.sync}));
+      ZARRPOINT_TRY(staged,
+                    target.store.stage(target.key, {.overwrite = options.overwrite,
+                                                    .sync = options.sync,
+                                                    .write_behind = &detail::write_threads::make}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {

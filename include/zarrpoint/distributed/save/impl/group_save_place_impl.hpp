@@ -10,6 +10,7 @@
 #include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/base/write_threads.hpp>
 
 #include <functional>
 #include <memory>
@@ -35,7 +36,8 @@ ZARRPOINT_INLINE result<void> group_save_place::open() {
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = storage_.overwrite,
-                                                          .sync = storage_.sync}));
+                                                          .sync = storage_.sync,
+                                                          .write_behind = &write_threads::make}));
     if (alone || !staged->staged_name().empty()) {
       tree_ = std::move(staged);
       job_.emplace(job_in(tree_->store()));

@@ -15,6 +15,7 @@
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
+#include <zarrpoint/store/base/write_threads.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -59,7 +60,8 @@ ZARRPOINT_INLINE result<void> save_operation::open_target() {
   const bool alone = ranks_.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
-                                                          .sync = options_.sync}));
+                                                          .sync = options_.sync,
+                                                          .write_behind = &write_threads::make}));
     if (alone || !staged->staged_name().empty()) {
       if (options_.overwrite) old_ = beneath(target);
       store_ = staged->store();

@@ -13,6 +13,7 @@
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
+#include <zarrpoint/store/base/write_threads.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
@@ -146,7 +147,8 @@ ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
   ZARRPOINT_CHECK(out.look());
   ZARRPOINT_TRY(staged, store.stage(out.target_.key, {.overwrite = options.overwrite,
                                                       .sync = options.sync,
-                                                      .mark = unfinished_mark}));
+                                                      .mark = unfinished_mark,
+                                                      .write_behind = &write_threads::make}));
   out.staged_ = std::move(staged);
   out.store_ = out.staged_->store();
   ZARRPOINT_TRY(item, item_of(*out.store_, options));

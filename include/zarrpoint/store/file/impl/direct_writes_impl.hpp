@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/store/base/write_behind.hpp>
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/write_behind.hpp>
+#include <zarrpoint/store/file/staging_blocks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -18,9 +19,8 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE direct_writes::~direct_writes() {
-  std::unique_lock lock(mutex_);
-  while (under_way_ != 0) settled_.wait(lock);
-  if (memory_ != nullptr) behind_.blocks().give(memory_);
+  behind_.settle(pending_);
+  if (memory_ != nullptr) blocks_.give(memory_);
 }
 
 ZARRPOINT_INLINE void direct_writes::open(int buffered, unique_fd direct) {
@@ -32,6 +32,7 @@ ZARRPOINT_INLINE void direct_writes::open(int buffered, unique_fd direct) {
 ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap, bytes_view bytes) {
   if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed))
     return write_fully(buffered_, offset, bytes);
+  if (const int code = pending_.code.load(std::memory_order_relaxed); code != 0) return code;
   const std::uint64_t end = offset + bytes.size();
   const bytes_view head = bytes.first(static_cast<std::size_t>(-offset % direct_boundary));
   // A gap belongs to the block of the head, or is left out.
@@ -45,7 +46,6 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap,
   bool tail_waits = false;
   {
     const std::lock_guard lock(mutex_);
-    if (code_ != 0) return code_;
     if (!head.empty()) {
       const std::size_t missing = direct_boundary - head.size();
       before = take(offset - missing, missing - zeros.size());
@@ -78,8 +78,9 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap,
 }
 
 ZARRPOINT_INLINE int direct_writes::read(std::uint64_t offset, mutable_bytes into) {
-  std::unique_lock lock(mutex_);
-  while (under_way_ != 0) settled_.wait(lock);
+  // First the lock: who takes an edge gives it up only when that is written or under way.
+  const std::lock_guard lock(mutex_);
+  behind_.settle(pending_);
   // The file may end before what waits.
   std::size_t stored = into.size();
   for (std::size_t looked = 0; looked < slots; ++looked) {
@@ -101,9 +102,9 @@ ZARRPOINT_INLINE int direct_writes::read(std::uint64_t offset, mutable_bytes int
 }
 
 ZARRPOINT_INLINE int direct_writes::finish() {
-  std::unique_lock lock(mutex_);
-  while (under_way_ != 0) settled_.wait(lock);
-  int code = code_;
+  behind_.settle(pending_);
+  const std::lock_guard lock(mutex_);
+  int code = pending_.code.load(std::memory_order_relaxed);
   for (edge& one : edges_) {
     if (code == 0) code = write_fully(buffered_, one.offset, bytes_of(&one));
     one.size = 0;
@@ -130,7 +131,7 @@ ZARRPOINT_INLINE direct_writes::edge* direct_writes::take(std::uint64_t offset,
 /// False when there is no room.
 ZARRPOINT_INLINE bool direct_writes::keep(std::uint64_t offset, bytes_view zeros,
                                           bytes_view bytes) noexcept {
-  if (memory_ == nullptr) memory_ = behind_.blocks().take();
+  if (memory_ == nullptr) memory_ = blocks_.take();
   if (memory_ == nullptr) return false;
   for (std::size_t i = 0; i < slots; ++i) {
     if (edges_[i].size != 0) continue;
@@ -151,7 +152,7 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
   std::size_t used = 0;
   for (bytes_view part : parts) {
     while (!part.empty()) {
-      if (block == nullptr) block = behind_.blocks().take();
+      if (block == nullptr) block = blocks_.take();
       if (block == nullptr) {  // without memory for it, through the page cache
         if (const int code = write_fully(buffered_, offset, part); code != 0) return code;
         offset += part.size();
@@ -170,28 +171,18 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
   return block != nullptr ? put_block(offset, block, used) : 0;
 }
 
-/// Writes the first bytes of a block that is `behind_`'s, now or by one of its threads.
+/// Writes the first bytes of a staged block, now or by somebody else, and gives it back.
 ZARRPOINT_INLINE int direct_writes::put_block(std::uint64_t offset, std::byte* block,
-                                              std::size_t size) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++under_way_;
-  }
-  const write_behind::job work{&write_staged, this, offset, block, size};
-  if (behind_.post(work)) return 0;
-  write_staged(work);
-  const std::lock_guard lock(mutex_);
-  return code_;
+                                              std::size_t size) noexcept {
+  const write_behind::job work{&write_staged, this, offset, bytes_view(block, size)};
+  return behind_.post(work, pending_) ? 0 : write_staged(work);
 }
 
-/// Writes a block that has been staged, and gives it back.
-ZARRPOINT_INLINE void direct_writes::write_staged(const write_behind::job& work) noexcept {
-  direct_writes& self = *work.writer;
-  const int code = self.put_bytes(work.offset, bytes_view(work.block, work.size));
-  self.behind_.blocks().give(work.block);
-  const std::lock_guard lock(self.mutex_);
-  if (self.code_ == 0) self.code_ = code;
-  if (--self.under_way_ == 0) self.settled_.notify_all();
+ZARRPOINT_INLINE int direct_writes::write_staged(const write_behind::job& work) noexcept {
+  auto& self = *static_cast<direct_writes*>(work.writer);
+  const int code = self.put_bytes(work.offset, work.bytes);
+  self.blocks_.give(const_cast<std::byte*>(work.bytes.data()));
+  return code;
 }
 
 ZARRPOINT_INLINE int direct_writes::put_bytes(std::uint64_t offset, bytes_view bytes) noexcept {

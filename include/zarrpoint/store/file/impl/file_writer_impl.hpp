@@ -29,7 +29,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> file_writer::open(
 }
 
 ZARRPOINT_INLINE file_writer::file_writer(std::shared_ptr<file_root> root, store_key key)
-    : root_(std::move(root)), key_(std::move(key)), direct_(root_->behind()) {
+    : root_(std::move(root)), key_(std::move(key)), direct_(root_->blocks(), root_->behind()) {
   root_->writer_opened();
 }
 

@@ -2,41 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/file/write_behind.hpp>
+#include <zarrpoint/store/base/write_threads.hpp>
 
 #include <unistd.h>
 
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE staging_blocks::~staging_blocks() {
-  while (free_ != nullptr) std::free(pop());
+ZARRPOINT_INLINE write_behind write_threads::make() {
+  static constexpr write_behind::operations by{
+      [](void* self, const write_behind::job& work, pending_writes& in) noexcept {
+        return static_cast<write_threads*>(self)->post(work, in);
+      },
+      [](void* self, pending_writes& in) noexcept {
+        static_cast<write_threads*>(self)->settle(in);
+      },
+      [](void* self) noexcept { delete static_cast<write_threads*>(self); }};
+  return {by, new write_threads};
 }
 
-ZARRPOINT_INLINE std::byte* staging_blocks::take() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (free_ != nullptr) return pop();
-  return static_cast<std::byte*>(std::aligned_alloc(direct_alignment, block_size));
-}
-
-ZARRPOINT_INLINE void staging_blocks::give(std::byte* block) noexcept {
-  const std::lock_guard lock(mutex_);
-  std::memcpy(block, &free_, sizeof free_);
-  free_ = block;
-}
-
-ZARRPOINT_INLINE std::byte* staging_blocks::pop() noexcept {
-  std::byte* const block = free_;
-  std::memcpy(&free_, block, sizeof free_);
-  return block;
-}
-
-ZARRPOINT_INLINE write_behind::~write_behind() {
+ZARRPOINT_INLINE write_threads::~write_threads() {
   if (process_ != ::getpid()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -46,19 +33,26 @@ ZARRPOINT_INLINE write_behind::~write_behind() {
   pool_.reset();
 }
 
-ZARRPOINT_INLINE bool write_behind::post(const job& work) noexcept {
+ZARRPOINT_INLINE bool write_threads::post(const write_behind::job& work,
+                                          pending_writes& in) noexcept {
   const std::lock_guard lock(mutex_);
   if (seen_ < few) return ++seen_, false;
   if (process_ == 0 && !start()) return seen_ = 0, false;
   if (busy_ == lanes || process_ != ::getpid()) return false;
   ++busy_;
-  jobs_[waiting_++] = work;
+  ++in.count;
+  jobs_[waiting_++] = {work, &in};
   changed_.notify_one();
   return true;
 }
 
+ZARRPOINT_INLINE void write_threads::settle(pending_writes& in) noexcept {
+  std::unique_lock lock(mutex_);
+  while (in.count != 0) written_.wait(lock);
+}
+
 /// False where the system has no threads for it.
-ZARRPOINT_INLINE bool write_behind::start() noexcept {
+ZARRPOINT_INLINE bool write_threads::start() noexcept {
   unsigned serving = 0;
 #if ZARRPOINT_EXCEPTIONS
   try {
@@ -76,16 +70,19 @@ ZARRPOINT_INLINE bool write_behind::start() noexcept {
   return true;
 }
 
-ZARRPOINT_INLINE void write_behind::serve() noexcept {
+ZARRPOINT_INLINE void write_threads::serve() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
     while (waiting_ == 0 && !closed_) changed_.wait(lock);
     if (waiting_ == 0) return;
-    const job work = jobs_[--waiting_];
+    const posted one = jobs_[--waiting_];
     lock.unlock();
-    work.write(work);
+    const int code = one.work.write(one.work);
     lock.lock();
+    int none = 0;
+    if (code != 0) one.in->code.compare_exchange_strong(none, code);
     --busy_;
+    if (--one.in->count == 0) written_.notify_all();
   }
 }
 
