@@ -35,9 +35,10 @@ ZARRPOINT_INLINE result<void> group_save_place::open() {
   if (storage_.overwrite) replaced_ = group_save_target::beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = storage_.overwrite,
-                                                          .sync = storage_.sync,
-                                                          .write_behind = &write_threads::make}));
+    ZARRPOINT_TRY(
+        staged, target.store.stage(target.key, {.overwrite = storage_.overwrite,
+                                                .sync = storage_.sync,
+                                                .write_behind = &v0::detail::write_threads::make}));
     if (alone || !staged->staged_name().empty()) {
       tree_ = std::move(staged);
       job_.emplace(job_in(tree_->store()));

@@ -59,9 +59,10 @@ ZARRPOINT_INLINE result<void> save_operation::open_target() {
   ZARRPOINT_TRY(is_there, check_place(target, where_, options_.overwrite));
   const bool alone = ranks_.size() == 1;
   if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
-                                                          .sync = options_.sync,
-                                                          .write_behind = &write_threads::make}));
+    ZARRPOINT_TRY(
+        staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
+                                                .sync = options_.sync,
+                                                .write_behind = &v0::detail::write_threads::make}));
     if (alone || !staged->staged_name().empty()) {
       if (options_.overwrite) old_ = beneath(target);
       store_ = staged->store();

@@ -145,10 +145,11 @@ ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
     return error{errc::unsupported,
                  out.name_ + ": its store cannot publish a directory in one step"};
   ZARRPOINT_CHECK(out.look());
-  ZARRPOINT_TRY(staged, store.stage(out.target_.key, {.overwrite = options.overwrite,
-                                                      .sync = options.sync,
-                                                      .mark = unfinished_mark,
-                                                      .write_behind = &write_threads::make}));
+  ZARRPOINT_TRY(staged,
+                store.stage(out.target_.key, {.overwrite = options.overwrite,
+                                              .sync = options.sync,
+                                              .mark = unfinished_mark,
+                                              .write_behind = &v0::detail::write_threads::make}));
   out.staged_ = std::move(staged);
   out.store_ = out.staged_->store();
   ZARRPOINT_TRY(item, item_of(*out.store_, options));
