@@ -12,8 +12,10 @@
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,30 +37,40 @@ ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_ten
   shared_requests all;
   ZARRPOINT_CHECK(share_options());
   ZARRPOINT_TRY(states, describe(tensors, objects));
-  ZARRPOINT_TRY(order, agree(ranks, guarded([&] {
-                               all = requests_of(states);
-                               return choose_readers(states.shards, all);
-                             })));
-  std::uint64_t bytes = 0;
+  asked_ = std::move(states.shards);
+  ZARRPOINT_TRY(units, share_units(asked_));
+  const auto plan = [&]() -> result<std::vector<shared_request*>> {
+    ZARRPOINT_TRY(cut, share_regions(asked_, {.units = std::move(units),
+                                              .group_of = options_.groups,
+                                              .bytes = options_.region_bytes,
+                                              .most = options_.most_sent}));
+    regions_ = std::move(cut);
+    all = requests_of(states.objects);
+    for (sharded_tensor& tensor : tensors)
+      ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
+    return choose_readers(all);
+  };
+  ZARRPOINT_TRY(order, agree(ranks, guarded(plan)));
   for (std::size_t begin = 0; begin < order.size();) {
     const bool is_relayed = is_large(*order[begin]);
     const std::size_t end = is_relayed ? end_of_relay(order, begin) : end_of_round(order, begin);
     const std::span<shared_request* const> round(order.data() + begin, end - begin);
     begin = end;
     if (is_relayed) {
-      ZARRPOINT_CHECK(relay(round, tensors, bytes));
+      ZARRPOINT_CHECK(relay(round, tensors));
       continue;
     }
     message_budget counted(group_.how);
-    auto outgoing = guarded([&] { return read_round(round, tensors, objects, {bytes, counted}); });
+    auto outgoing = guarded([&] { return read_round(round, tensors, objects, counted); });
     ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
     ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
                             ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
                             return place_round(round, incoming, tensors, objects);
                           })));
+    spare_ = std::move(incoming);
   }
-  return bytes;
+  return bytes_;
 }
 
 ZARRPOINT_INLINE result<described_states> once_reader::describe(
@@ -97,16 +109,36 @@ ZARRPOINT_INLINE result<void> once_reader::share_options() {
                }));
 }
 
-ZARRPOINT_INLINE shared_requests once_reader::requests_of(const described_states& states) const {
+ZARRPOINT_INLINE result<std::vector<dims>> once_reader::share_units(
+    const shard_table& asked) const {
+  wire_writer to;
+  for (const shard_form& form : asked.forms()) {
+    const stored_tensor* const stored = find_by_key(reader_.tensors(), form.key);
+    to.shape(stored != nullptr ? unit_of(*stored) : dims());
+  }
+  ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
+  std::vector<dims> out;
+  wire_reader from(of_root);
+  for (std::size_t n = asked.forms().size(); n > 0; --n) out.push_back(from.shape());
+  ZARRPOINT_CHECK(agree(group_.ranks, from.finish()));
+  return out;
+}
+
+ZARRPOINT_INLINE shared_requests
+once_reader::requests_of(const std::vector<gathered_object>& objects) const {
   shared_requests out;
-  std::map<int, std::size_t> tensors_of;
-  for (std::size_t i = 0; i < states.shards.size(); ++i) {
-    const shard_metadata about = states.shards.metadata(i);
+  const shard_table& table = regions_.table;
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    const shard_metadata about = table.metadata(i);
+    const std::uint32_t request = regions_.request_of[i];
     wire_writer id;
     id.flag(false);
     id.text(about.key);
     id.type(about.type);
     id.shape(about.global_shape);
+    // In the order of their places, in which neighbours have different readers.
+    const std::uint64_t place = place_of(table.offset(i), table.form(i));
+    for (unsigned shift = 64; shift > 0; shift -= 4) id.number((place >> (shift - 4)) & 15);
     id.shape(about.global_offset);
     id.shape(about.local_shape);
     id.flag(about.range.has_value());
@@ -115,20 +147,25 @@ ZARRPOINT_INLINE shared_requests once_reader::requests_of(const described_states
     // Elements of no fixed size are not sent, and no more than there is room for: each process that
     // asks for them reads them.
     if (about.type.is_variable() || bytes > options_.most_sent) id.number(i);
-    add(out, std::move(id), bytes, {states.shards.rank(i), states.shards.position(i)});
-    ++tensors_of[states.shards.rank(i)];
+    shared_request::holder holder{asked_.rank(request), asked_.position(request), false, bytes, i};
+    if (regions_.is_cut(i)) holder.bytes = byte_count(spec_of(holder)).value_or(0);
+    add(out, std::move(id), bytes, holder);
   }
-  for (const gathered_object& one : states.objects) {
+  std::map<int, std::size_t> tensors_of;
+  for (std::size_t i = 0; i < asked_.size(); ++i) ++tensors_of[asked_.rank(i)];
+  for (const gathered_object& one : objects) {
     wire_writer id;
     id.flag(true);
     id.text(unique_key(one.id));
-    add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++, one.is_main});
+    shared_request::holder holder{one.rank, tensors_of[one.rank]++, one.is_main, 1, 0};
+    add(out, std::move(id), 1, holder).is_object = true;
   }
   return out;
 }
 
-ZARRPOINT_INLINE void once_reader::add(shared_requests& to, wire_writer id, std::uint64_t bytes,
-                                       shared_request::holder holder) const {
+ZARRPOINT_INLINE shared_request& once_reader::add(shared_requests& to, wire_writer id,
+                                                  std::uint64_t bytes,
+                                                  shared_request::holder holder) const {
   // Each group reads for itself. The group comes last, so that the groups' requests for one
   // tensor follow each other and all groups read at a time.
   id.index(options_.groups.empty() ? 0 : options_.groups[static_cast<std::size_t>(holder.rank)]);
@@ -136,19 +173,20 @@ ZARRPOINT_INLINE void once_reader::add(shared_requests& to, wire_writer id, std:
   shared_request& one = to[std::string(as_text(text))];
   one.bytes = bytes;
   one.holders.push_back(holder);
+  return one;
 }
 
 ZARRPOINT_INLINE result<std::vector<shared_request*>> once_reader::choose_readers(
-    const shard_table& shards, shared_requests& all) const {
-  ZARRPOINT_TRY(chosen, detail::distribute(shards, {options_.groups, true}));
-  std::set<std::pair<int, std::size_t>> readers;
-  for (const std::uint32_t i : chosen) readers.emplace(shards.rank(i), shards.position(i));
+    shared_requests& all) const {
+  ZARRPOINT_TRY(chosen, detail::distribute(regions_.table, {options_.groups, true}));
+  std::vector<bool> reads(regions_.table.size(), false);
+  for (const std::uint32_t i : chosen) reads[i] = true;
   std::vector<shared_request*> out;
   for (auto& [id, one] : all) {
-    const auto reads = std::find_if(one.holders.begin(), one.holders.end(), [&](const auto& h) {
-      return h.is_main_object || readers.contains({h.rank, h.position});
+    const auto reader = std::find_if(one.holders.begin(), one.holders.end(), [&](const auto& h) {
+      return one.is_object ? h.is_main_object : reads[h.entry];
     });
-    one.reader = reads != one.holders.end() ? *reads : one.holders.front();
+    one.reader = reader != one.holders.end() ? *reader : one.holders.front();
     out.push_back(&one);
   }
   return out;
@@ -162,14 +200,18 @@ ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_
   for (; end < order.size() && !is_large(*order[end]); ++end) {
     const shared_request& one = *order[end];
     bool fits = true;
+    std::uint64_t sent = 0;
     const auto take = [&](int rank, std::uint64_t more) {
       std::uint64_t& of_rank = in_hand[static_cast<std::size_t>(rank)];
       fits = fits && (of_rank == 0 || more == 0 || of_rank + more <= options_.most_in_hand);
       of_rank += more;
     };
-    take(one.reader.rank, one.bytes * (one.holders.size() - 1));
-    for (const shared_request::holder& holder : one.holders)
-      if (holder.rank != one.reader.rank) take(holder.rank, one.bytes);
+    for (const shared_request::holder& holder : one.holders) {
+      if (holder.rank == one.reader.rank) continue;
+      sent += holder.bytes;
+      take(holder.rank, holder.bytes);
+    }
+    take(one.reader.rank, sent);
     if (!fits) break;
   }
   return end;
@@ -177,7 +219,9 @@ ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_
 
 ZARRPOINT_INLINE bool once_reader::is_large(const shared_request& one) const {
   const std::uint64_t copies = one.holders.size();
-  return copies > 1 && one.bytes > options_.most_in_hand / copies;
+  return copies > 1 && one.bytes > options_.most_in_hand / copies &&
+         std::all_of(one.holders.begin(), one.holders.end(),
+                     [&](const shared_request::holder& h) { return h.bytes == one.bytes; });
 }
 
 ZARRPOINT_INLINE std::size_t once_reader::end_of_relay(const std::vector<shared_request*>& order,
@@ -203,8 +247,7 @@ ZARRPOINT_INLINE std::vector<int> once_reader::chain_of(const shared_request& on
 }
 
 ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const> round,
-                                                 std::vector<sharded_tensor>& tensors,
-                                                 std::uint64_t& bytes) {
+                                                 std::vector<sharded_tensor>& tensors) {
   const any_communicator& ranks = group_.ranks;
   const shared_request* mine = nullptr;
   std::vector<int> chain;
@@ -226,10 +269,9 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
                           ZARRPOINT_CHECK(
                               counted.count("what is read", mine->reader.rank, 2 * mine->bytes));
                           if (place_in != 0) return {};
-                          ZARRPOINT_TRY(read, read_tensor(tensors[mine->reader.position], true));
-                          elements = std::move(read);
-                          bytes += mine->bytes;
-                          return {};
+                          elements.resize(mine->bytes);
+                          bytes_ += mine->bytes;
+                          return read_region(*mine, elements.data());
                         })));
   for (std::size_t have = 1; have < longest; have *= 2) {
     auto outgoing = guarded([&]() -> result<std::vector<message>> {
@@ -246,10 +288,9 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
   return agree(ranks, guarded([&]() -> result<void> {
                  if (mine == nullptr) return {};
                  for (const shared_request::holder& holder : mine->holders) {
-                   const bool is_reader =
-                       holder.rank == mine->reader.rank && holder.position == mine->reader.position;
-                   if (holder.rank != ranks.rank() || is_reader) continue;
-                   ZARRPOINT_CHECK(place(tensors[holder.position], elements)
+                   if (holder.rank != ranks.rank()) continue;
+                   const host_view wanted = wanted_of(*mine, holder, elements.data());
+                   ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted)
                                        .at("from rank " + std::to_string(mine->reader.rank)));
                  }
                  return {};
@@ -258,108 +299,201 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
 
 ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
     std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
-    std::vector<sharded_object>& objects, once_tally tally) {
-  std::vector<wire_writer> out(static_cast<std::size_t>(group_.ranks.size()));
+    std::vector<sharded_object>& objects, message_budget& counted) {
+  const int self = group_.ranks.rank();
+  std::vector<wire_writer> behind(static_cast<std::size_t>(group_.ranks.size()));
+  std::vector<std::size_t> sizes(behind.size(), 0);
+  std::vector<round_read> reads;
   for (const shared_request* one : round) {
-    if (one->reader.rank != group_.ranks.rank()) continue;
-    const std::size_t at = one->reader.position;
-    message elements;
-    const std::size_t copies = one->holders.size() - 1;
-    message_budget held(group_.how);  // of the elements, until each copy of them is made
-    const auto count = [&](std::uint64_t of) -> result<void> {
-      if (copies == 0) return {};
-      ZARRPOINT_CHECK(held.count("what is read", one->reader.rank, of));
-      return tally.counted.count("what is read", one->reader.rank, copies * of);
-    };
-    if (at < tensors.size()) {
-      ZARRPOINT_CHECK(count(one->bytes));
-      ZARRPOINT_TRY(read, read_tensor(tensors[at], copies > 0));
-      elements = std::move(read);
-      tally.bytes += one->bytes;
-    } else {
-      sharded_object& object = objects[at - tensors.size()];
-      ZARRPOINT_TRY(
-          read,
-          reader_.read_object(object.id()).at("load object " + in_quotes(object.unique_key())));
-      ZARRPOINT_CHECK(count(read.size()));
-      elements = read;
-      object = object.with_bytes(std::move(read));
+    if (one->reader.rank != self) continue;
+    if (!one->is_object) {
+      round_read& read = reads.emplace_back(round_read{one, {}});
+      for (const shared_request::holder& holder : one->holders) {
+        std::size_t& size = sizes[static_cast<std::size_t>(holder.rank)];
+        read.places.push_back(size);
+        if (holder.rank == self) continue;
+        size += holder.bytes;
+        ZARRPOINT_CHECK(counted.count("what is read", self, holder.bytes));
+      }
+      bytes_ += one->bytes;
+      continue;
     }
-    for (const shared_request::holder& other : one->holders) {
-      if (other.rank != one->reader.rank || other.position != at)
-        out[static_cast<std::size_t>(other.rank)].bytes(elements);
+    const object_id& id = objects[one->reader.position - tensors.size()].id();
+    ZARRPOINT_TRY(elements, reader_.read_object(id).at("load object " + in_quotes(unique_key(id))));
+    for (const shared_request::holder& holder : one->holders) {
+      if (holder.rank == self) {
+        sharded_object& object = objects[holder.position - tensors.size()];
+        object = object.with_bytes(elements);
+        continue;
+      }
+      ZARRPOINT_CHECK(counted.count("what is read", self, elements.size()));
+      behind[static_cast<std::size_t>(holder.rank)].bytes(elements);
     }
   }
-  std::vector<message> letters;
-  letters.reserve(out.size());
-  for (wire_writer& to : out) letters.push_back(std::move(to).take());
+  std::vector<message> letters(behind.size());
+  for (std::size_t rank = 0; rank < letters.size(); ++rank) {
+    if (sizes[rank] == 0) continue;
+    if (!spare_.empty()) {
+      letters[rank] = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    letters[rank].resize(sizes[rank]);
+  }
+  spare_.clear();
+  ZARRPOINT_CHECK(read_all(reads, tensors, letters));
+  for (std::size_t rank = 0; rank < letters.size(); ++rank) {
+    const message objects_of_rank = std::move(behind[rank]).take();
+    letters[rank].insert(letters[rank].end(), objects_of_rank.begin(), objects_of_rank.end());
+  }
   return letters;
 }
 
-ZARRPOINT_INLINE result<message> once_reader::read_tensor(sharded_tensor& tensor, bool is_shared) {
-  const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
-  ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-  message out;
-  const tensor_spec spec = tensor.metadata().data_spec();
-  if (is_shared) {
-    if (spec.type.is_variable())
-      return error{errc::unsupported, "load " + in_quotes(tensor.key()) +
-                                          ": elements of variable length cannot be sent to "
-                                          "others"};
-    ZARRPOINT_TRY(size, byte_count(spec));
-    out.resize(size);  // parts come by several threads
+ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> reads,
+                                                    std::vector<sharded_tensor>& tensors,
+                                                    std::vector<message>& letters) {
+  const int self = group_.ranks.rank();
+  std::uint64_t largest = 0;
+  for (const round_read& read : reads) {
+    if (read.one->holders.size() > 1) largest = std::max(largest, read.one->bytes);
   }
-  const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
-    ZARRPOINT_CHECK(
-        read_part_of_shard({reader_, *stored, options_.padding}, tensor.metadata(), part, into));
-    if (is_shared)
-      copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
+  const std::uint64_t most = options_.most_in_hand / std::max<std::uint64_t>(largest, 1);
+  const parallel_options how{
+      .max_workers = static_cast<unsigned>(std::clamp<std::uint64_t>(most, 1, UINT_MAX)),
+      .stop = group_.how.stop};
+  const unsigned workers = parallel_workers(group_.how.executor, reads.size(), how);
+  message_budget held(group_.how);
+  for (unsigned i = 0; i < workers; ++i) ZARRPOINT_CHECK(held.count("what is read", self, largest));
+  memory_.resize(std::max<std::size_t>(memory_.size(), workers));
+  const auto read_one = [&](std::size_t i, unsigned worker) -> result<void> {
+    const auto& [one, places] = reads[i];
+    if (one->holders.size() == 1) return read_alone(*one, tensors[one->reader.position]);
+    message& memory = memory_[worker];
+    if (memory.size() < one->bytes) memory.resize(one->bytes);
+    ZARRPOINT_CHECK(read_region(*one, memory.data()));
+    for (std::size_t h = 0; h < places.size(); ++h) {
+      const shared_request::holder& holder = one->holders[h];
+      const host_view wanted = wanted_of(*one, holder, memory.data());
+      if (holder.rank == self) {
+        ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted));
+        continue;
+      }
+      message& letter = letters[static_cast<std::size_t>(holder.rank)];
+      copy_elements(dense_view(letter.data() + places[h], spec_of(holder)), wanted);
+    }
     return {};
   };
-  ZARRPOINT_CHECK(
-      tensor.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key())));
-  return out;
+  return parallel_for(group_.how.executor, reads.size(), read_one, how);
+}
+
+ZARRPOINT_INLINE result<void> once_reader::read_alone(const shared_request& one,
+                                                      const sharded_tensor& tensor) const {
+  const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
+  ZARRPOINT_TRY(target, target_of(one.reader, tensor));
+  const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
+    return read_part_of_shard({reader_, *stored, options_.padding}, target.metadata(), part, into);
+  };
+  return target.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key()));
+}
+
+ZARRPOINT_INLINE result<void> once_reader::read_region(const shared_request& one,
+                                                       std::byte* into) const {
+  const shard_metadata about = regions_.table.metadata(one.reader.entry);
+  const stored_tensor* const stored = find_by_key(reader_.tensors(), about.key);
+  const tensor_spec spec = about.data_spec();
+  return read_part_of_shard({reader_, *stored, options_.padding}, about, box::whole(spec.shape),
+                            dense_view(into, spec))
+      .at("load " + in_quotes(about.key));
+}
+
+ZARRPOINT_INLINE host_view once_reader::wanted_of(const shared_request& one,
+                                                  const shared_request::holder& holder,
+                                                  const std::byte* region) const {
+  const shard_metadata about = regions_.table.metadata(one.reader.entry);
+  const host_view all = dense_view(region, about.data_spec());
+  if (!regions_.is_cut(holder.entry)) return all;
+  return subview(all, selection(relative_to(about.global_box(), part_of(holder))));
+}
+
+ZARRPOINT_INLINE box once_reader::part_of(const shared_request::holder& holder) const {
+  return regions_.wanted(asked_, holder.entry);
+}
+
+ZARRPOINT_INLINE tensor_spec once_reader::spec_of(const shared_request::holder& holder) const {
+  if (!regions_.is_cut(holder.entry)) return regions_.table.metadata(holder.entry).data_spec();
+  return {regions_.table.form(holder.entry).type, part_of(holder).shape};
+}
+
+ZARRPOINT_INLINE result<sharded_tensor> once_reader::target_of(const shared_request::holder& holder,
+                                                               const sharded_tensor& tensor) const {
+  if (!regions_.is_cut(holder.entry)) return tensor;
+  const box wanted = part_of(holder);
+  const shard_metadata& whole = tensor.metadata();
+  const box within = relative_to(whole.global_box(), wanted);
+  shard_metadata about = whole;
+  about.global_offset = wanted.offset;
+  about.fragmentation.reset();
+  box local{dims(whole.local_shape.rank(), 0), whole.local_shape};
+  for (std::size_t axis = 0; axis < local.rank(); ++axis) {
+    local.offset[axis] = within.offset[whole.prepended_axes + axis];
+    local.shape[axis] = within.shape[whole.prepended_axes + axis];
+  }
+  about.local_shape = local.shape;
+  return tensor.part(std::move(about), local);
+}
+
+ZARRPOINT_INLINE result<void> once_reader::place(const shared_request::holder& holder,
+                                                 const sharded_tensor& tensor,
+                                                 const host_view& wanted) const {
+  ZARRPOINT_TRY(target, target_of(holder, tensor));
+  const std::size_t prepended =
+      regions_.is_cut(holder.entry) ? tensor.metadata().prepended_axes : 0;
+  return target.fill(
+      [&](const box& part, const mutable_host_view& into) -> result<void> {
+        box of{dims(prepended, 0), dims(prepended, 1)};
+        for (std::size_t axis = 0; axis < part.rank(); ++axis) {
+          of.offset.push_back(part.offset[axis]);
+          of.shape.push_back(part.shape[axis]);
+        }
+        copy_elements(with_prepended(into, prepended), subview(wanted, selection(of)));
+        return {};
+      },
+      group_.how);
 }
 
 ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<shared_request* const> round,
                                                        std::span<const message> incoming,
                                                        std::vector<sharded_tensor>& tensors,
                                                        std::vector<sharded_object>& objects) {
-  std::vector<wire_reader> from;
-  for (const message& letter : incoming) from.emplace_back(letter);
+  const int self = group_.ranks.rank();
+  std::vector<bytes_view> rest(incoming.begin(), incoming.end());
   for (const shared_request* one : round) {
+    if (one->is_object || one->reader.rank == self) continue;
+    const std::string from = "from rank " + std::to_string(one->reader.rank);
+    bytes_view& letter = rest[static_cast<std::size_t>(one->reader.rank)];
     for (const shared_request::holder& holder : one->holders) {
-      const bool is_reader =
-          holder.rank == one->reader.rank && holder.position == one->reader.position;
-      if (holder.rank != group_.ranks.rank() || is_reader) continue;
-      const bytes_view elements = from[static_cast<std::size_t>(one->reader.rank)].bytes();
-      if (holder.position >= tensors.size()) {
-        sharded_object& object = objects[holder.position - tensors.size()];
-        object = object.with_bytes(message(elements.begin(), elements.end()));
-        continue;
-      }
-      ZARRPOINT_CHECK(place(tensors[holder.position], elements)
-                          .at("from rank " + std::to_string(one->reader.rank)));
+      if (holder.rank != self) continue;
+      const sharded_tensor& tensor = tensors[holder.position];
+      if (letter.size() < holder.bytes)
+        return error{errc::corrupt, from + ": " + std::to_string(letter.size()) + " bytes of " +
+                                        in_quotes(tensor.key()) + ", wanted " +
+                                        std::to_string(holder.bytes)};
+      ZARRPOINT_CHECK(place(holder, tensor, dense_view(letter.data(), spec_of(holder))).at(from));
+      letter = letter.subspan(holder.bytes);
     }
   }
-  for (std::size_t rank = 0; rank < from.size(); ++rank)
-    ZARRPOINT_CHECK(from[rank].finish().at("from rank " + std::to_string(rank)));
+  std::vector<wire_reader> behind(rest.begin(), rest.end());
+  for (const shared_request* one : round) {
+    if (!one->is_object || one->reader.rank == self) continue;
+    for (const shared_request::holder& holder : one->holders) {
+      if (holder.rank != self) continue;
+      const bytes_view elements = behind[static_cast<std::size_t>(one->reader.rank)].bytes();
+      sharded_object& object = objects[holder.position - tensors.size()];
+      object = object.with_bytes(message(elements.begin(), elements.end()));
+    }
+  }
+  for (std::size_t rank = 0; rank < behind.size(); ++rank)
+    ZARRPOINT_CHECK(behind[rank].finish().at("from rank " + std::to_string(rank)));
   return {};
-}
-
-ZARRPOINT_INLINE result<void> once_reader::place(sharded_tensor& tensor, bytes_view elements) {
-  ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-  const tensor_spec spec = tensor.metadata().data_spec();
-  ZARRPOINT_TRY(size, byte_count(spec));
-  if (size != elements.size())
-    return error{errc::corrupt, std::to_string(elements.size()) + " bytes of \"" + tensor.key() +
-                                    "\", wanted " + std::to_string(size)};
-  return tensor.fill(
-      [&](const box& part, const mutable_host_view& into) -> result<void> {
-        copy_elements(into, subview(dense_view(elements.data(), spec), selection(part)));
-        return {};
-      },
-      group_.how);
 }
 
 }}}  // namespace zarrpoint::v0::detail
