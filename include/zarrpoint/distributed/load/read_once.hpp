@@ -5,54 +5,21 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/load/once_plan.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
-#include <zarrpoint/distributed/plan/share_regions.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 // What several processes ask for is read by one of them and sent to the others: bytes of the
 // network for bytes of the file system.
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-/// A region of a tensor, or an object, that one or several processes ask for.
-struct shared_request {
-  struct holder {
-    int rank = 0;
-    std::size_t position = 0;  ///< among its tensors, and behind them its objects
-    bool is_main_object = false;
-    std::uint64_t bytes = 0;  ///< of what it wants of a region
-    std::uint32_t entry = 0;  ///< of a region: in the table of regions
-  };
-  bool is_object = false;
-  std::uint64_t bytes = 0;
-  std::vector<holder> holders;
-  holder reader{};
-};
-
-/// Requests by what they ask for: equal on all processes.
-using shared_requests = std::map<std::string, shared_request>;
-
-/// How shared requests are read.
-struct once_options {
-  std::vector<int> groups{};  ///< by rank; empty: all are one group
-  shard_padding padding = shard_padding::zeros;
-  /// Bytes that a process has for others at a time, at most, and as many from others, or else one
-  /// tensor and a copy of it. An eighth of `limits::memory` of rank 0, where that is less.
-  std::uint64_t most_in_hand = std::uint64_t{64} << 20;
-  /// What is larger is not sent: each process that asks for it reads it. A quarter of
-  /// `limits::memory` of rank 0.
-  std::uint64_t most_sent = UINT64_MAX;
-  std::uint64_t region_bytes = std::uint64_t{8} << 20;  ///< see `region_options::bytes`
-};
 
 /// What is read for a round, and where in the letter of each holder's process its part begins.
 struct round_read {
@@ -79,35 +46,13 @@ class once_reader {
   /// What is read at a time of each form's tensor, as rank 0 has it: all must cut alike.
   result<std::vector<dims>> share_units(const shard_table& asked) const;
 
-  shared_requests requests_of(const std::vector<gathered_object>& objects) const;
-
-  shared_request& add(shared_requests& to, wire_writer id, std::uint64_t bytes,
-                      shared_request::holder holder) const;
-
-  /// Regions are read by the processes that `distribute` chooses; objects by those that hold their
-  /// main replicas, or the first processes that want them. All in one order, the same on all
-  /// processes.
-  result<std::vector<shared_request*>> choose_readers(shared_requests& all) const;
-
-  /// The same on all processes.
-  std::size_t end_of_round(const std::vector<shared_request*>& order, std::size_t begin) const;
-
-  /// Whether all want all of it, and copies would take much memory of the reader: then each that
-  /// has it sends it on.
-  bool is_large(const shared_request& one) const;
-
-  /// As many large ones as no process has to do with two of. The same on all processes.
-  std::size_t end_of_relay(const std::vector<shared_request*>& order, std::size_t begin) const;
-
-  /// The processes that want it, each once, the reader first.
-  static std::vector<int> chain_of(const shared_request& one);
-
   /// Each is read by its reader; then in each exchange all that have it send it to one more.
-  result<void> relay(std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors);
+  result<void> relay(std::span<const shared_request* const> round,
+                     std::vector<sharded_tensor>& tensors);
 
   /// Reads what is this process's to read, puts its own parts in their places, and the others' into
   /// letters: elements in the order of the round, then objects.
-  result<std::vector<message>> read_round(std::span<shared_request* const> round,
+  result<std::vector<message>> read_round(std::span<const shared_request* const> round,
                                           std::vector<sharded_tensor>& tensors,
                                           std::vector<sharded_object>& objects,
                                           message_budget& counted);
@@ -121,31 +66,22 @@ class once_reader {
 
   result<void> read_region(const shared_request& one, std::byte* into) const;
 
-  /// What a holder wants of a region, all of which is in memory.
-  host_view wanted_of(const shared_request& one, const shared_request::holder& holder,
-                      const std::byte* region) const;
-
   /// Puts what a holder wants to its place.
   result<void> place(const shared_request::holder& holder, const sharded_tensor& tensor,
                      const host_view& wanted) const;
 
-  result<void> place_round(std::span<shared_request* const> round,
+  result<void> place_round(std::span<const shared_request* const> round,
                            std::span<const message> incoming, std::vector<sharded_tensor>& tensors,
                            std::vector<sharded_object>& objects);
 
-  /// The elements that a holder wants, as they are sent.
-  tensor_spec spec_of(const shared_request::holder& holder) const;
-  /// Where they lie in the global tensor, if the region is cut.
-  box part_of(const shared_request::holder& holder) const;
-  /// A view of that part of a tensor; all of it, if the region is not cut.
+  /// A view of what a holder wants of a tensor; all of it, if the region is not cut.
   result<sharded_tensor> target_of(const shared_request::holder& holder,
                                    const sharded_tensor& tensor) const;
 
   const process_group& group_;
   const sharded_reader& reader_;
   once_options options_;
-  shard_table asked_;  ///< by all processes
-  shared_regions regions_;
+  const once_plan* plan_ = nullptr;
   std::vector<message> spare_;   ///< letters that were read, whose memory is used again
   std::vector<message> memory_;  ///< of each worker: a region
   std::uint64_t bytes_ = 0;      ///< that this process read

@@ -5,9 +5,10 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/load/once_plan.hpp>
 #include <zarrpoint/distributed/load/read_once.hpp>
-#include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/shard/shard_value.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
@@ -18,8 +19,6 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,27 +33,19 @@ ZARRPOINT_INLINE once_reader::once_reader(const process_group& group, const shar
 ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_tensor>& tensors,
                                                          std::vector<sharded_object>& objects) {
   const any_communicator& ranks = group_.ranks;
-  shared_requests all;
   ZARRPOINT_CHECK(share_options());
   ZARRPOINT_TRY(states, describe(tensors, objects));
-  asked_ = std::move(states.shards);
-  ZARRPOINT_TRY(units, share_units(asked_));
-  const auto plan = [&]() -> result<std::vector<shared_request*>> {
-    ZARRPOINT_TRY(cut, share_regions(asked_, {.units = std::move(units),
-                                              .group_of = options_.groups,
-                                              .bytes = options_.region_bytes,
-                                              .most = options_.most_sent}));
-    regions_ = std::move(cut);
-    all = requests_of(states.objects);
-    for (sharded_tensor& tensor : tensors)
-      ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-    return choose_readers(all);
-  };
-  ZARRPOINT_TRY(order, agree(ranks, guarded(plan)));
-  for (std::size_t begin = 0; begin < order.size();) {
-    const bool is_relayed = is_large(*order[begin]);
-    const std::size_t end = is_relayed ? end_of_relay(order, begin) : end_of_round(order, begin);
-    const std::span<shared_request* const> round(order.data() + begin, end - begin);
+  ZARRPOINT_TRY(units, share_units(states.shards));
+  ZARRPOINT_TRY(plan, agree(ranks, guarded([&]() -> result<once_plan> {
+                              for (sharded_tensor& tensor : tensors)
+                                ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
+                              return once_plan::make(std::move(states), std::move(units), options_);
+                            })));
+  plan_ = &plan;
+  for (std::size_t begin = 0; begin < plan.order().size();) {
+    const bool is_relayed = plan.is_large(*plan.order()[begin]);
+    const std::size_t end = is_relayed ? plan.end_of_relay(begin) : plan.end_of_round(begin);
+    const auto round = plan.order().subspan(begin, end - begin);
     begin = end;
     if (is_relayed) {
       ZARRPOINT_CHECK(relay(round, tensors));
@@ -124,136 +115,14 @@ ZARRPOINT_INLINE result<std::vector<dims>> once_reader::share_units(
   return out;
 }
 
-ZARRPOINT_INLINE shared_requests
-once_reader::requests_of(const std::vector<gathered_object>& objects) const {
-  shared_requests out;
-  const shard_table& table = regions_.table;
-  for (std::uint32_t i = 0; i < table.size(); ++i) {
-    const shard_metadata about = table.metadata(i);
-    const std::uint32_t request = regions_.request_of[i];
-    wire_writer id;
-    id.flag(false);
-    id.text(about.key);
-    id.type(about.type);
-    id.shape(about.global_shape);
-    // In the order of their places, in which neighbours have different readers.
-    const std::uint64_t place = place_of(table.offset(i), table.form(i));
-    for (unsigned shift = 64; shift > 0; shift -= 4) id.number((place >> (shift - 4)) & 15);
-    id.shape(about.global_offset);
-    id.shape(about.local_shape);
-    id.flag(about.range.has_value());
-    if (about.range) id.shape({about.range->start, about.range->stop});
-    const std::uint64_t bytes = byte_count(about.data_spec()).value_or(0);
-    // Elements of no fixed size are not sent, and no more than there is room for: each process that
-    // asks for them reads them.
-    if (about.type.is_variable() || bytes > options_.most_sent) id.number(i);
-    shared_request::holder holder{asked_.rank(request), asked_.position(request), false, bytes, i};
-    if (regions_.is_cut(i)) holder.bytes = byte_count(spec_of(holder)).value_or(0);
-    add(out, std::move(id), bytes, holder);
-  }
-  std::map<int, std::size_t> tensors_of;
-  for (std::size_t i = 0; i < asked_.size(); ++i) ++tensors_of[asked_.rank(i)];
-  for (const gathered_object& one : objects) {
-    wire_writer id;
-    id.flag(true);
-    id.text(unique_key(one.id));
-    shared_request::holder holder{one.rank, tensors_of[one.rank]++, one.is_main, 1, 0};
-    add(out, std::move(id), 1, holder).is_object = true;
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE shared_request& once_reader::add(shared_requests& to, wire_writer id,
-                                                  std::uint64_t bytes,
-                                                  shared_request::holder holder) const {
-  // Each group reads for itself. The group comes last, so that the groups' requests for one
-  // tensor follow each other and all groups read at a time.
-  id.index(options_.groups.empty() ? 0 : options_.groups[static_cast<std::size_t>(holder.rank)]);
-  const std::vector<std::byte> text = std::move(id).take();
-  shared_request& one = to[std::string(as_text(text))];
-  one.bytes = bytes;
-  one.holders.push_back(holder);
-  return one;
-}
-
-ZARRPOINT_INLINE result<std::vector<shared_request*>> once_reader::choose_readers(
-    shared_requests& all) const {
-  ZARRPOINT_TRY(chosen, detail::distribute(regions_.table, {options_.groups, true}));
-  std::vector<bool> reads(regions_.table.size(), false);
-  for (const std::uint32_t i : chosen) reads[i] = true;
-  std::vector<shared_request*> out;
-  for (auto& [id, one] : all) {
-    const auto reader = std::find_if(one.holders.begin(), one.holders.end(), [&](const auto& h) {
-      return one.is_object ? h.is_main_object : reads[h.entry];
-    });
-    one.reader = reader != one.holders.end() ? *reader : one.holders.front();
-    out.push_back(&one);
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_request*>& order,
-                                                       std::size_t begin) const {
-  // Of each process: what it sends, and what it is sent.
-  std::vector<std::uint64_t> in_hand(static_cast<std::size_t>(group_.ranks.size()), 0);
-  std::size_t end = begin;
-  for (; end < order.size() && !is_large(*order[end]); ++end) {
-    const shared_request& one = *order[end];
-    bool fits = true;
-    std::uint64_t sent = 0;
-    const auto take = [&](int rank, std::uint64_t more) {
-      std::uint64_t& of_rank = in_hand[static_cast<std::size_t>(rank)];
-      fits = fits && (of_rank == 0 || more == 0 || of_rank + more <= options_.most_in_hand);
-      of_rank += more;
-    };
-    for (const shared_request::holder& holder : one.holders) {
-      if (holder.rank == one.reader.rank) continue;
-      sent += holder.bytes;
-      take(holder.rank, holder.bytes);
-    }
-    take(one.reader.rank, sent);
-    if (!fits) break;
-  }
-  return end;
-}
-
-ZARRPOINT_INLINE bool once_reader::is_large(const shared_request& one) const {
-  const std::uint64_t copies = one.holders.size();
-  return copies > 1 && one.bytes > options_.most_in_hand / copies &&
-         std::all_of(one.holders.begin(), one.holders.end(),
-                     [&](const shared_request::holder& h) { return h.bytes == one.bytes; });
-}
-
-ZARRPOINT_INLINE std::size_t once_reader::end_of_relay(const std::vector<shared_request*>& order,
-                                                       std::size_t begin) const {
-  std::vector<bool> busy(static_cast<std::size_t>(group_.ranks.size()), false);
-  std::size_t end = begin;
-  for (; end < order.size() && is_large(*order[end]); ++end) {
-    const std::vector<int> wanting = chain_of(*order[end]);
-    const auto is_busy = [&](int rank) { return busy[static_cast<std::size_t>(rank)]; };
-    if (std::any_of(wanting.begin(), wanting.end(), is_busy)) break;
-    for (const int rank : wanting) busy[static_cast<std::size_t>(rank)] = true;
-  }
-  return end;
-}
-
-ZARRPOINT_INLINE std::vector<int> once_reader::chain_of(const shared_request& one) {
-  std::set<int> ranks;
-  for (const shared_request::holder& holder : one.holders) ranks.insert(holder.rank);
-  ranks.erase(one.reader.rank);
-  std::vector<int> out{one.reader.rank};
-  out.insert(out.end(), ranks.begin(), ranks.end());
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const> round,
+ZARRPOINT_INLINE result<void> once_reader::relay(std::span<const shared_request* const> round,
                                                  std::vector<sharded_tensor>& tensors) {
   const any_communicator& ranks = group_.ranks;
   const shared_request* mine = nullptr;
   std::vector<int> chain;
   std::size_t longest = 0;
   for (const shared_request* one : round) {
-    const std::vector<int> wanting = chain_of(*one);
+    const std::vector<int> wanting = once_plan::chain_of(*one);
     longest = std::max(longest, wanting.size());
     if (std::find(wanting.begin(), wanting.end(), ranks.rank()) == wanting.end()) continue;
     mine = one;
@@ -289,7 +158,7 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
                  if (mine == nullptr) return {};
                  for (const shared_request::holder& holder : mine->holders) {
                    if (holder.rank != ranks.rank()) continue;
-                   const host_view wanted = wanted_of(*mine, holder, elements.data());
+                   const host_view wanted = plan_->wanted_of(*mine, holder, elements.data());
                    ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted)
                                        .at("from rank " + std::to_string(mine->reader.rank)));
                  }
@@ -298,7 +167,7 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
 }
 
 ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
-    std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
+    std::span<const shared_request* const> round, std::vector<sharded_tensor>& tensors,
     std::vector<sharded_object>& objects, message_budget& counted) {
   const int self = group_.ranks.rank();
   std::vector<wire_writer> behind(static_cast<std::size_t>(group_.ranks.size()));
@@ -372,13 +241,13 @@ ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> 
     ZARRPOINT_CHECK(read_region(*one, memory.data()));
     for (std::size_t h = 0; h < places.size(); ++h) {
       const shared_request::holder& holder = one->holders[h];
-      const host_view wanted = wanted_of(*one, holder, memory.data());
+      const host_view wanted = plan_->wanted_of(*one, holder, memory.data());
       if (holder.rank == self) {
         ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted));
         continue;
       }
       message& letter = letters[static_cast<std::size_t>(holder.rank)];
-      copy_elements(dense_view(letter.data() + places[h], spec_of(holder)), wanted);
+      copy_elements(dense_view(letter.data() + places[h], plan_->spec_of(holder)), wanted);
     }
     return {};
   };
@@ -397,7 +266,7 @@ ZARRPOINT_INLINE result<void> once_reader::read_alone(const shared_request& one,
 
 ZARRPOINT_INLINE result<void> once_reader::read_region(const shared_request& one,
                                                        std::byte* into) const {
-  const shard_metadata about = regions_.table.metadata(one.reader.entry);
+  const shard_metadata about = plan_->region_of(one);
   const stored_tensor* const stored = find_by_key(reader_.tensors(), about.key);
   const tensor_spec spec = about.data_spec();
   return read_part_of_shard({reader_, *stored, options_.padding}, about, box::whole(spec.shape),
@@ -405,28 +274,10 @@ ZARRPOINT_INLINE result<void> once_reader::read_region(const shared_request& one
       .at("load " + in_quotes(about.key));
 }
 
-ZARRPOINT_INLINE host_view once_reader::wanted_of(const shared_request& one,
-                                                  const shared_request::holder& holder,
-                                                  const std::byte* region) const {
-  const shard_metadata about = regions_.table.metadata(one.reader.entry);
-  const host_view all = dense_view(region, about.data_spec());
-  if (!regions_.is_cut(holder.entry)) return all;
-  return subview(all, selection(relative_to(about.global_box(), part_of(holder))));
-}
-
-ZARRPOINT_INLINE box once_reader::part_of(const shared_request::holder& holder) const {
-  return regions_.wanted(asked_, holder.entry);
-}
-
-ZARRPOINT_INLINE tensor_spec once_reader::spec_of(const shared_request::holder& holder) const {
-  if (!regions_.is_cut(holder.entry)) return regions_.table.metadata(holder.entry).data_spec();
-  return {regions_.table.form(holder.entry).type, part_of(holder).shape};
-}
-
 ZARRPOINT_INLINE result<sharded_tensor> once_reader::target_of(const shared_request::holder& holder,
                                                                const sharded_tensor& tensor) const {
-  if (!regions_.is_cut(holder.entry)) return tensor;
-  const box wanted = part_of(holder);
+  if (!plan_->is_cut(holder)) return tensor;
+  const box wanted = plan_->part_of(holder);
   const shard_metadata& whole = tensor.metadata();
   const box within = relative_to(whole.global_box(), wanted);
   shard_metadata about = whole;
@@ -445,8 +296,7 @@ ZARRPOINT_INLINE result<void> once_reader::place(const shared_request::holder& h
                                                  const sharded_tensor& tensor,
                                                  const host_view& wanted) const {
   ZARRPOINT_TRY(target, target_of(holder, tensor));
-  const std::size_t prepended =
-      regions_.is_cut(holder.entry) ? tensor.metadata().prepended_axes : 0;
+  const std::size_t prepended = plan_->is_cut(holder) ? tensor.metadata().prepended_axes : 0;
   return target.fill(
       [&](const box& part, const mutable_host_view& into) -> result<void> {
         box of{dims(prepended, 0), dims(prepended, 1)};
@@ -460,7 +310,7 @@ ZARRPOINT_INLINE result<void> once_reader::place(const shared_request::holder& h
       group_.how);
 }
 
-ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<shared_request* const> round,
+ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<const shared_request* const> round,
                                                        std::span<const message> incoming,
                                                        std::vector<sharded_tensor>& tensors,
                                                        std::vector<sharded_object>& objects) {
@@ -477,7 +327,8 @@ ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<shared_request*
         return error{errc::corrupt, from + ": " + std::to_string(letter.size()) + " bytes of " +
                                         in_quotes(tensor.key()) + ", wanted " +
                                         std::to_string(holder.bytes)};
-      ZARRPOINT_CHECK(place(holder, tensor, dense_view(letter.data(), spec_of(holder))).at(from));
+      ZARRPOINT_CHECK(
+          place(holder, tensor, dense_view(letter.data(), plan_->spec_of(holder))).at(from));
       letter = letter.subspan(holder.bytes);
     }
   }
