@@ -54,7 +54,7 @@ struct once_options {
   /// What is larger is not sent: each process that asks for it reads it. A quarter of
   /// `limits::memory` of rank 0.
   std::uint64_t most_sent = UINT64_MAX;
-  std::uint64_t region_bytes = std::uint64_t{8} << 20;  ///< see `region_options::bytes`
+  std::uint64_t region_bytes = std::uint64_t{1} << 20;  ///< see `region_options::bytes`
 };
 
 class once_plan {

@@ -24,8 +24,8 @@ struct region_options {
   /// Requests of a form without one are not cut.
   std::vector<dims> units{};
   std::vector<int> group_of{};  ///< by process: each group reads for itself; empty: all are one
-  /// Of a region, as a rule; a unit that has more is one.
-  std::uint64_t bytes = std::uint64_t{8} << 20;
+  /// Of a region, as a rule: what stays in a processor's cache. A unit that has more is one.
+  std::uint64_t bytes = std::uint64_t{1} << 20;
   /// Where a region and what is sent of it have more, its tensor is not cut.
   std::uint64_t most = UINT64_MAX;
 };

@@ -60,7 +60,7 @@ class region_cutter {
     // They come first, so that a form has the same number in both tables.
     for (const shard_form& form : requests_.forms()) out_.table.intern(form);
     for (const auto& [tensor, asking] : by_tensor()) {
-      if (asking.size() > 1) ZARRPOINT_CHECK(cut_tensor(asking));
+      if (asking.size() > 1 && out_.table.size() < most_parts) ZARRPOINT_CHECK(cut_tensor(asking));
     }
     out_.first_whole = out_.table.size();
     for (std::uint32_t i = 0; i < requests_.size(); ++i) {
@@ -74,6 +74,9 @@ class region_cutter {
 
  private:
   using numbers = std::vector<std::uint32_t>;
+
+  // With so many parts of requests, which take some 200 MB on each process, no tensor is cut.
+  static constexpr std::size_t most_parts = std::size_t{1} << 20;
 
   /// A box, and all requests for it.
   struct asked_box {
@@ -233,10 +236,10 @@ class region_cutter {
       std::sort(met[c].begin(), met[c].end());
       const auto bytes = byte_count(cells[c].shape, element);
       if (!bytes) return std::nullopt;
-      // What only one box has is read to its place, whatever its size. No more regions than there
-      // is memory to plan with.
-      const std::uint64_t size =
-          met[c].size() == 1 ? UINT64_MAX : std::max<std::uint64_t>(how_.bytes, *bytes >> 16);
+      // What only one box has is read to its place, whatever its size. More boxes have larger
+      // regions, since all processes plan all parts.
+      const std::uint64_t least = (*bytes >> 16) * met[c].size();
+      const std::uint64_t size = met[c].size() == 1 ? UINT64_MAX : std::max(how_.bytes, least);
       const piece_grid pieces = piece_grid::make(cells[c], unit_, element, size);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         box piece = pieces.at(i);
