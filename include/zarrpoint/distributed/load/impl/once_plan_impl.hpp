@@ -125,7 +125,7 @@ ZARRPOINT_INLINE std::size_t once_plan::end_of_round(std::size_t begin) const {
 
 ZARRPOINT_INLINE bool once_plan::is_large(const shared_request& one) const {
   const std::uint64_t copies = one.holders.size();
-  return copies > 1 && one.bytes > options_.most_in_hand / copies &&
+  return !one.is_object && copies > 1 && one.bytes > options_.most_in_hand / copies &&
          std::all_of(one.holders.begin(), one.holders.end(),
                      [&](const shared_request::holder& h) { return h.bytes == one.bytes; });
 }

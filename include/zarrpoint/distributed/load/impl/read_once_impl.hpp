@@ -42,25 +42,31 @@ ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_ten
                               return once_plan::make(std::move(states), std::move(units), options_);
                             })));
   plan_ = &plan;
+  result<void> placed;  // which all agree on with what they read next
   for (std::size_t begin = 0; begin < plan.order().size();) {
     const bool is_relayed = plan.is_large(*plan.order()[begin]);
     const std::size_t end = is_relayed ? plan.end_of_relay(begin) : plan.end_of_round(begin);
     const auto round = plan.order().subspan(begin, end - begin);
     begin = end;
     if (is_relayed) {
+      ZARRPOINT_CHECK(agree(ranks, std::exchange(placed, result<void>())));
       ZARRPOINT_CHECK(relay(round, tensors));
       continue;
     }
     message_budget counted(group_.how);
-    auto outgoing = guarded([&] { return read_round(round, tensors, objects, counted); });
+    auto outgoing = guarded([&]() -> result<std::vector<message>> {
+      ZARRPOINT_CHECK(placed);
+      return read_round(round, tensors, objects, counted);
+    });
     ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
-    ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
-                            ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
-                            return place_round(round, incoming, tensors, objects);
-                          })));
+    placed = guarded([&]() -> result<void> {
+      ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
+      return place_round(round, incoming, tensors, objects);
+    });
     spare_ = std::move(incoming);
   }
+  ZARRPOINT_CHECK(agree(ranks, std::move(placed)));
   return bytes_;
 }
 
