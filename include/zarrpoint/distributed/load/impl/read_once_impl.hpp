@@ -212,7 +212,8 @@ ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
       letters[rank] = std::move(spare_.back());
       spare_.pop_back();
     }
-    letters[rank].resize(sizes[rank]);
+    letters[rank].resize(std::min(letters[rank].size(), sizes[rank]));
+    letters[rank].reserve(sizes[rank]);
   }
   spare_.clear();
   ZARRPOINT_CHECK(read_all(reads, tensors, letters));
@@ -239,6 +240,17 @@ ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> 
   message_budget held(group_.how);
   for (unsigned i = 0; i < workers; ++i) ZARRPOINT_CHECK(held.count("what is read", self, largest));
   memory_.resize(std::max<std::size_t>(memory_.size(), workers));
+  const auto room_in_letter = [&](const round_read& read, std::size_t h) -> std::byte* {
+    const shared_request::holder& holder = read.one->holders[h];
+    message& letter = letters[static_cast<std::size_t>(holder.rank)];
+    if (letter.size() < read.places[h] + holder.bytes) letter.resize(read.places[h] + holder.bytes);
+    return letter.data() + read.places[h];
+  };
+  // One worker comes to them in their order, and fills what the cache has just zeroed.
+  for (const round_read& read : reads) {
+    for (std::size_t h = 0; h < read.places.size() && workers > 1; ++h)
+      if (read.one->holders[h].rank != self) room_in_letter(read, h);
+  }
   const auto read_one = [&](std::size_t i, unsigned worker) -> result<void> {
     const auto& [one, places] = reads[i];
     if (one->holders.size() == 1) return read_alone(*one, tensors[one->reader.position]);
@@ -252,8 +264,7 @@ ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> 
         ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted));
         continue;
       }
-      message& letter = letters[static_cast<std::size_t>(holder.rank)];
-      copy_elements(dense_view(letter.data() + places[h], plan_->spec_of(holder)), wanted);
+      copy_elements(dense_view(room_in_letter(reads[i], h), plan_->spec_of(holder)), wanted);
     }
     return {};
   };
