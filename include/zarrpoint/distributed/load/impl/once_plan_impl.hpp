@@ -155,7 +155,7 @@ ZARRPOINT_INLINE host_view once_plan::wanted_of(const shared_request& one,
                                                 const shared_request::holder& holder,
                                                 const std::byte* region) const {
   const shard_metadata about = region_of(one);
-  const host_view all = dense_view(region, about.data_spec());
+  host_view all = dense_view(region, about.data_spec());
   if (!is_cut(holder)) return all;
   return subview(all, selection(relative_to(about.global_box(), part_of(holder))));
 }

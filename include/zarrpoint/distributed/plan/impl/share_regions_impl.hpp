@@ -183,6 +183,7 @@ class region_cutter {
     std::map<std::uint32_t, numbers> sets;
     for (std::uint32_t i = 0; i < asked_.size(); ++i) sets[root(alike[i])].push_back(i);
     std::vector<numbers> out;
+    out.reserve(sets.size());
     for (auto& [first, set] : sets) out.push_back(std::move(set));
     return out;
   }
