@@ -315,6 +315,54 @@ TEST_CASE("read once: a chunk that several share is damaged: all ranks say which
   CHECK(said.find("; rank ") == said.npos);
 }
 
+namespace {
+
+/// Takes bytes out of long letters, or puts more into them.
+struct damaging_communicator {
+  thread_communicator under;
+  bool longer = false;
+
+  int rank() const { return under.rank(); }
+  int size() const { return under.size(); }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    for (message& letter : to_each) {
+      if (letter.size() < 4000) continue;
+      // What marks the collective is at the end.
+      if (longer) letter.insert(letter.begin(), 3, std::byte{1});
+      if (!longer) letter.erase(letter.begin(), letter.begin() + 3);
+    }
+    return under.exchange(std::move(to_each));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("read once: letters of another length than they should have are told") {
+  const dims global{2048, 64};  // 512 KiB
+  const memory_store store;
+  save_whole(store, global, {16, 64});
+  const requests columns = cut_along(global, 1, {0, 20, 64});
+  const requests equal(2, {part(global, box::whole(global))});
+  // Equal boxes as letters of a round, or, with less in hand, sent on.
+  for (const std::size_t memory : {std::size_t{64} << 20, std::size_t{4} << 20}) {
+    for (const bool longer : {false, true}) {
+      for (const requests* asked : {&columns, &equal}) {
+        CAPTURE(memory);
+        CAPTURE(longer);
+        const std::string said = outcome(thread_world::run(2, [&](const thread_communicator& self) {
+          process_group group = group_of(damaging_communicator{self, longer});
+          group.how.limit.memory = memory;
+          const auto wanted = with_room((*asked)[static_cast<std::size_t>(self.rank())].front());
+          return load(store, state{{"w", wanted}}, group, {.validate = false, .read_once = true});
+        }));
+        CAPTURE(said);
+        CHECK(said.starts_with("corrupt: "));
+        CHECK(said.find("from rank ") != said.npos);
+      }
+    }
+  }
+}
+
 TEST_CASE("read once: a small budget is enough for parts, or says so on all ranks") {
   const dims global{2048, 64};  // 512 KiB
   const memory_store store;

@@ -162,6 +162,12 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<const shared_request*
   }
   return agree(ranks, guarded([&]() -> result<void> {
                  if (mine == nullptr) return {};
+                 if (elements.size() != mine->bytes)
+                   return error{errc::corrupt, "from rank " + std::to_string(mine->reader.rank) +
+                                                   ": " + std::to_string(elements.size()) +
+                                                   " bytes of " +
+                                                   in_quotes(plan_->region_of(*mine).key) +
+                                                   ", wanted " + std::to_string(mine->bytes)};
                  for (const shared_request::holder& holder : mine->holders) {
                    if (holder.rank != ranks.rank()) continue;
                    const host_view wanted = plan_->wanted_of(*mine, holder, elements.data());
