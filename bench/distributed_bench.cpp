@@ -160,8 +160,15 @@ void save(const workload& what, const std::string& folder, int rounds, bool sync
                  rounds);
 }
 
+struct bench_place {
+  std::string folder;
+  int rounds = 7;
+};
+
 /// Saved as `from` has it, loaded as `to` does: into memory that is there. Verified.
-void load(const workload& from, const workload& to, const std::string& folder, int rounds) {
+void load(const workload& from, const workload& to, const bench_place& place,
+          const zp::group_load_options& how = {}) {
+  const std::string& folder = place.folder;
   const std::string path = folder + "/model.zarr";
   const std::string files = folder + "/floor";
   fs::remove_all(path);
@@ -182,7 +189,7 @@ void load(const workload& from, const workload& to, const std::string& folder, i
                   {},
                   [&] {
                     run_ranks(all, [&](const zp::state& tree, const zp::process_group& group) {
-                      return zp::load(path, tree, group);
+                      return zp::load(path, tree, group, how);
                     });
                   },
                   [&] {
@@ -190,7 +197,7 @@ void load(const workload& from, const workload& to, const std::string& folder, i
                       read_file(floor_file(files, rank, i), one);
                     });
                   }},
-                 rounds);
+                 place.rounds);
 }
 
 }  // namespace
@@ -211,22 +218,25 @@ int main(int count, char** arguments) {
   constexpr int many = 500;
   std::printf("| %-44s | %-12s | %-12s | ratio | range |\n|---|---|---|---|---|\n", "what",
               "zarrpoint", "floor");
+  const bench_place place{folder, rounds};
   for (const int ranks : {2, 4}) {
     const std::string of = std::to_string(ranks) + " ranks, ";
     const workload big{"save, " + of + "a tensor by rows", 1, rows, 0, ranks};
     save(big, folder, rounds, false);
     save(big, folder, rounds, true);
-    load(big, {"load, " + of + "a tensor by rows", 1, rows, 0, ranks}, folder, rounds);
-    load(big, {"load, " + of + "the same by columns", 1, rows, 1, ranks}, folder, rounds);
+    load(big, {"load, " + of + "a tensor by rows", 1, rows, 0, ranks}, place);
+    load(big, {"load, " + of + "the same by columns", 1, rows, 1, ranks}, place);
+    load(big, {"load, " + of + "the same by columns, read once", 1, rows, 1, ranks}, place,
+         {.read_once = true});
     const int others = ranks == 2 ? 3 : 2;
     load(big,
          {"load, " + std::to_string(others) + " ranks, what " + std::to_string(ranks) + " saved", 1,
           rows, 0, others},
-         folder, rounds);
+         place);
   }
   const workload small{"save, 4 ranks, 500 tensors of 256 KiB", many, small_rows, 0, 4};
   save(small, folder, rounds, false);
-  load(small, {"load, 4 ranks, 500 tensors of 256 KiB", many, small_rows, 0, 4}, folder, rounds);
+  load(small, {"load, 4 ranks, 500 tensors of 256 KiB", many, small_rows, 0, 4}, place);
   fs::remove_all(folder);
   return 0;
 }

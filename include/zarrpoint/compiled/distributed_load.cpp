@@ -8,6 +8,7 @@
 #include <zarrpoint/distributed/load/impl/group_load_impl.hpp>
 #include <zarrpoint/distributed/load/impl/iterations_impl.hpp>
 #include <zarrpoint/distributed/load/impl/match_keys_impl.hpp>
+#include <zarrpoint/distributed/load/impl/once_plan_impl.hpp>
 #include <zarrpoint/distributed/load/impl/open_sharded_impl.hpp>
 #include <zarrpoint/distributed/load/impl/read_once_impl.hpp>
 #include <zarrpoint/distributed/load/impl/stored_metadata_impl.hpp>

@@ -19,5 +19,6 @@
 #include <zarrpoint/distributed/plan/impl/save_plan_impl.hpp>
 #include <zarrpoint/distributed/plan/impl/shard_table_impl.hpp>
 #include <zarrpoint/distributed/plan/impl/sharding_problems_impl.hpp>
+#include <zarrpoint/distributed/plan/impl/share_regions_impl.hpp>
 #include <zarrpoint/distributed/plan/impl/validate_sharding_impl.hpp>
 #include <zarrpoint/distributed/plan/impl/wire_impl.hpp>

@@ -131,7 +131,8 @@ struct group_load_options {
   /// just one main replica. False for requests that do not tile: a part of a tensor, or all of it
   /// as the main replica of several processes.
   bool validate = true;
-  /// What several processes ask for is read by one of them, which sends it to the others.
+  /// What several processes ask for is read by one of them, which sends it to the others; so are
+  /// inner chunks of which they want different parts.
   bool read_once = false;
   /// With `read_once`: in which group each process is, by rank; what the processes of a group ask
   /// for is read by one of them. Empty: all are one group.

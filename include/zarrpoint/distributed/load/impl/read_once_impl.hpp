@@ -5,19 +5,20 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/load/once_plan.hpp>
 #include <zarrpoint/distributed/load/read_once.hpp>
-#include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/shard/shard_value.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,33 +33,41 @@ ZARRPOINT_INLINE once_reader::once_reader(const process_group& group, const shar
 ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_tensor>& tensors,
                                                          std::vector<sharded_object>& objects) {
   const any_communicator& ranks = group_.ranks;
-  shared_requests all;
   ZARRPOINT_CHECK(share_options());
   ZARRPOINT_TRY(states, describe(tensors, objects));
-  ZARRPOINT_TRY(order, agree(ranks, guarded([&] {
-                               all = requests_of(states);
-                               return choose_readers(states.shards, all);
-                             })));
-  std::uint64_t bytes = 0;
-  for (std::size_t begin = 0; begin < order.size();) {
-    const bool is_relayed = is_large(*order[begin]);
-    const std::size_t end = is_relayed ? end_of_relay(order, begin) : end_of_round(order, begin);
-    const std::span<shared_request* const> round(order.data() + begin, end - begin);
+  ZARRPOINT_TRY(units, share_units(states.shards));
+  ZARRPOINT_TRY(plan, agree(ranks, guarded([&]() -> result<once_plan> {
+                              for (sharded_tensor& tensor : tensors)
+                                ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
+                              return once_plan::make(std::move(states), std::move(units), options_);
+                            })));
+  plan_ = &plan;
+  result<void> placed;  // which all agree on with what they read next
+  for (std::size_t begin = 0; begin < plan.order().size();) {
+    const bool is_relayed = plan.is_large(*plan.order()[begin]);
+    const std::size_t end = is_relayed ? plan.end_of_relay(begin) : plan.end_of_round(begin);
+    const auto round = plan.order().subspan(begin, end - begin);
     begin = end;
     if (is_relayed) {
-      ZARRPOINT_CHECK(relay(round, tensors, bytes));
+      ZARRPOINT_CHECK(agree(ranks, std::exchange(placed, result<void>())));
+      ZARRPOINT_CHECK(relay(round, tensors));
       continue;
     }
     message_budget counted(group_.how);
-    auto outgoing = guarded([&] { return read_round(round, tensors, objects, {bytes, counted}); });
+    auto outgoing = guarded([&]() -> result<std::vector<message>> {
+      ZARRPOINT_CHECK(placed);
+      return read_round(round, tensors, objects, counted);
+    });
     ZARRPOINT_TRY(letters, agree(ranks, std::move(outgoing)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(letters)));
-    ZARRPOINT_CHECK(agree(ranks, guarded([&]() -> result<void> {
-                            ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
-                            return place_round(round, incoming, tensors, objects);
-                          })));
+    placed = guarded([&]() -> result<void> {
+      ZARRPOINT_CHECK(counted.count("what is read", incoming, ranks.rank()));
+      return place_round(round, incoming, tensors, objects);
+    });
+    spare_ = std::move(incoming);
   }
-  return bytes;
+  ZARRPOINT_CHECK(agree(ranks, std::move(placed)));
+  return bytes_;
 }
 
 ZARRPOINT_INLINE result<described_states> once_reader::describe(
@@ -97,120 +106,29 @@ ZARRPOINT_INLINE result<void> once_reader::share_options() {
                }));
 }
 
-ZARRPOINT_INLINE shared_requests once_reader::requests_of(const described_states& states) const {
-  shared_requests out;
-  std::map<int, std::size_t> tensors_of;
-  for (std::size_t i = 0; i < states.shards.size(); ++i) {
-    const shard_metadata about = states.shards.metadata(i);
-    wire_writer id;
-    id.flag(false);
-    id.text(about.key);
-    id.type(about.type);
-    id.shape(about.global_shape);
-    id.shape(about.global_offset);
-    id.shape(about.local_shape);
-    id.flag(about.range.has_value());
-    if (about.range) id.shape({about.range->start, about.range->stop});
-    const std::uint64_t bytes = byte_count(about.data_spec()).value_or(0);
-    // Elements of no fixed size are not sent, and no more than there is room for: each process that
-    // asks for them reads them.
-    if (about.type.is_variable() || bytes > options_.most_sent) id.number(i);
-    add(out, std::move(id), bytes, {states.shards.rank(i), states.shards.position(i)});
-    ++tensors_of[states.shards.rank(i)];
+ZARRPOINT_INLINE result<std::vector<dims>> once_reader::share_units(
+    const shard_table& asked) const {
+  wire_writer to;
+  for (const shard_form& form : asked.forms()) {
+    const stored_tensor* const stored = find_by_key(reader_.tensors(), form.key);
+    to.shape(stored != nullptr ? unit_of(*stored) : dims());
   }
-  for (const gathered_object& one : states.objects) {
-    wire_writer id;
-    id.flag(true);
-    id.text(unique_key(one.id));
-    add(out, std::move(id), 1, {one.rank, tensors_of[one.rank]++, one.is_main});
-  }
+  ZARRPOINT_TRY(of_root, broadcast(group_.ranks, std::move(to).take()));
+  std::vector<dims> out;
+  wire_reader from(of_root);
+  for (std::size_t n = asked.forms().size(); n > 0; --n) out.push_back(from.shape());
+  ZARRPOINT_CHECK(agree(group_.ranks, from.finish()));
   return out;
 }
 
-ZARRPOINT_INLINE void once_reader::add(shared_requests& to, wire_writer id, std::uint64_t bytes,
-                                       shared_request::holder holder) const {
-  // Each group reads for itself. The group comes last, so that the groups' requests for one
-  // tensor follow each other and all groups read at a time.
-  id.index(options_.groups.empty() ? 0 : options_.groups[static_cast<std::size_t>(holder.rank)]);
-  const std::vector<std::byte> text = std::move(id).take();
-  shared_request& one = to[std::string(as_text(text))];
-  one.bytes = bytes;
-  one.holders.push_back(holder);
-}
-
-ZARRPOINT_INLINE result<std::vector<shared_request*>> once_reader::choose_readers(
-    const shard_table& shards, shared_requests& all) const {
-  ZARRPOINT_TRY(chosen, detail::distribute(shards, {options_.groups, true}));
-  std::set<std::pair<int, std::size_t>> readers;
-  for (const std::uint32_t i : chosen) readers.emplace(shards.rank(i), shards.position(i));
-  std::vector<shared_request*> out;
-  for (auto& [id, one] : all) {
-    const auto reads = std::find_if(one.holders.begin(), one.holders.end(), [&](const auto& h) {
-      return h.is_main_object || readers.contains({h.rank, h.position});
-    });
-    one.reader = reads != one.holders.end() ? *reads : one.holders.front();
-    out.push_back(&one);
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE std::size_t once_reader::end_of_round(const std::vector<shared_request*>& order,
-                                                       std::size_t begin) const {
-  // Of each process: what it sends, and what it is sent.
-  std::vector<std::uint64_t> in_hand(static_cast<std::size_t>(group_.ranks.size()), 0);
-  std::size_t end = begin;
-  for (; end < order.size() && !is_large(*order[end]); ++end) {
-    const shared_request& one = *order[end];
-    bool fits = true;
-    const auto take = [&](int rank, std::uint64_t more) {
-      std::uint64_t& of_rank = in_hand[static_cast<std::size_t>(rank)];
-      fits = fits && (of_rank == 0 || more == 0 || of_rank + more <= options_.most_in_hand);
-      of_rank += more;
-    };
-    take(one.reader.rank, one.bytes * (one.holders.size() - 1));
-    for (const shared_request::holder& holder : one.holders)
-      if (holder.rank != one.reader.rank) take(holder.rank, one.bytes);
-    if (!fits) break;
-  }
-  return end;
-}
-
-ZARRPOINT_INLINE bool once_reader::is_large(const shared_request& one) const {
-  const std::uint64_t copies = one.holders.size();
-  return copies > 1 && one.bytes > options_.most_in_hand / copies;
-}
-
-ZARRPOINT_INLINE std::size_t once_reader::end_of_relay(const std::vector<shared_request*>& order,
-                                                       std::size_t begin) const {
-  std::vector<bool> busy(static_cast<std::size_t>(group_.ranks.size()), false);
-  std::size_t end = begin;
-  for (; end < order.size() && is_large(*order[end]); ++end) {
-    const std::vector<int> wanting = chain_of(*order[end]);
-    const auto is_busy = [&](int rank) { return busy[static_cast<std::size_t>(rank)]; };
-    if (std::any_of(wanting.begin(), wanting.end(), is_busy)) break;
-    for (const int rank : wanting) busy[static_cast<std::size_t>(rank)] = true;
-  }
-  return end;
-}
-
-ZARRPOINT_INLINE std::vector<int> once_reader::chain_of(const shared_request& one) {
-  std::set<int> ranks;
-  for (const shared_request::holder& holder : one.holders) ranks.insert(holder.rank);
-  ranks.erase(one.reader.rank);
-  std::vector<int> out{one.reader.rank};
-  out.insert(out.end(), ranks.begin(), ranks.end());
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const> round,
-                                                 std::vector<sharded_tensor>& tensors,
-                                                 std::uint64_t& bytes) {
+ZARRPOINT_INLINE result<void> once_reader::relay(std::span<const shared_request* const> round,
+                                                 std::vector<sharded_tensor>& tensors) {
   const any_communicator& ranks = group_.ranks;
   const shared_request* mine = nullptr;
   std::vector<int> chain;
   std::size_t longest = 0;
   for (const shared_request* one : round) {
-    const std::vector<int> wanting = chain_of(*one);
+    const std::vector<int> wanting = once_plan::chain_of(*one);
     longest = std::max(longest, wanting.size());
     if (std::find(wanting.begin(), wanting.end(), ranks.rank()) == wanting.end()) continue;
     mine = one;
@@ -226,10 +144,9 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
                           ZARRPOINT_CHECK(
                               counted.count("what is read", mine->reader.rank, 2 * mine->bytes));
                           if (place_in != 0) return {};
-                          ZARRPOINT_TRY(read, read_tensor(tensors[mine->reader.position], true));
-                          elements = std::move(read);
-                          bytes += mine->bytes;
-                          return {};
+                          elements.resize(mine->bytes);
+                          bytes_ += mine->bytes;
+                          return read_region(*mine, elements.data());
                         })));
   for (std::size_t have = 1; have < longest; have *= 2) {
     auto outgoing = guarded([&]() -> result<std::vector<message>> {
@@ -245,11 +162,16 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
   }
   return agree(ranks, guarded([&]() -> result<void> {
                  if (mine == nullptr) return {};
+                 if (elements.size() != mine->bytes)
+                   return error{errc::corrupt, "from rank " + std::to_string(mine->reader.rank) +
+                                                   ": " + std::to_string(elements.size()) +
+                                                   " bytes of " +
+                                                   in_quotes(plan_->region_of(*mine).key) +
+                                                   ", wanted " + std::to_string(mine->bytes)};
                  for (const shared_request::holder& holder : mine->holders) {
-                   const bool is_reader =
-                       holder.rank == mine->reader.rank && holder.position == mine->reader.position;
-                   if (holder.rank != ranks.rank() || is_reader) continue;
-                   ZARRPOINT_CHECK(place(tensors[holder.position], elements)
+                   if (holder.rank != ranks.rank()) continue;
+                   const host_view wanted = plan_->wanted_of(*mine, holder, elements.data());
+                   ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted)
                                        .at("from rank " + std::to_string(mine->reader.rank)));
                  }
                  return {};
@@ -257,109 +179,195 @@ ZARRPOINT_INLINE result<void> once_reader::relay(std::span<shared_request* const
 }
 
 ZARRPOINT_INLINE result<std::vector<message>> once_reader::read_round(
-    std::span<shared_request* const> round, std::vector<sharded_tensor>& tensors,
-    std::vector<sharded_object>& objects, once_tally tally) {
-  std::vector<wire_writer> out(static_cast<std::size_t>(group_.ranks.size()));
+    std::span<const shared_request* const> round, std::vector<sharded_tensor>& tensors,
+    std::vector<sharded_object>& objects, message_budget& counted) {
+  const int self = group_.ranks.rank();
+  std::vector<wire_writer> behind(static_cast<std::size_t>(group_.ranks.size()));
+  std::vector<std::size_t> sizes(behind.size(), 0);
+  std::vector<round_read> reads;
   for (const shared_request* one : round) {
-    if (one->reader.rank != group_.ranks.rank()) continue;
-    const std::size_t at = one->reader.position;
-    message elements;
-    const std::size_t copies = one->holders.size() - 1;
-    message_budget held(group_.how);  // of the elements, until each copy of them is made
-    const auto count = [&](std::uint64_t of) -> result<void> {
-      if (copies == 0) return {};
-      ZARRPOINT_CHECK(held.count("what is read", one->reader.rank, of));
-      return tally.counted.count("what is read", one->reader.rank, copies * of);
-    };
-    if (at < tensors.size()) {
-      ZARRPOINT_CHECK(count(one->bytes));
-      ZARRPOINT_TRY(read, read_tensor(tensors[at], copies > 0));
-      elements = std::move(read);
-      tally.bytes += one->bytes;
-    } else {
-      sharded_object& object = objects[at - tensors.size()];
-      ZARRPOINT_TRY(
-          read,
-          reader_.read_object(object.id()).at("load object " + in_quotes(object.unique_key())));
-      ZARRPOINT_CHECK(count(read.size()));
-      elements = read;
-      object = object.with_bytes(std::move(read));
+    if (one->reader.rank != self) continue;
+    if (!one->is_object) {
+      round_read& read = reads.emplace_back(round_read{one, {}});
+      for (const shared_request::holder& holder : one->holders) {
+        std::size_t& size = sizes[static_cast<std::size_t>(holder.rank)];
+        read.places.push_back(size);
+        if (holder.rank == self) continue;
+        size += holder.bytes;
+        ZARRPOINT_CHECK(counted.count("what is read", self, holder.bytes));
+      }
+      bytes_ += one->bytes;
+      continue;
     }
-    for (const shared_request::holder& other : one->holders) {
-      if (other.rank != one->reader.rank || other.position != at)
-        out[static_cast<std::size_t>(other.rank)].bytes(elements);
+    const object_id& id = objects[one->reader.position - tensors.size()].id();
+    ZARRPOINT_TRY(elements, reader_.read_object(id).at("load object " + in_quotes(unique_key(id))));
+    for (const shared_request::holder& holder : one->holders) {
+      if (holder.rank == self) {
+        sharded_object& object = objects[holder.position - tensors.size()];
+        object = object.with_bytes(elements);
+        continue;
+      }
+      ZARRPOINT_CHECK(counted.count("what is read", self, elements.size()));
+      behind[static_cast<std::size_t>(holder.rank)].bytes(elements);
     }
   }
-  std::vector<message> letters;
-  letters.reserve(out.size());
-  for (wire_writer& to : out) letters.push_back(std::move(to).take());
+  std::vector<message> letters(behind.size());
+  for (std::size_t rank = 0; rank < letters.size(); ++rank) {
+    if (sizes[rank] == 0) continue;
+    if (!spare_.empty()) {
+      letters[rank] = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    letters[rank].resize(std::min(letters[rank].size(), sizes[rank]));
+    letters[rank].reserve(sizes[rank]);
+  }
+  spare_.clear();
+  ZARRPOINT_CHECK(read_all(reads, tensors, letters));
+  for (std::size_t rank = 0; rank < letters.size(); ++rank) {
+    const message objects_of_rank = std::move(behind[rank]).take();
+    letters[rank].insert(letters[rank].end(), objects_of_rank.begin(), objects_of_rank.end());
+  }
   return letters;
 }
 
-ZARRPOINT_INLINE result<message> once_reader::read_tensor(sharded_tensor& tensor, bool is_shared) {
-  const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
-  ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-  message out;
-  const tensor_spec spec = tensor.metadata().data_spec();
-  if (is_shared) {
-    if (spec.type.is_variable())
-      return error{errc::unsupported, "load " + in_quotes(tensor.key()) +
-                                          ": elements of variable length cannot be sent to "
-                                          "others"};
-    ZARRPOINT_TRY(size, byte_count(spec));
-    out.resize(size);  // parts come by several threads
+ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> reads,
+                                                    std::vector<sharded_tensor>& tensors,
+                                                    std::vector<message>& letters) {
+  const int self = group_.ranks.rank();
+  std::uint64_t largest = 0;
+  for (const round_read& read : reads) {
+    if (read.one->holders.size() > 1) largest = std::max(largest, read.one->bytes);
   }
-  const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
-    ZARRPOINT_CHECK(
-        read_part_of_shard({reader_, *stored, options_.padding}, tensor.metadata(), part, into));
-    if (is_shared)
-      copy_elements(subview(dense_view(out.data(), spec), selection(part)), host_view(into));
-    return {};
+  const std::uint64_t most = options_.most_in_hand / std::max<std::uint64_t>(largest, 1);
+  const parallel_options how{
+      .max_workers = static_cast<unsigned>(std::clamp<std::uint64_t>(most, 1, UINT_MAX)),
+      .stop = group_.how.stop};
+  const unsigned workers = parallel_workers(group_.how.executor, reads.size(), how);
+  message_budget held(group_.how);
+  for (unsigned i = 0; i < workers; ++i) ZARRPOINT_CHECK(held.count("what is read", self, largest));
+  memory_.resize(std::max<std::size_t>(memory_.size(), workers));
+  const auto room_in_letter = [&](const round_read& read, std::size_t h) -> std::byte* {
+    const shared_request::holder& holder = read.one->holders[h];
+    message& letter = letters[static_cast<std::size_t>(holder.rank)];
+    if (letter.size() < read.places[h] + holder.bytes) letter.resize(read.places[h] + holder.bytes);
+    return letter.data() + read.places[h];
   };
-  ZARRPOINT_CHECK(
-      tensor.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key())));
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<shared_request* const> round,
-                                                       std::span<const message> incoming,
-                                                       std::vector<sharded_tensor>& tensors,
-                                                       std::vector<sharded_object>& objects) {
-  std::vector<wire_reader> from;
-  for (const message& letter : incoming) from.emplace_back(letter);
-  for (const shared_request* one : round) {
-    for (const shared_request::holder& holder : one->holders) {
-      const bool is_reader =
-          holder.rank == one->reader.rank && holder.position == one->reader.position;
-      if (holder.rank != group_.ranks.rank() || is_reader) continue;
-      const bytes_view elements = from[static_cast<std::size_t>(one->reader.rank)].bytes();
-      if (holder.position >= tensors.size()) {
-        sharded_object& object = objects[holder.position - tensors.size()];
-        object = object.with_bytes(message(elements.begin(), elements.end()));
+  // One worker comes to them in their order, and fills what the cache has just zeroed.
+  for (const round_read& read : reads) {
+    for (std::size_t h = 0; h < read.places.size() && workers > 1; ++h)
+      if (read.one->holders[h].rank != self) room_in_letter(read, h);
+  }
+  const auto read_one = [&](std::size_t i, unsigned worker) -> result<void> {
+    const auto& [one, places] = reads[i];
+    if (one->holders.size() == 1) return read_alone(*one, tensors[one->reader.position]);
+    message& memory = memory_[worker];
+    if (memory.size() < one->bytes) memory.resize(one->bytes);
+    ZARRPOINT_CHECK(read_region(*one, memory.data()));
+    for (std::size_t h = 0; h < places.size(); ++h) {
+      const shared_request::holder& holder = one->holders[h];
+      const host_view wanted = plan_->wanted_of(*one, holder, memory.data());
+      if (holder.rank == self) {
+        ZARRPOINT_CHECK(place(holder, tensors[holder.position], wanted));
         continue;
       }
-      ZARRPOINT_CHECK(place(tensors[holder.position], elements)
-                          .at("from rank " + std::to_string(one->reader.rank)));
+      copy_elements(dense_view(room_in_letter(reads[i], h), plan_->spec_of(holder)), wanted);
     }
-  }
-  for (std::size_t rank = 0; rank < from.size(); ++rank)
-    ZARRPOINT_CHECK(from[rank].finish().at("from rank " + std::to_string(rank)));
-  return {};
+    return {};
+  };
+  return parallel_for(group_.how.executor, reads.size(), read_one, how);
 }
 
-ZARRPOINT_INLINE result<void> once_reader::place(sharded_tensor& tensor, bytes_view elements) {
-  ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-  const tensor_spec spec = tensor.metadata().data_spec();
-  ZARRPOINT_TRY(size, byte_count(spec));
-  if (size != elements.size())
-    return error{errc::corrupt, std::to_string(elements.size()) + " bytes of \"" + tensor.key() +
-                                    "\", wanted " + std::to_string(size)};
-  return tensor.fill(
+ZARRPOINT_INLINE result<void> once_reader::read_alone(const shared_request& one,
+                                                      const sharded_tensor& tensor) const {
+  const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
+  ZARRPOINT_TRY(target, target_of(one.reader, tensor));
+  const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
+    return read_part_of_shard({reader_, *stored, options_.padding}, target.metadata(), part, into);
+  };
+  return target.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key()));
+}
+
+ZARRPOINT_INLINE result<void> once_reader::read_region(const shared_request& one,
+                                                       std::byte* into) const {
+  const shard_metadata about = plan_->region_of(one);
+  const stored_tensor* const stored = find_by_key(reader_.tensors(), about.key);
+  const tensor_spec spec = about.data_spec();
+  return read_part_of_shard({reader_, *stored, options_.padding}, about, box::whole(spec.shape),
+                            dense_view(into, spec))
+      .at("load " + in_quotes(about.key));
+}
+
+ZARRPOINT_INLINE result<sharded_tensor> once_reader::target_of(const shared_request::holder& holder,
+                                                               const sharded_tensor& tensor) const {
+  if (!plan_->is_cut(holder)) return tensor;
+  const box wanted = plan_->part_of(holder);
+  const shard_metadata& whole = tensor.metadata();
+  const box within = relative_to(whole.global_box(), wanted);
+  shard_metadata about = whole;
+  about.global_offset = wanted.offset;
+  about.fragmentation.reset();
+  box local{dims(whole.local_shape.rank(), 0), whole.local_shape};
+  for (std::size_t axis = 0; axis < local.rank(); ++axis) {
+    local.offset[axis] = within.offset[whole.prepended_axes + axis];
+    local.shape[axis] = within.shape[whole.prepended_axes + axis];
+  }
+  about.local_shape = local.shape;
+  return tensor.part(std::move(about), local);
+}
+
+ZARRPOINT_INLINE result<void> once_reader::place(const shared_request::holder& holder,
+                                                 const sharded_tensor& tensor,
+                                                 const host_view& wanted) const {
+  ZARRPOINT_TRY(target, target_of(holder, tensor));
+  const std::size_t prepended = plan_->is_cut(holder) ? tensor.metadata().prepended_axes : 0;
+  return target.fill(
       [&](const box& part, const mutable_host_view& into) -> result<void> {
-        copy_elements(into, subview(dense_view(elements.data(), spec), selection(part)));
+        box of{dims(prepended, 0), dims(prepended, 1)};
+        for (std::size_t axis = 0; axis < part.rank(); ++axis) {
+          of.offset.push_back(part.offset[axis]);
+          of.shape.push_back(part.shape[axis]);
+        }
+        copy_elements(with_prepended(into, prepended), subview(wanted, selection(of)));
         return {};
       },
       group_.how);
+}
+
+ZARRPOINT_INLINE result<void> once_reader::place_round(std::span<const shared_request* const> round,
+                                                       std::span<const message> incoming,
+                                                       std::vector<sharded_tensor>& tensors,
+                                                       std::vector<sharded_object>& objects) {
+  const int self = group_.ranks.rank();
+  std::vector<bytes_view> rest(incoming.begin(), incoming.end());
+  for (const shared_request* one : round) {
+    if (one->is_object || one->reader.rank == self) continue;
+    const std::string from = "from rank " + std::to_string(one->reader.rank);
+    bytes_view& letter = rest[static_cast<std::size_t>(one->reader.rank)];
+    for (const shared_request::holder& holder : one->holders) {
+      if (holder.rank != self) continue;
+      const sharded_tensor& tensor = tensors[holder.position];
+      if (letter.size() < holder.bytes)
+        return error{errc::corrupt, from + ": " + std::to_string(letter.size()) + " bytes of " +
+                                        in_quotes(tensor.key()) + ", wanted " +
+                                        std::to_string(holder.bytes)};
+      ZARRPOINT_CHECK(
+          place(holder, tensor, dense_view(letter.data(), plan_->spec_of(holder))).at(from));
+      letter = letter.subspan(holder.bytes);
+    }
+  }
+  std::vector<wire_reader> behind(rest.begin(), rest.end());
+  for (const shared_request* one : round) {
+    if (!one->is_object || one->reader.rank == self) continue;
+    for (const shared_request::holder& holder : one->holders) {
+      if (holder.rank != self) continue;
+      const bytes_view elements = behind[static_cast<std::size_t>(one->reader.rank)].bytes();
+      sharded_object& object = objects[holder.position - tensors.size()];
+      object = object.with_bytes(message(elements.begin(), elements.end()));
+    }
+  }
+  for (std::size_t rank = 0; rank < behind.size(); ++rank)
+    ZARRPOINT_CHECK(behind[rank].finish().at("from rank " + std::to_string(rank)));
+  return {};
 }
 
 }}}  // namespace zarrpoint::v0::detail
