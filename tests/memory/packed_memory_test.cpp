@@ -225,6 +225,18 @@ TEST_CASE("packed_memory: a small block that is kept keeps four times its small 
     if (is_owned) CHECK(resident(first, whole) == 0);
   }
 }
+
+TEST_CASE("packed_memory: a single small block of a huge page does not keep the page") {
+  auto packed = std::make_unique<packed_memory>();
+  ask_much_of_small(*packed);
+  block one = block::take(*packed, 2 << 10, std::byte{5});
+  const auto past = reinterpret_cast<std::uintptr_t>(one.data) % huge;
+  const std::byte* const page = one.data - past;
+  packed.reset();
+  CHECK(one.is_whole());
+  if (sysconf(_SC_PAGESIZE) == 4096) CHECK(resident(page, huge) <= 8192);
+  one.give_back();
+}
 #endif
 
 TEST_CASE("packed_memory: threads take and give back at once") {

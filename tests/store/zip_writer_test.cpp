@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -51,6 +52,31 @@ TEST_CASE("zip_writer: what was written is what zip_store reads; the same gives 
   CHECK(as_text(test::read_object(archive, "a/zarr.json")) == "new");
   CHECK(test::read_object(archive, "empty").empty());
   CHECK_FALSE(test::has_object(archive, "gone"));
+}
+
+TEST_CASE("zip_writer: a synced file whose members move and take each other's place") {
+  const test::temp_directory directory;
+  const any_store files = file_store::open(directory.path().string(), {.sync = true}).value();
+  const auto writer = zip_writer::begin(files, test::key("x.zip")).value();
+  const auto bytes = test::random_bytes(3'300'001);
+  const bytes_view all(bytes);
+  {
+    const any_store to(writer);
+    const auto first = to.create(test::key("a")).value();
+    first->write(0, all.first(1'300'001)).value();
+    const auto second = to.create(test::key("b")).value();
+    second->write(0, all.first(1'500'000)).value();
+    first->write(1'300'001, all.subspan(1'300'001)).value();  // grows, so that it moves
+    const auto third = to.create(test::key("c")).value();
+    third->reserve(2'000'000).value();
+    third->write(0, all.subspan(1'000'000, 2'000'000)).value();  // where it was
+    for (const auto& one : {&first, &second, &third}) (*one)->finish().value();
+  }
+  writer.finish().value();
+  const auto archive = zip_store::open(files, test::key("x.zip")).value();
+  CHECK(test::read_object(archive, "a") == bytes);
+  CHECK(std::ranges::equal(test::read_object(archive, "b"), all.first(1'500'000)));
+  CHECK(std::ranges::equal(test::read_object(archive, "c"), all.subspan(1'000'000, 2'000'000)));
 }
 
 TEST_CASE("zip_writer: more members than 16 bits count") {

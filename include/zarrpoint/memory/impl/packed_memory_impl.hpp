@@ -86,8 +86,6 @@ class packed_region final : public memory_resource {
         --in_use_;
         ++unused_;
       }
-      // The last holder gives back all.
-      if (unused_ > unused_for_each_ * in_use_ && holders_ > 1) forget_unused();
     }
     drop();
   }
@@ -103,7 +101,8 @@ class packed_region final : public memory_resource {
     bool is_last = false;
     {
       const std::lock_guard lock(mutex_);
-      is_last = --holders_ == 0;
+      is_last = --holders_ == 0;  // and gives back all
+      if (!is_last && unused_ > unused_for_each_ * in_use_) forget_unused();
     }
     if (is_last) delete this;
   }
@@ -127,7 +126,9 @@ class packed_region final : public memory_resource {
         least_bytes_(is_small ? least_small : least_packed),
         least_alignment_(is_small ? 64 : 4096),
         unused_for_each_(is_small ? 3 : 0) {
-    blocks_in_.fill(nobody);
+    // The first touch of a small one's huge page takes all of it.
+    blocks_in_.fill(is_small ? 0 : nobody);
+    if (is_small) unused_ = most_small_units;
   }
   ~packed_region() { default_resource().deallocate(first_, size_, huge_page); }
 
@@ -156,7 +157,7 @@ class packed_region final : public memory_resource {
   std::size_t holders_ = 1;
   std::size_t in_use_ = 0;  ///< units
   std::size_t unused_ = 0;  ///< units that are held, and no block lies in any more
-  std::array<std::uint32_t, most_small_units> blocks_in_;  // of each unit
+  std::array<std::uint32_t, std::max(most_units, most_small_units)> blocks_in_;  // of each unit
 };
 
 struct packed_memory::state {

@@ -98,10 +98,11 @@ class blob_writer {
   /// last of its ranges ends (empty ones are ignored), and what no range covers is zero.
   virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
 
-  /// As `write`; no range covers the `gap` bytes before `offset`, nor ever will. A store may write
-  /// their zeros together with `bytes`.
-  ZARRPOINT_NO_KEY virtual result<void> write_behind_gap(std::uint64_t offset, std::size_t gap,
-                                                         bytes_view bytes);
+  /// As `write`, of what is neither written again nor read before `finish`; nor does any range
+  /// ever cover the `gap` bytes before `offset`, so that a store may write their zeros together
+  /// with `bytes`. It may do so after this has returned: `finish` then tells what failed.
+  ZARRPOINT_NO_KEY virtual result<void> write_once(std::uint64_t offset, std::size_t gap,
+                                                   bytes_view bytes);
 
   /// Announces that the object will take up to `size` bytes, so that a full disk is reported
   /// before the work is done. Only a hint: neither required nor a limit, and it may grow. A writer

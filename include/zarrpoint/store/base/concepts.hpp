@@ -38,7 +38,7 @@ struct publish_options {
   /// In the name of a directory until it is published, for other programs that know it.
   std::string_view mark{};
   /// Makes what writes synced data while others encode, `detail::write_threads::make`; null: nobody
-  /// does.
+  /// does. Stores that publish directories use it.
   detail::write_behind (*write_behind)() = nullptr;
 };
 

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -21,13 +22,14 @@ class write_threads {
   /// As many writes are under way at once, and by as many threads.
   static constexpr unsigned lanes = 4;
 
-  /// What `publish_options::write_behind` takes.
+  /// What `publish_options::write_behind` takes. In a child of `fork` nobody writes behind, and
+  /// what was under way has failed.
   static write_behind make();
 
   write_threads() = default;
   write_threads(const write_threads&) = delete;
   write_threads& operator=(const write_threads&) = delete;
-  ~write_threads();
+  ~write_threads();  ///< in the process that has the threads
 
   bool post(const write_behind::job& work, pending_writes& in) noexcept;
   void settle(pending_writes& in) noexcept;
@@ -40,6 +42,9 @@ class write_threads {
     pending_writes* in;
   };
 
+  /// In a child of `fork` nothing of the threads may be touched, as in `thread_pool`.
+  bool is_forked() const noexcept;
+  static void end(write_threads* self) noexcept;
   bool start() noexcept;
   void serve() noexcept;
 
@@ -51,7 +56,8 @@ class write_threads {
   unsigned waiting_ = 0;  ///< the first so many of `jobs_`
   posted jobs_[lanes] = {};
   bool closed_ = false;
-  ::pid_t process_ = 0;  ///< which has the threads: not its children; 0: nobody yet
+  std::atomic<::pid_t> process_{0};  ///< which has the threads: not its children; 0: nobody yet
+  write_threads* kept_before_ = nullptr;
   std::unique_ptr<thread_pool> pool_;
 };
 

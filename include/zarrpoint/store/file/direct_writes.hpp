@@ -19,8 +19,8 @@ inline constexpr std::size_t direct_minimum = std::size_t{256} << 10;
 
 /// Writes of one file past the page cache, for data that is to be on disk anyway: 4.7 GB/s where
 /// writing and syncing has 2.5, and ten times as much where the page cache has to take memory from
-/// the host. Less than a block of `direct_boundary` at either end of a write waits in memory for
-/// the write that has the rest of that block, and goes with it.
+/// the host. Of what is written once, less than a block of `direct_boundary` at either end waits in
+/// memory for the write that has the rest of that block, and goes with it.
 class direct_writes {
  public:
   direct_writes(staging_blocks& blocks, write_behind& behind) : blocks_(blocks), behind_(behind) {}
@@ -32,13 +32,13 @@ class direct_writes {
   /// O_DIRECT; an empty one means that this is not to be had. Before any other call.
   void open(int buffered, unique_fd direct);
 
-  /// Puts `bytes` at `offset`, at once or until `finish`, with zeros for the `gap` bytes before it,
-  /// which nobody else writes; threads may write disjoint ranges at once. 0 or the errno, which may
-  /// be that of a write before.
-  int write(std::uint64_t offset, std::size_t gap, bytes_view bytes);
+  /// Puts `bytes` at `offset`; threads may write disjoint ranges at once. 0 or the errno.
+  int write(std::uint64_t offset, bytes_view bytes);
 
-  /// As `read_fully`, and finds what is not written yet, too.
-  int read(std::uint64_t offset, mutable_bytes into);
+  /// Puts `bytes` at `offset`, at once or until `finish`, with zeros for the `gap` bytes before it.
+  /// None of it is written again, nor read before `finish`. 0 or the errno, which may be that of
+  /// such a write before.
+  int write_once(std::uint64_t offset, std::size_t gap, bytes_view bytes);
 
   /// Writes what waits; when all writes have returned. 0 or the errno.
   int finish();
@@ -48,7 +48,7 @@ class direct_writes {
   struct edge {
     std::uint64_t offset = 0;
     std::size_t size = 0;  ///< 0: the slot is free
-    bool taken = false;    ///< somebody writes it; until that is done `read` finds it
+    bool taken = false;    ///< somebody writes it
   };
   static constexpr std::size_t slots = staging_blocks::block_size / direct_boundary;
 
@@ -59,6 +59,7 @@ class direct_writes {
   int put(std::uint64_t offset, const bytes_view (&parts)[4]);
   static int write_staged(const write_behind::job& work) noexcept;
   int put_block(std::uint64_t offset, std::byte* block, std::size_t size) noexcept;
+  int put_now(std::uint64_t offset, bytes_view bytes) noexcept;
   int put_bytes(std::uint64_t offset, bytes_view bytes) noexcept;
 
   staging_blocks& blocks_;

@@ -32,8 +32,8 @@ class file_writer final : public blob_writer {
 
   ZARRPOINT_NO_KEY result<void> write(std::uint64_t offset, bytes_view bytes) override;
 
-  ZARRPOINT_NO_KEY result<void> write_behind_gap(std::uint64_t offset, std::size_t gap,
-                                                 bytes_view bytes) override;
+  ZARRPOINT_NO_KEY result<void> write_once(std::uint64_t offset, std::size_t gap,
+                                           bytes_view bytes) override;
 
   /// The size of the file does not run ahead of its data: a file cut short is found, one filled
   /// with zeros may not be.
@@ -54,8 +54,8 @@ class file_writer final : public blob_writer {
   /// Under a temporary name, and locked.
   bool create_beside();
 
-  /// Writes `bytes`, past the page cache where that pays; 0 or the errno.
-  int put(std::uint64_t offset, std::size_t gap, bytes_view bytes);
+  /// Writes `bytes`, past the page cache where that pays; null: they may be written again.
+  result<void> put(std::uint64_t offset, bytes_view bytes, const std::size_t* gap);
 
   void open_direct();
 
@@ -71,7 +71,7 @@ class file_writer final : public blob_writer {
   bool renames_ = false;
   std::mutex direct_mutex_;
   std::atomic<bool> direct_in_use_{false};  ///< since it is open
-  mutable direct_writes direct_;            ///< a read waits for what is under way
+  direct_writes direct_;
   std::uint64_t reserved_ = 0;
   std::atomic<std::uint64_t> end_{0};
   std::atomic<bool> failed_{false};

@@ -175,7 +175,7 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
 
 ZARRPOINT_INLINE result<void> shard_writer::write_at(const placed& one) {
   if (extension_ != nullptr) return add_at(one.offset, one.chunk.bytes);
-  return writer_->write_behind_gap(one.offset, one.gap, one.chunk.bytes);
+  return writer_->write_once(one.offset, one.gap, one.chunk.bytes);
 }
 
 ZARRPOINT_INLINE result<void> shard_writer::add_at(std::uint64_t offset, bytes_view bytes) {

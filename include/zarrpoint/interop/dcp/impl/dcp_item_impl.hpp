@@ -21,6 +21,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,12 @@ class described_item final : public v0::detail::range_blob {
     }
     std::copy_n(from, into.size(), into.data());
     return {};
+  }
+
+ protected:
+  /// One by one: of several in one operation none would be of the ends that are kept.
+  result<void> read_vectored(std::span<const read_request> requests) const override {
+    return blob::read_vectored(requests);
   }
 
  private:

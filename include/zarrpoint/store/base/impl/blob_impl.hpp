@@ -40,8 +40,8 @@ ZARRPOINT_INLINE result<void> blob::check_range(std::uint64_t offset, std::uint6
                                        std::to_string(size())};
 }
 
-ZARRPOINT_INLINE result<void> blob_writer::write_behind_gap(std::uint64_t offset, std::size_t gap,
-                                                            bytes_view bytes) {
+ZARRPOINT_INLINE result<void> blob_writer::write_once(std::uint64_t offset, std::size_t gap,
+                                                      bytes_view bytes) {
   static_cast<void>(gap);
   return write(offset, bytes);
 }

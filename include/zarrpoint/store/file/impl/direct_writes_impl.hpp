@@ -29,7 +29,23 @@ ZARRPOINT_INLINE void direct_writes::open(int buffered, unique_fd direct) {
   usable_.store(static_cast<bool>(fd_), std::memory_order_relaxed);
 }
 
-ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap, bytes_view bytes) {
+ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, bytes_view bytes) {
+  const std::size_t head = static_cast<std::size_t>(-offset % direct_boundary);
+  if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed))
+    return write_fully(buffered_, offset, bytes);
+  const std::size_t size = (bytes.size() - head) / direct_boundary * direct_boundary;
+  int code = write_fully(buffered_, offset, bytes.first(head));
+  for (std::size_t at = head; code == 0 && at < head + size;) {
+    const std::size_t count = std::min(head + size - at, staging_blocks::block_size);
+    code = put_now(offset + at, bytes.subspan(at, count));
+    at += count;
+  }
+  if (code != 0) return code;
+  return write_fully(buffered_, offset + head + size, bytes.subspan(head + size));
+}
+
+ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, std::size_t gap,
+                                               bytes_view bytes) {
   if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed))
     return write_fully(buffered_, offset, bytes);
   if (const int code = pending_.code.load(std::memory_order_relaxed); code != 0) return code;
@@ -41,7 +57,7 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap,
   const bytes_view zeros(nothing, head.empty() || !fits ? 0 : gap);
   const bytes_view tail = bytes.last(static_cast<std::size_t>(end % direct_boundary));
   edge* before = nullptr;
-  edge* behind = nullptr;
+  edge* after = nullptr;
   bool head_waits = false;
   bool tail_waits = false;
   {
@@ -52,8 +68,8 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap,
       head_waits = before == nullptr && keep(offset - zeros.size(), zeros, head);
     }
     if (!tail.empty()) {
-      behind = take(end, direct_boundary - tail.size());
-      tail_waits = behind == nullptr && keep(end - tail.size(), {}, tail);
+      after = take(end, direct_boundary - tail.size());
+      tail_waits = after == nullptr && keep(end - tail.size(), {}, tail);
     }
   }
   int code = 0;
@@ -64,40 +80,16 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, std::size_t gap,
     bytes = bytes.subspan(head.size());
     offset += head.size();
   }
-  if (behind == nullptr) {
+  if (after == nullptr) {
     if (!tail_waits && code == 0) code = write_fully(buffered_, end - tail.size(), tail);
     bytes = bytes.first(bytes.size() - tail.size());
   }
   if (code == 0)
     code = put(offset, {bytes_of(before), before != nullptr ? zeros : zeros.first(0), bytes,
-                        bytes_of(behind)});
+                        bytes_of(after)});
   const std::lock_guard lock(mutex_);
   if (before != nullptr) *before = {};
-  if (behind != nullptr) *behind = {};
-  return code;
-}
-
-ZARRPOINT_INLINE int direct_writes::read(std::uint64_t offset, mutable_bytes into) {
-  // First the lock: who takes an edge gives it up only when that is written or under way.
-  const std::lock_guard lock(mutex_);
-  behind_.settle(pending_);
-  // The file may end before what waits.
-  std::size_t stored = into.size();
-  for (std::size_t looked = 0; looked < slots; ++looked) {
-    for (const edge& one : edges_) {
-      const std::uint64_t end = offset + stored;
-      if (one.size != 0 && one.offset < end && end <= one.offset + one.size)
-        stored = one.offset <= offset ? 0 : static_cast<std::size_t>(one.offset - offset);
-    }
-  }
-  const int code = read_fully(buffered_, offset, into.first(stored));
-  for (const edge& one : edges_) {
-    const std::uint64_t begin = std::max(offset, one.offset);
-    const std::uint64_t end = std::min(offset + into.size(), one.offset + one.size);
-    if (begin < end)
-      std::memcpy(into.data() + (begin - offset), bytes_of(&one).data() + (begin - one.offset),
-                  static_cast<std::size_t>(end - begin));
-  }
+  if (after != nullptr) *after = {};
   return code;
 }
 
@@ -150,10 +142,12 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
     return put_bytes(offset, parts[2]);
   std::byte* block = nullptr;
   std::size_t used = 0;
+  bool is_staged = true;  // until there is no memory for that
   for (bytes_view part : parts) {
     while (!part.empty()) {
-      if (block == nullptr) block = blocks_.take();
-      if (block == nullptr) {  // without memory for it, through the page cache
+      if (is_staged && block == nullptr) block = blocks_.take();
+      is_staged = block != nullptr;
+      if (!is_staged) {
         if (const int code = write_fully(buffered_, offset, part); code != 0) return code;
         offset += part.size();
         break;
@@ -169,6 +163,17 @@ ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (
     }
   }
   return block != nullptr ? put_block(offset, block, used) : 0;
+}
+
+/// Writes whole blocks, one staging block at most, before it returns.
+ZARRPOINT_INLINE int direct_writes::put_now(std::uint64_t offset, bytes_view bytes) noexcept {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % direct_alignment == 0;
+  std::byte* const block = is_aligned ? nullptr : blocks_.take();
+  if (!is_aligned && block == nullptr) return write_fully(buffered_, offset, bytes);
+  if (block != nullptr) std::memcpy(block, bytes.data(), bytes.size());
+  const int code = put_bytes(offset, block != nullptr ? bytes_view(block, bytes.size()) : bytes);
+  if (block != nullptr) blocks_.give(block);
+  return code;
 }
 
 /// Writes the first bytes of a staged block, now or by somebody else, and gives it back.

@@ -39,16 +39,28 @@ ZARRPOINT_INLINE file_writer::~file_writer() {
 }
 
 ZARRPOINT_INLINE result<void> file_writer::write(std::uint64_t offset, bytes_view bytes) {
-  return write_behind_gap(offset, 0, bytes);
+  return put(offset, bytes, nullptr);
 }
 
-ZARRPOINT_INLINE result<void> file_writer::write_behind_gap(std::uint64_t offset, std::size_t gap,
-                                                            bytes_view bytes) {
+ZARRPOINT_INLINE result<void> file_writer::write_once(std::uint64_t offset, std::size_t gap,
+                                                      bytes_view bytes) {
+  return put(offset, bytes, &gap);
+}
+
+ZARRPOINT_INLINE result<void> file_writer::put(std::uint64_t offset, bytes_view bytes,
+                                               const std::size_t* gap) {
   if (bytes.empty()) return {};
   if (offset > max_file_size || bytes.size() > max_file_size - offset)
     return error{errc::out_of_range,
                  "write " + name() + ": the file would become larger than the system allows"};
-  if (const int code = put(offset, gap, bytes); code != 0) {
+  int code = 0;
+  if (bytes.size() < direct_minimum || !root_->durable()) {
+    code = write_fully(fd_.get(), offset, bytes);
+  } else {
+    if (!direct_in_use_.load(std::memory_order_acquire)) open_direct();
+    code = gap != nullptr ? direct_.write_once(offset, *gap, bytes) : direct_.write(offset, bytes);
+  }
+  if (code != 0) {
     failed_.store(true, std::memory_order_relaxed);
     return system_error("write", name(), code);
   }
@@ -75,9 +87,7 @@ ZARRPOINT_INLINE result<void> file_writer::reserve(std::uint64_t size) {
 }
 
 ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_bytes into) const {
-  const int code = direct_in_use_.load(std::memory_order_acquire)
-                       ? direct_.read(offset, into)
-                       : read_fully(fd_.get(), offset, into);
+  const int code = read_fully(fd_.get(), offset, into);
   if (code == 0) return {};
   if (code > 0) return system_error("read", name(), code);
   return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
@@ -152,13 +162,6 @@ ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {
       retry_interrupted([&] { return ::openat(parent_->get(), as.c_str(), flags, 0666); }));
   if (fd_) at_ = std::move(as);
   return static_cast<bool>(fd_);
-}
-
-ZARRPOINT_INLINE int file_writer::put(std::uint64_t offset, std::size_t gap, bytes_view bytes) {
-  if (bytes.size() < direct_minimum || !root_->durable())
-    return write_fully(fd_.get(), offset, bytes);
-  if (!direct_in_use_.load(std::memory_order_acquire)) open_direct();
-  return direct_.write(offset, gap, bytes);
 }
 
 ZARRPOINT_INLINE void file_writer::open_direct() {
