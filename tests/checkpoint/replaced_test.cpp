@@ -32,6 +32,7 @@ namespace replaced_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using test::names_in;
 
 namespace {
 
@@ -91,14 +92,6 @@ std::string race(const location& where, int rounds, const save_options& options)
   for (const std::string& mine : said)
     if (!mine.empty()) return mine;
   return failed;
-}
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 bool has_locks(const test::temp_directory& dir) {

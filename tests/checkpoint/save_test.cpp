@@ -34,6 +34,7 @@ namespace save_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using test::names_in;
 
 namespace {
 
@@ -60,14 +61,6 @@ bool same_bytes(const tensor& a, const tensor& b) {
   const std::size_t bytes = byte_count(a.spec()).value();
   return a.spec() == b.spec() &&
          (bytes == 0 || std::memcmp(a.view().data, b.view().data, bytes) == 0);
-}
-
-std::vector<std::string> entries(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 }  // namespace
@@ -272,7 +265,7 @@ TEST_CASE("attributes of what is not saved, or not as they must be, are refused 
     const auto refused = save(dir / "m.zarr", {{"a/w", 1}}, {.attributes_of = std::move(of)});
     REQUIRE_FALSE(refused);
     CHECK(refused.failure().code == errc::invalid_argument);
-    CHECK(entries(dir.path()).empty());
+    CHECK(names_in(dir.path()).empty());
     return refused.failure().message;
   };
   const node one = node::object{{"n", 1}};
@@ -335,7 +328,7 @@ TEST_CASE("saving over a checkpoint replaces it whole") {
   CHECK(opened.names() == std::vector<std::string>{"both", "new"});
   CHECK(opened.load<int>("both").value() == 4);
   CHECK_FALSE(fs::exists(dir.path() / "m.zarr/old"));
-  CHECK(entries(dir.path()) == std::vector<std::string>{"m.zarr"});
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"m.zarr"});
 }
 
 TEST_CASE("what is not a checkpoint is never replaced") {
@@ -442,7 +435,7 @@ TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
     CAPTURE(refused.failure().message);
     CHECK(refused.failure().message.find(text) != std::string::npos);
     CHECK(test::read_file(dir.path() / "m.zarr/zarr.json") == before);
-    CHECK(entries(dir.path()) == std::vector<std::string>{"m.zarr"});
+    CHECK(names_in(dir.path()) == std::vector<std::string>{"m.zarr"});
   };
   const std::vector<float> w = ramp(10);
   check_refused(save(dir / "m.zarr", {{"a/b", w}, {"a", w}}), errc::invalid_argument,
@@ -510,7 +503,7 @@ TEST_CASE("a full disk, or one that is read-only, leaves the old checkpoint and 
     CHECK(refused.failure().message.find("No space left on device") != std::string::npos);
     CHECK(refused.failure().message.find("\"w\"") != std::string::npos);
     CHECK(open(path).value().load<std::vector<float>>("w").value() == small);
-    CHECK(entries(disk) == std::vector<std::string>{"m.zarr"});
+    CHECK(names_in(disk) == std::vector<std::string>{"m.zarr"});
   }
   CHECK(::mount("none", disk.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0);
   const auto refused = save(path, {{"w", small}});

@@ -27,6 +27,7 @@ namespace async_saves_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using test::names_in;
 
 namespace {
 
@@ -96,14 +97,6 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
     const std::string name = fs::relative(entry.path(), folder).string();
     if (name != "zarr.json") out[name] = test::read_file(entry.path());
   }
-  return out;
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -44,6 +44,7 @@ namespace dcp_save_test {
 using namespace zarrpoint;
 using zarrpoint_test::failing_store;
 namespace fs = std::filesystem;
+using test::names_in;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
@@ -81,14 +82,6 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file())
       out[entry.path().filename().string()] = test::read_file(entry.path().string());
-  return out;
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(folder))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
   return out;
 }
 

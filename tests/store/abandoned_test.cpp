@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <string>
@@ -22,18 +21,7 @@ namespace abandoned_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
-
-namespace {
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-}  // namespace
+using test::names_in;
 
 TEST_CASE("abandoned: what killed writers left is removed at once, what others work on is not") {
   using detail::temporary_kind;

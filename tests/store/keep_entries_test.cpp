@@ -24,6 +24,7 @@ namespace keep_entries_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using test::names_in;
 
 void put(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
@@ -119,14 +120,6 @@ TEST_CASE("publication::keep: by each store that publishes") {
     const auto first = store.stage(key("first"), {.overwrite = true}).value();
     CHECK(first->keep({}).value().empty());
   }
-}
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 TEST_CASE("keep_entries: what others remove meanwhile is gone, and no failure") {

@@ -15,7 +15,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -31,16 +30,9 @@ namespace publish_directory_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
+using test::names_in;
 
 namespace {
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 std::string text_of(const file_store& store, const char* key) {
   const auto bytes = get(store, test::key(key), 1000);

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,18 +18,7 @@ namespace remove_tree_test {
 
 using namespace zarrpoint;
 namespace fs = std::filesystem;
-
-namespace {
-
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(directory))
-    out.push_back(entry.path().filename().string());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-}  // namespace
+using test::names_in;
 
 TEST_CASE("remove_tree: trees of any depth are removed, with few descriptors") {
   const test::temp_directory dir;

@@ -4,12 +4,14 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace test {
 
@@ -38,6 +40,15 @@ class temp_directory {
  private:
   std::filesystem::path path_;
 };
+
+/// What is in a directory, sorted.
+inline std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    out.push_back(entry.path().filename().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
