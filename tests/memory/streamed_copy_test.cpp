@@ -20,7 +20,7 @@ TEST_CASE("copy_streamed: any place and size, and nothing around them") {
         std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(from_at), size,
                     expected.begin() + static_cast<std::ptrdiff_t>(to_at));
         zarrpoint::detail::copy_streamed(actual.data() + to_at, from.data() + from_at, size);
-        zarrpoint::detail::end_streamed_copies();
+        zarrpoint::detail::end_streaming();
         REQUIRE(actual == expected);
       }
     }

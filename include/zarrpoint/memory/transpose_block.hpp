@@ -165,7 +165,7 @@ void transpose_tiles(const matrix<std::byte*>& to, const matrix<const std::byte*
         copy_matrix<Size>(to.part(top, done), from.part(top, done), bottom - top, columns - done);
     }
   }
-  if (is_streamed) end_streamed_copies();
+  if (is_streamed) end_streaming();
 }
 
 /// The same, where they need not be.

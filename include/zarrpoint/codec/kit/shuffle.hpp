@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/memory/streamed_copy.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -62,28 +63,6 @@ void split_planes(shuffle_vector* rows, std::index_sequence<Pair...>) {
   }
 }
 
-#if defined(__SSE2__)
-inline constexpr bool has_streaming_stores = true;
-
-/// Past the caches, to an aligned place.
-inline void stream_to(std::byte* to, const shuffle_vector& row) {
-  using words [[gnu::vector_size(16)]] = long long;
-  words value;
-  std::memcpy(&value, &row, sizeof value);
-#if defined(__clang__)
-  __builtin_nontemporal_store(value, reinterpret_cast<words*>(to));
-#else
-  __builtin_ia32_movntdq(reinterpret_cast<words*>(to), value);
-#endif
-}
-/// Before another thread may look at what was streamed.
-inline void end_streaming() { __builtin_ia32_sfence(); }
-#else
-inline constexpr bool has_streaming_stores = false;
-inline void stream_to(std::byte*, const shuffle_vector&) {}
-inline void end_streaming() {}
-#endif
-
 /// Elements come from memory, faster than the processor itself foresees; past the end it does no
 /// harm.
 inline void prefetch_ahead(const std::byte* from) {
@@ -101,7 +80,7 @@ std::size_t unshuffle_vectors(std::byte* to, const std::byte* const* planes, std
     for (std::size_t j = 0; j < T; ++j) std::memcpy(&rows[j], planes[j] + i, shuffle_lanes);
     join_planes<T>(rows, std::make_index_sequence<T / 2>{});
     if constexpr (Streaming) {
-      for (std::size_t j = 0; j < T; ++j) stream_to(to + i * T + j * shuffle_lanes, rows[j]);
+      for (std::size_t j = 0; j < T; ++j) stream_to(to + i * T + j * shuffle_lanes, &rows[j]);
     } else {
       for (std::size_t j = 0; j < T; ++j)
         std::memcpy(to + i * T + j * shuffle_lanes, &rows[j], shuffle_lanes);
