@@ -38,13 +38,24 @@ TEST_CASE("crc32_power: what zeros make of a register") {
 TEST_CASE("crc32_fold: what is folded has the remainder of the whole") {
   if (!detail::x86_features::of_this_cpu().sse42_pclmul) return;
   const auto data = test::random_bytes(4096 + 16);
+  const std::uint32_t state = 0x12345678;
   for (std::size_t size = 64; size <= 4096; size += 64) {
     for (const std::size_t offset : {0U, 1U, 15U}) {
       const auto part = bytes_view(data).subspan(offset, size);
       std::array<std::byte, 64> folded{};
-      detail::crc32_fold(0x12345678, part.data(), part.size(), folded.data());
-      CHECK(by_zlib(~std::uint32_t{0}, folded) == by_zlib(~std::uint32_t{0x12345678}, part));
+      detail::crc32_fold<4>(state, part.data(), part.size(), folded.data());
+      CHECK(by_zlib(~std::uint32_t{0}, folded) == by_zlib(~state, part));
     }
+  }
+}
+
+TEST_CASE("crc32_short: any size") {
+  if (!detail::x86_features::of_this_cpu().sse42_pclmul) return;
+  const auto data = test::random_bytes(300 + 1);
+  const std::uint32_t state = 0x12345678;
+  for (std::size_t size = 0; size <= 300; ++size) {
+    const auto part = bytes_view(data).subspan(1, size);
+    CHECK(~detail::crc32_short(state, part.data(), part.size()) == by_zlib(~state, part));
   }
 }
 #endif

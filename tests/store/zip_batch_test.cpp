@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -63,33 +64,97 @@ struct counting_file final : blob_writer {
 
 }  // namespace
 
-TEST_CASE("zip_batch: what follows is gathered; what lies elsewhere is written before") {
+namespace {
+
+/// Whether there was room.
+bool add(zip_batch& batch, std::uint64_t offset, bytes_view bytes) {
+  const zip_batch::place place = batch.claim(offset, bytes.size());
+  if (!place) return false;
+  std::copy(bytes.begin(), bytes.end(), place.bytes().begin());
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("zip_batch: what follows is gathered; what lies elsewhere waits for a flush") {
   counting_file file;
   zip_batch batch(file);
-  CHECK_FALSE(batch.add(0, as_bytes("ab"), as_bytes("cd")).value());
-  CHECK_FALSE(batch.add(4, as_bytes("e"), {}).value());
+  CHECK(add(batch, 0, as_bytes("abcd")));
+  CHECK(add(batch, 4, as_bytes("e")));
+  CHECK_FALSE(add(batch, 10, as_bytes("xy")));  // a gap
   CHECK(file.writes == 0);
-  CHECK_FALSE(batch.add(10, as_bytes("x"), as_bytes("y")).value());  // a gap
+  batch.flush().value();
   CHECK(file.writes == 1);
   CHECK(as_text(file.held) == "abcde");
+  CHECK(add(batch, 10, as_bytes("xy")));
   batch.flush().value();
   batch.flush().value();
   CHECK(file.writes == 2);
   CHECK(as_text(file.held) == std::string("abcde\0\0\0\0\0xy", 12));
 }
 
-TEST_CASE("zip_batch: it says when it is full") {
+TEST_CASE("zip_batch: what is full ends at a multiple of its size, and the rest goes on waiting") {
   counting_file file;
   zip_batch batch(file);
-  const std::vector<std::byte> half(zip_batch::full_bytes / 2);
-  CHECK_FALSE(batch.add(0, {}, half).value());
-  CHECK(batch.add(half.size(), {}, half).value());
+  constexpr std::uint64_t begin = 1000;  // the first run is shorter
+  const auto whole = test::random_bytes(2 * zip_batch::full_bytes);
+  const bytes_view bytes = whole;
+  constexpr std::size_t piece = 60'000;
+  std::size_t at = 0;
+  int full = 0;
+  for (; at + piece <= bytes.size(); at += piece) {
+    bool fills = false;
+    {
+      const zip_batch::place place = batch.claim(begin + at, piece);
+      REQUIRE(place);
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), piece, place.bytes().begin());
+      fills = place.fills();
+    }
+    if (!fills) continue;
+    ++full;
+    CHECK_FALSE(batch.claim(begin + at + piece, 1));  // until it is written
+    batch.flush_if_full().value();
+    batch.flush_if_full().value();  // somebody else was told, too
+    CHECK(file.writes == full);
+    CHECK(file.held.size() == static_cast<std::size_t>(full) * zip_batch::full_bytes);
+  }
+  CHECK(full == 1);
+  batch.flush().value();
+  CHECK(file.writes == full + 1);
+  CHECK(std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                   file.held.begin() + begin, file.held.end()));
+}
+
+TEST_CASE("zip_batch: what ends at such a place leaves nothing") {
+  counting_file file;
+  zip_batch batch(file);
+  const std::vector<std::byte> half(zip_batch::full_bytes / 2, std::byte{7});
+  CHECK(add(batch, 0, half));
+  CHECK(add(batch, half.size(), half));
+  batch.flush_if_full().value();
+  CHECK(file.held.size() == zip_batch::full_bytes);
+  CHECK(add(batch, 5, as_bytes("anywhere")));
+}
+
+TEST_CASE("zip_batch: a flush waits for those who still fill their place") {
+  counting_file file;
+  zip_batch batch(file);
+  std::thread flusher;
+  {
+    const zip_batch::place place = batch.claim(0, 3);
+    flusher = std::thread([&] { batch.flush().value(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const bytes_view text = as_bytes("abc");
+    std::copy(text.begin(), text.end(), place.bytes().begin());
+  }
+  flusher.join();
+  CHECK(as_text(file.held) == "abc");
 }
 
 TEST_CASE("zip_batch: only those who touch its bytes make it write") {
   counting_file file;
   zip_batch batch(file);
-  batch.add(100, as_bytes("ab"), as_bytes("cd")).value();
+  CHECK(add(batch, 100, as_bytes("abcd")));
   batch.settle(0, 100).value();
   batch.settle(104, 50).value();
   CHECK(file.writes == 0);
@@ -100,13 +165,27 @@ TEST_CASE("zip_batch: only those who touch its bytes make it write") {
 TEST_CASE("zip_batch: what could not be written stays, and goes before what came after") {
   counting_file file;
   zip_batch batch(file);
-  batch.add(0, as_bytes("old"), {}).value();
+  CHECK(add(batch, 0, as_bytes("old")));
   file.refuses = 1;
   CHECK(batch.flush().failure().message == "write file: no space");
   // The same place again: the newer bytes must win.
-  batch.add(0, as_bytes("new"), {}).value();
+  CHECK(add(batch, 0, as_bytes("new")));
   batch.flush().value();
   CHECK(as_text(file.held) == "new");
+}
+
+TEST_CASE("zip_batch: what a full one could not write stays as well, and its rest") {
+  counting_file file;
+  zip_batch batch(file);
+  const auto whole = test::random_bytes(zip_batch::full_bytes + 1000);
+  CHECK(add(batch, 0, whole));
+  file.refuses = 1;
+  CHECK_FALSE(batch.flush_if_full());
+  CHECK(add(batch, whole.size(), as_bytes("more")));
+  batch.flush().value();
+  REQUIRE(file.held.size() == whole.size() + 4);
+  CHECK(std::equal(whole.begin(), whole.end(), file.held.begin()));
+  CHECK(as_text(bytes_view(file.held).subspan(whole.size())) == "more");
 }
 
 TEST_CASE("zip_writer: small members of several threads share writes, and all are right") {

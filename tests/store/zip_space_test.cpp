@@ -56,4 +56,12 @@ TEST_CASE("zip_space: no two extents overlap, whatever is asked in whatever orde
   CHECK(space.tail() == 0);
 }
 
+TEST_CASE("zip_space: what is given back after the end is not noted") {
+  detail::zip_space space;
+  const detail::zip_extent one = space.allocate(30, 100, 64);
+  space.close();
+  space.give_back(one);
+  CHECK(space.tail() == one.end);
+}
+
 }  // namespace zip_space_test

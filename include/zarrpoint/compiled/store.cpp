@@ -41,6 +41,7 @@
 #include <zarrpoint/store/zip/impl/zip_file_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_member_blob_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_member_writer_impl.hpp>
+#include <zarrpoint/store/zip/impl/zip_members_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_records_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_space_impl.hpp>
 #include <zarrpoint/store/zip/impl/zip_store_impl.hpp>

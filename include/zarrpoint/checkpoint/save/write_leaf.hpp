@@ -13,6 +13,7 @@
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -49,9 +50,11 @@ class planned_form {
 
  private:
   const array_metadata metadata_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  ///< of the one that makes them
   mutable std::optional<document_texts> texts_;
   mutable std::optional<array> first_;
+  mutable std::atomic<bool> has_texts_{false};  ///< they do not change any more
+  mutable std::atomic<bool> has_first_{false};
 };
 
 /// A leaf with all that is decided before its data are touched.

@@ -17,15 +17,15 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// One leaf in its store.
+/// What one leaf took.
 struct written_leaf {
-  leaf_record record;
   std::uint64_t stored_bytes = 0;  ///< of its objects
   double seconds = 0;              ///< from staging to the last write
 };
 
 /// What `write_leaves` did, by the index of the leaf.
 struct written_leaves {
+  std::vector<leaf_record> records;
   std::vector<written_leaf> leaves;
   double pin_seconds = 0;
 };

@@ -40,22 +40,23 @@ constexpr std::uint32_t crc32_power(std::uint64_t n) noexcept {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/// Folds `size` bytes, a multiple of 64 and not 0, and the register before them into 64 bytes with
-/// the same remainder, four lanes of 16 at a time (Gopal et al., "Fast CRC Computation Using
-/// PCLMULQDQ", Intel 2009). What moves a lane 64 bytes further from the end is a factor for each of
-/// its words, as `crc32c_fold_factors` has them.
+/// Folds `size` bytes, a multiple of `Lanes` * 16 and not 0, and the register before them into
+/// that many bytes with the same remainder, so many lanes of 16 at a time (Gopal et al., "Fast CRC
+/// Computation Using PCLMULQDQ", Intel 2009). What moves a lane further from the end is a factor
+/// for each of its words, as `crc32c_fold_factors` has them.
+template <std::size_t Lanes>
 [[gnu::target("sse2,pclmul")]] inline void crc32_fold(std::uint32_t state, const std::byte* data,
                                                       std::size_t size, std::byte* out) noexcept {
   using lane = long long __attribute__((vector_size(16)));
-  constexpr std::size_t width = 64;
+  constexpr std::size_t width = 16 * Lanes;
   constexpr std::uint32_t first = crc32_power(8 * width + 64 - 33);
   constexpr std::uint32_t second = crc32_power(8 * width - 33);
   const lane factors{first, second};
-  lane lanes[4];
+  lane lanes[Lanes];
   std::memcpy(lanes, data, width);
   lanes[0] ^= lane{state, 0};
   for (std::size_t done = width; done < size; done += width) {
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < Lanes; ++i) {
       lane next;
       std::memcpy(&next, data + done + 16 * i, sizeof next);
       lane low = lanes[i];
@@ -66,6 +67,20 @@ constexpr std::uint32_t crc32_power(std::uint64_t n) noexcept {
     }
   }
   std::memcpy(out, lanes, width);
+}
+
+/// Of the register as it is: all but 16 bytes and the last 15 are folded, for which the table has
+/// the whole first cache to look through.
+inline std::uint32_t crc32_short(std::uint32_t state, const std::byte* data,
+                                 std::size_t size) noexcept {
+  constexpr std::size_t width = 16;
+  const std::size_t folded = size / width * width;
+  if (folded != 0) {
+    std::byte rest[width];
+    crc32_fold<1>(state, data, folded, rest);
+    state = crc32_table(0, rest);
+  }
+  return crc32_table(state, {data + folded, size - folded});
 }
 
 #endif

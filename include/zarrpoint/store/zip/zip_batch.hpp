@@ -7,10 +7,12 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <string>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -18,15 +20,44 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// costs the kernel as much as copying some pages. One thread writes what is full
 /// while others add to what comes next. What could not be written stays, for the next try.
 class zip_batch {
+  struct run;
+
  public:
-  /// What is gathered is full from here on.
+  /// What is gathered is full where a multiple of this is passed. The rest waits for the next
+  /// time: writes that begin and end at such places take the kernel three quarters of the time.
   static constexpr std::size_t full_bytes = std::size_t{256} << 10;
+
+  /// Room in what is gathered. Its bytes are written to the file once this is gone.
+  class place {
+   public:
+    place() = default;
+    place(place&& other) noexcept
+        : of_(std::exchange(other.of_, nullptr)), bytes_(other.bytes_), fills_(other.fills_) {}
+    place& operator=(place&&) = delete;
+    ~place() {
+      if (of_ != nullptr) of_->filling.fetch_sub(1, std::memory_order_release);
+    }
+
+    /// False when there is none until `flush`.
+    explicit operator bool() const noexcept { return of_ != nullptr; }
+    mutable_bytes bytes() const noexcept { return bytes_; }
+    /// Whether it is time to `flush_if_full`.
+    bool fills() const noexcept { return fills_; }
+
+   private:
+    friend class zip_batch;
+    place(run& of, std::size_t begin, std::size_t size);
+
+    run* of_ = nullptr;
+    mutable_bytes bytes_{};
+    bool fills_ = false;
+  };
 
   explicit zip_batch(blob_writer& to) : to_(to) {}
 
-  /// Adds `head` and `body`, which follow each other, at `offset`; true when it is time to `flush`.
-  /// What was gathered somewhere else is written before. One thread at a time.
-  result<bool> add(std::uint64_t offset, bytes_view head, bytes_view body);
+  /// Room for `size` bytes that will be at `offset`; none while what is gathered lies
+  /// somewhere else, or is full. Fill it soon: `flush` waits for it.
+  place claim(std::uint64_t offset, std::size_t size);
 
   /// Writes all that was added before. Errors: those of the writer.
   result<void> flush();
@@ -37,21 +68,37 @@ class zip_batch {
   result<void> settle(std::uint64_t offset, std::uint64_t size);
 
  private:
+  static constexpr std::size_t run_bytes = full_bytes + full_bytes / 2;
+
   struct run {
     std::uint64_t begin = 0;
-    std::string bytes{};  // a string, whose code every program has
+    std::size_t used = 0;
+    std::size_t size = 0;
+    std::unique_ptr<std::byte[]>
+        bytes{};                       // not cleared: pages that nothing was put in cost nothing
+    std::atomic<unsigned> filling{0};  ///< places that are there
 
-    std::uint64_t end() const noexcept { return begin + bytes.size(); }
+    std::uint64_t end() const noexcept { return begin + used; }
+    bool is_full() const noexcept { return end() / full_bytes != begin / full_bytes; }
     bool meets(std::uint64_t from, std::uint64_t to) const noexcept {
       return from < end() && begin < to;
     }
+    void make_room(std::size_t wanted);
   };
+
+  /// Writes what was added, all of it or up to the last such place.
+  result<void> write_out(bool all);
+  /// What waits leaves. Where some of it goes on waiting, the place for it.
+  place change_runs(bool all);
+
+  run& waiting() noexcept { return runs_[waiting_]; }
+  run& leaving() noexcept { return runs_[1 - waiting_]; }
 
   blob_writer& to_;
   std::mutex writing_;  ///< of the one that writes; taken before the other
   std::mutex mutex_;
-  run waiting_;
-  run leaving_;  ///< changed with both; read with either
+  run runs_[2];              ///< one gathers; the other, changed with both, leaves
+  std::size_t waiting_ = 0;  ///< changed with both; read with either
 };
 
 }}}  // namespace zarrpoint::v0::detail

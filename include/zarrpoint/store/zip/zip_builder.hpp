@@ -9,12 +9,12 @@
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_batch.hpp>
+#include <zarrpoint/store/zip/zip_members.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,19 +26,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// The archive behind a `zip_writer`.
 class zip_builder {
  public:
-  /// A member that is written; its piece of the archive is free again once nobody has it.
-  struct member {
-    member(zip_space& archive, zip_extent at) : space(archive), extent(at) {}
-    member(const member&) = delete;
-    member& operator=(const member&) = delete;
-    ~member() { space.give_back(extent); }
-
-    zip_space& space;
-    zip_extent extent;
-    std::uint64_t size = 0;
-    std::uint32_t crc32 = 0;
-  };
-  using member_map = std::map<std::string, std::shared_ptr<const member>, std::less<>>;
+  using member = zip_written_member;
 
   zip_builder(std::unique_ptr<blob_writer> to, std::string name);
 
@@ -76,13 +64,12 @@ class zip_builder {
   /// and puts the file in its place.
   result<void> finish();
 
-  static zip_member describe_member(std::string_view key, const member& one);
-
  private:
   /// Bytes that a page aligns from a size on at which a page more or less does not matter.
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t paged_bytes = 16 * page;
   static constexpr std::uint64_t least_alignment = 64;
+  static constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
 
   /// Before it is done: a write that fails may have written a part.
   void note_written(std::uint64_t end) noexcept;
@@ -90,17 +77,29 @@ class zip_builder {
   result<void> add_large(const store_key& key, bytes_view bytes);
   result<void> add_small(const store_key& key, bytes_view bytes);
 
-  std::string header_of(std::string_view key, const member& one) const;
+  /// Blocks that are found in large pieces cost less. What is not used is given back at the end.
+  void reserve_ahead(std::uint64_t end);
+
+  zip_extent room_for(const store_key& key, std::uint64_t capacity);
+  /// All but its name.
+  static zip_member describe_member(const member& one);
+  result<void> refuse_late() const;
+  /// Once it has, no member is added.
+  result<void> begin_finish();
+  /// The central directory, and the records that end the archive.
+  std::string directory() const;
+  /// Where the directory begins.
+  std::uint64_t directory_offset() const;
 
   const std::unique_ptr<blob_writer> to_;
   const std::string name_;
   zip_space space_;
-  std::mutex adding_;  ///< of the one that adds a small member: each lies behind the one before
   mutable zip_batch batch_;
   std::mutex reserving_;
   std::uint64_t reserved_ = 0;
-  mutable std::mutex mutex_;
-  member_map members_;
+  bool may_reserve_ahead_ = true;  ///< until there is no room for what may not be needed
+  mutable std::mutex mutex_;       ///< taken before those of the room and of the batch
+  zip_members members_;
   std::atomic<unsigned> writers_{0};
   std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file
   bool finished_ = false;                  ///< no more members

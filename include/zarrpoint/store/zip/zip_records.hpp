@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 // The records of a zip file (PKWARE APPNOTE 6.3.10, section 4.3), as bytes.
@@ -80,15 +81,16 @@ class zip_cursor {
 
 template <std::unsigned_integral T>
 void append_le(std::string& out, std::type_identity_t<T> value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+  std::byte bytes[sizeof(T)];
+  store_le<T>(bytes, value);
+  out.append(as_text(bytes));
 }
 
-/// From the flags to the sizes: what the two kinds of header have in common.
-void append_zip_common(std::string& out, const zip_member& member);
+/// Writes a local header that takes all of `into`, of which padding makes up what is not needed; at
+/// least `zip_local_size`, the name and `zip_least_extra`. `name` counts, and not that of `member`.
+void store_zip_local_header(mutable_bytes into, std::string_view name, const zip_member& member);
 
-/// A local header that takes `total` bytes, of which padding makes up what is not needed; at least
-/// `zip_local_size`, the name and `zip_least_extra`.
+/// The same, of `total` bytes.
 std::string zip_local_header(const zip_member& member, std::size_t total);
 
 /// The entry of a member in the central directory.

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -31,6 +32,9 @@ class zip_space {
 
   void give_back(const zip_extent& extent) noexcept;
 
+  /// What is given back from here on is not used again.
+  void close() noexcept;
+
   /// Where the last extent ends.
   std::uint64_t tail() const;
 
@@ -43,6 +47,7 @@ class zip_space {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> gaps_;  ///< from begin to end; none touch
   std::uint64_t tail_ = 0;
+  std::atomic<bool> closed_{false};
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -28,7 +28,12 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 inline constexpr std::string_view absent_crc = "--------";
 
 ZARRPOINT_INLINE void append_hex(std::string& text, std::uint32_t value) {
-  for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(value >> shift) & 15U];
+  char digits[8];
+  for (char& digit : digits) {
+    digit = "0123456789abcdef"[value >> 28];
+    value <<= 4;
+  }
+  text.append(digits, sizeof digits);
 }
 
 ZARRPOINT_INLINE std::string commit_seal(const node& unsealed) {
@@ -163,8 +168,7 @@ ZARRPOINT_INLINE void append_text(std::string& out, std::string_view key, std::s
 }
 
 ZARRPOINT_INLINE void append_objects(std::string& out, const chunk_digests& objects) {
-  append_key(out, "objects");
-  out += '{';
+  out += ",\"objects\":{";
   for (const auto& [key, object] : objects.objects()) {
     append_key(out, key);
     out.append("{\"size\":").append(std::to_string(object.size)).append(",\"crc32c\":\"");
@@ -194,11 +198,11 @@ ZARRPOINT_INLINE void append_commit(std::string& out, const commit_document& doc
   out += '[';
   for (std::size_t i = 0; i < document.leaves.size(); ++i) {
     const leaf_record& leaf = document.leaves[i];
-    out += i == 0 ? "{" : ",{";
-    append_text(out, "name", leaf.name);
-    append_text(out, "typestr", leaf.typestr);
-    append_key(out, "metadata");
-    out += documents[i];
+    out.append(i == 0 ? "{" : ",{").append("\"name\":");
+    write_json_string(out, leaf.name);
+    out += ",\"typestr\":";
+    write_json_string(out, leaf.typestr);
+    out.append(",\"metadata\":").append(documents[i]);
     if (!leaf.attributes.is_null()) {
       append_key(out, "attributes");
       out += dump_json(leaf.attributes);

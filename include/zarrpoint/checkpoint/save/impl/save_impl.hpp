@@ -188,24 +188,23 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
                            .leaves{},
                            .groups = plan.empty_groups,
                            .group_attributes = plan.group_attributes};
-  document.leaves.resize(plan.leaves.size());
   save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
-  report.leaves.resize(plan.leaves.size());
   progress_meter meter(how.progress, "save", plan.bytes);
   const write_options options_of_write{
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
   ZARRPOINT_TRY(written, write_leaves(store, plan.leaves, options_of_write));
+  document.leaves = std::move(written.records);
+  report.leaves.reserve(plan.leaves.size());
   std::vector<std::string_view> documents;
   documents.reserve(plan.leaves.size());
   for (std::size_t i = 0; i < plan.leaves.size(); ++i) {
     const planned_leaf& planned = plan.leaves[i];
-    report.leaves[i] = {.name = planned.value->name(),
-                        .stored = planned.metadata().spec(),
-                        .bytes = planned.bytes,
-                        .stored_bytes = written.leaves[i].stored_bytes,
-                        .seconds = written.leaves[i].seconds};
-    document.leaves[i] = std::move(written.leaves[i].record);
+    report.leaves.push_back({.name = planned.value->name(),
+                             .stored = planned.metadata().spec(),
+                             .bytes = planned.bytes,
+                             .stored_bytes = written.leaves[i].stored_bytes,
+                             .seconds = written.leaves[i].seconds});
     if (options.zarr_format != 3) continue;
     ZARRPOINT_TRY(texts, planned.form->texts());
     documents.emplace_back(texts->compact);

@@ -21,6 +21,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<const planned_form::document_texts*> planned_form::texts() const {
+  if (has_texts_.load(std::memory_order_acquire)) return &*texts_;
   const std::lock_guard lock(mutex_);
   if (!texts_) {
     ZARRPOINT_TRY(document, array_document(metadata_));
@@ -28,16 +29,19 @@ ZARRPOINT_INLINE result<const planned_form::document_texts*> planned_form::texts
     made.compact = dump_json(made.document, json_style::compact);
     made.pretty = dump_json(made.document, json_style::pretty);
     texts_ = std::move(made);
+    has_texts_.store(true, std::memory_order_release);
   }
   return &*texts_;
 }
 
 ZARRPOINT_INLINE result<array> planned_form::array_at(const any_store& store, store_key key,
                                                       const context& how) const {
+  if (has_first_.load(std::memory_order_acquire)) return first_->same_at(std::move(key));
   const std::lock_guard lock(mutex_);
   if (first_) return first_->same_at(std::move(key));
   ZARRPOINT_TRY(made, array::from_metadata(store, std::move(key), metadata_, how));
   first_ = made;
+  has_first_.store(true, std::memory_order_release);
   return std::move(made);
 }
 

@@ -24,6 +24,7 @@ ZARRPOINT_INLINE result<written_leaves> write_leaves(const any_store& store,
                                                      const write_options& options) {
   const context& how = *options.how;
   written_leaves out;
+  out.records.resize(planned.size());
   out.leaves.resize(planned.size());
   pin_times pinned;
   memory_bound_for leaves(how.executor, planned.size(), {.stop = how.stop});
@@ -34,10 +35,10 @@ ZARRPOINT_INLINE result<written_leaves> write_leaves(const any_store& store,
         if (!written)
           return std::move(written).failure().at("save " + in_quotes(planned[i].value->name()));
         written_leaf& leaf = out.leaves[i];
-        leaf.record = *std::move(written);
+        leaf_record& record = out.records[i];
+        record = *std::move(written);
         leaf.stored_bytes = 0;  // this may be another try
-        for (const auto& [key, object] : leaf.record.objects.objects())
-          leaf.stored_bytes += object.size;
+        for (const auto& [key, object] : record.objects.objects()) leaf.stored_bytes += object.size;
         leaf.seconds = seconds_since(start);
         return {};
       },

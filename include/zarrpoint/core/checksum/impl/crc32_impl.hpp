@@ -75,15 +75,15 @@ ZARRPOINT_INLINE std::uint32_t crc32(std::uint32_t crc, bytes_view bytes) noexce
   std::uint32_t state = ~crc;
 #if defined(__x86_64__) && defined(__GNUC__)
   constexpr std::size_t width = 64;
-  constexpr std::size_t worthwhile = 4 * width;  // what is folded goes through the table at the end
+  constexpr std::size_t worthwhile = 2 * width;  // 32 bytes go through the table in any case
   const int lanes = bytes.size() >= worthwhile ? lanes_of_crc32() : 0;
   if (lanes == 4) return ~crc32_avx512(state, bytes);
   if (lanes == 1) {
     const std::size_t folded = bytes.size() / width * width;
     std::byte rest[width];
-    crc32_fold(state, bytes.data(), folded, rest);
-    state = crc32_table(0, {rest, width});
-    bytes = bytes.subspan(folded);
+    crc32_fold<4>(state, bytes.data(), folded, rest);
+    state = crc32_short(0, rest, width);
+    return ~crc32_short(state, bytes.data() + folded, bytes.size() - folded);
   }
 #endif
   return ~crc32_table(state, bytes);

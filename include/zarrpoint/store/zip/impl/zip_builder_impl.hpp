@@ -6,19 +6,22 @@
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/lock_soon.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/zip/zip_batch.hpp>
 #include <zarrpoint/store/zip/zip_builder.hpp>
+#include <zarrpoint/store/zip/zip_members.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,11 +34,16 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 ZARRPOINT_INLINE zip_builder::zip_builder(std::unique_ptr<blob_writer> to, std::string name)
     : to_(std::move(to)), name_(std::move(name)), batch_(*to_) {}
 
+ZARRPOINT_INLINE zip_extent zip_builder::room_for(const store_key& key, std::uint64_t capacity) {
+  const std::uint64_t header = zip_local_size + key.str().size() + zip_least_extra;
+  return space_.allocate(header, capacity, capacity >= paged_bytes ? page : least_alignment);
+}
+
 ZARRPOINT_INLINE std::shared_ptr<zip_builder::member> zip_builder::allocate(
     const store_key& key, std::uint64_t capacity) {
-  const std::uint64_t header = zip_local_size + key.str().size() + zip_least_extra;
-  return make_counted<member>(
-      space_, space_.allocate(header, capacity, capacity >= paged_bytes ? page : least_alignment));
+  auto made = make_counted<member>(space_);
+  made->extent = room_for(key, capacity);
+  return made;
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::reserve(const zip_extent& extent) {
@@ -46,21 +54,38 @@ ZARRPOINT_INLINE result<void> zip_builder::reserve(const zip_extent& extent) {
   return {};
 }
 
+ZARRPOINT_INLINE void zip_builder::reserve_ahead(std::uint64_t end) {
+  const std::lock_guard lock(reserving_);
+  if (end <= reserved_ || !may_reserve_ahead_) return;
+  const std::uint64_t ahead = end + std::min(end, most_ahead);
+  if (to_->reserve(ahead)) {
+    reserved_ = ahead;
+  } else {
+    may_reserve_ahead_ = false;
+  }
+}
+
 ZARRPOINT_INLINE result<void> zip_builder::add(const store_key& key, bytes_view bytes) {
   struct writing {
     zip_builder& to;
     ~writing() { to.writer_closed(); }
   };
-  {
-    const std::lock_guard lock(mutex_);
-    if (finished_) return error{errc::invalid_argument, "it is published already"};
-    writer_opened();
-  }
+  writer_opened();  // before it is asked whether the archive is finished: `finish` asks for this
+                    // after
   const writing counted{*this};
   return bytes.size() < paged_bytes ? add_small(key, bytes) : add_large(key, bytes);
 }
 
+ZARRPOINT_INLINE result<void> zip_builder::refuse_late() const {
+  if (finished_) return error{errc::invalid_argument, "it is published already"};
+  return {};
+}
+
 ZARRPOINT_INLINE result<void> zip_builder::add_large(const store_key& key, bytes_view bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    ZARRPOINT_CHECK(refuse_late());
+  }
   auto made = allocate(key, bytes.size());
   ZARRPOINT_CHECK(reserve(made->extent));
   ZARRPOINT_CHECK(write(made->extent.data, bytes));
@@ -70,32 +95,52 @@ ZARRPOINT_INLINE result<void> zip_builder::add_large(const store_key& key, bytes
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes_view bytes) {
-  const std::uint32_t crc = crc32(0, bytes);
-  std::shared_ptr<member> made;
-  bool is_full = false;
-  {
-    const std::lock_guard lock(adding_);
-    made = allocate(key, bytes.size());
-    made->crc32 = crc;
-    made->size = bytes.size();
-    note_written(made->extent.end);
-    const std::string header = header_of(key.str(), *made);
-    ZARRPOINT_TRY(full, batch_.add(made->extent.header, as_bytes(header), bytes));
-    is_full = full;
+  const auto made = make_counted<member>(space_);
+  made->crc32 = crc32(0, bytes);
+  made->size = bytes.size();
+  const zip_member header = describe_member(*made);
+  zip_members::key name(key.str());
+  zip_members::pointer before;  // goes when nothing is locked
+  bool fills = false;
+  // All threads of a save come here for each tensor: the lock is held for a name and a place.
+  std::unique_lock lock = lock_soon(mutex_);
+  while (true) {
+    ZARRPOINT_CHECK(refuse_late());
+    members_.make_room();  // what is claimed must be filled
+    const zip_extent extent = room_for(key, bytes.size());
+    const zip_batch::place place =
+        batch_.claim(extent.header, static_cast<std::size_t>(extent.end - extent.header));
+    if (!place) {
+      space_.give_back(extent);
+      lock.unlock();
+      ZARRPOINT_CHECK(batch_.flush());
+      lock.lock();
+      continue;
+    }
+    made->extent = extent;
+    note_written(extent.end);
+    before = members_.put(std::move(name), made);
+    lock.unlock();
+    const auto head = static_cast<std::size_t>(extent.data - extent.header);
+    store_zip_local_header(place.bytes().first(head), key.str(), header);
+    if (!bytes.empty()) std::memcpy(place.bytes().data() + head, bytes.data(), bytes.size());
+    fills = place.fills();
+    break;
   }
-  insert(key, std::move(made));
   // Others may add meanwhile: as many small members as there are threads, and then they wait.
-  return is_full ? batch_.flush_if_full() : result<void>();
-}
-
-ZARRPOINT_INLINE std::string zip_builder::header_of(std::string_view key, const member& one) const {
-  return zip_local_header(describe_member(key, one),
-                          static_cast<std::size_t>(one.extent.data - one.extent.header));
+  if (!fills) return {};
+  reserve_ahead(made->extent.end);
+  return batch_.flush_if_full();
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::describe(const store_key& key,
                                                     std::shared_ptr<member> made) {
-  ZARRPOINT_CHECK(write(made->extent.header, as_bytes(header_of(key.str(), *made))));
+  zip_member header = describe_member(*made);
+  header.name = key.str();
+  ZARRPOINT_CHECK(
+      write(made->extent.header,
+            as_bytes(zip_local_header(
+                header, static_cast<std::size_t>(made->extent.data - made->extent.header)))));
   insert(key, std::move(made));
   return {};
 }
@@ -122,52 +167,70 @@ ZARRPOINT_INLINE result<void> zip_builder::read(std::uint64_t offset, mutable_by
 ZARRPOINT_INLINE std::shared_ptr<const zip_builder::member> zip_builder::find(
     std::string_view key) const {
   const std::lock_guard lock(mutex_);
-  const auto at = members_.find(key);
-  return at == members_.end() ? nullptr : at->second;
+  return members_.find(key);
 }
 
 ZARRPOINT_INLINE void zip_builder::insert(const store_key& key,
                                           std::shared_ptr<const member> made) {
+  zip_members::key name(key.str());
   const std::lock_guard lock(mutex_);
-  members_.insert_or_assign(std::string(key.str()), std::move(made));
+  members_.put(std::move(name), std::move(made));
 }
 
 ZARRPOINT_INLINE bool zip_builder::erase(const store_key& key) {
   const std::lock_guard lock(mutex_);
-  const auto at = members_.find(key.str());
-  if (at == members_.end()) return false;
-  members_.erase(at);
-  return true;
+  return members_.erase(key.str());
 }
 
 ZARRPOINT_INLINE std::vector<list_entry> zip_builder::list(const store_key& prefix) const {
   const std::lock_guard lock(mutex_);
   return list_children(prefix, [this](std::string_view text) {
-    const auto at = members_.lower_bound(text);
-    return at == members_.end() ? nullptr : &at->first;
+    const zip_members::entry* const found = members_.at_least(text);
+    return found == nullptr ? nullptr : &found->name;
   });
 }
 
-ZARRPOINT_INLINE result<void> zip_builder::finish() {
+ZARRPOINT_INLINE std::uint64_t zip_builder::directory_offset() const {
+  return std::max(space_.tail(), written_.load());
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::begin_finish() {
   const std::lock_guard lock(mutex_);
   if (finished_ || writers_.load(std::memory_order_acquire) != 0)
     return error{errc::invalid_argument,
                  "publish " + name_ + ": " +
                      (finished_ ? "it is published already" : "a member is still being written")};
   finished_ = true;
+  space_.close();
+  return {};
+}
+
+ZARRPOINT_INLINE std::string zip_builder::directory() const {
+  const std::lock_guard lock(mutex_);
+  const auto members = members_.sorted();
+  std::string out;
+  std::string name;  // one for all, so that each has its memory
+  for (const zip_members::entry* const one : members) {
+    zip_member header = describe_member(*one->member);
+    header.name = std::move(name);
+    header.name = one->name;
+    append_zip_entry(out, header);
+    name = std::move(header.name);
+  }
+  append_zip_end(out, {members.size(), out.size(), directory_offset()});
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> zip_builder::finish() {
+  ZARRPOINT_CHECK(begin_finish());
   ZARRPOINT_CHECK(batch_.flush());
-  std::string directory;
-  for (const auto& [key, one] : members_) append_zip_entry(directory, describe_member(key, *one));
-  const zip_directory_place place{members_.size(), directory.size(),
-                                  std::max(space_.tail(), written_.load())};
-  append_zip_end(directory, place);
-  ZARRPOINT_CHECK(to_->write(place.offset, as_bytes(directory)));
+  const std::string text = directory();
+  ZARRPOINT_CHECK(to_->write(directory_offset(), as_bytes(text)));
   return to_->finish();
 }
 
-ZARRPOINT_INLINE zip_member zip_builder::describe_member(std::string_view key, const member& one) {
+ZARRPOINT_INLINE zip_member zip_builder::describe_member(const member& one) {
   zip_member out;
-  out.name = key;
   out.flags = zip_utf8;
   out.crc32 = one.crc32;
   out.size = out.stored_size = one.size;

@@ -5,6 +5,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/zip/zip_space.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -43,11 +44,16 @@ ZARRPOINT_INLINE bool zip_space::resize(zip_extent& extent, std::uint64_t end) {
 
 // Called by destructors: without the memory to note it, the room stays empty.
 ZARRPOINT_INLINE void zip_space::give_back(const zip_extent& extent) noexcept {
+  if (closed_.load(std::memory_order_relaxed)) return;
   static_cast<void>(guarded([&]() -> result<void> {
     const std::lock_guard lock(mutex_);
     add_gap(extent.header, extent.end);
     return {};
   }));
+}
+
+ZARRPOINT_INLINE void zip_space::close() noexcept {
+  closed_.store(true, std::memory_order_relaxed);
 }
 
 ZARRPOINT_INLINE std::uint64_t zip_space::tail() const {

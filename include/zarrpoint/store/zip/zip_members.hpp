@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/zip/zip_space.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A member that is written; its piece of the archive is free again once nobody has it.
+struct zip_written_member {
+  /// `at`: its piece, or nothing yet.
+  explicit zip_written_member(zip_space& archive, zip_extent at = {})
+      : space(archive), extent(at) {}
+  zip_written_member(const zip_written_member&) = delete;
+  zip_written_member& operator=(const zip_written_member&) = delete;
+  ~zip_written_member() {
+    if (extent.end != extent.header) space.give_back(extent);
+  }
+
+  zip_space& space;
+  zip_extent extent;
+  std::uint64_t size = 0;
+  std::uint32_t crc32 = 0;
+};
+
+/// The members of an archive that comes into being, by name. To add one costs a look into a table:
+/// their order is made when somebody asks for it. Names stay, also of what was erased.
+/// Not thread-safe.
+class zip_members {
+ public:
+  using pointer = std::shared_ptr<const zip_written_member>;
+  struct entry {
+    std::string name;
+    std::size_t hash;
+    pointer member;  ///< null: it was erased
+  };
+  /// A name and what finds it; made before a lock is taken.
+  struct key {
+    explicit key(std::string_view text) : name(text), hash(std::hash<std::string_view>{}(text)) {}
+    std::string name;
+    std::size_t hash;
+  };
+
+  /// Null when there is none.
+  pointer find(std::string_view name) const;
+  /// So that the next `put` needs no memory.
+  void make_room();
+  /// Gives `name` to a member. Returns the one that had it, so that its end can wait for the end of
+  /// a lock.
+  pointer put(key name, pointer member);
+  bool erase(std::string_view name);
+
+  /// All that are there, by name; until the next `put`.
+  std::vector<const entry*> sorted() const;
+  /// The first of those whose name is not less than `name`, or null.
+  const entry* at_least(std::string_view name) const;
+
+ private:
+  static constexpr std::uint32_t free_slot = 0;
+
+  const entry* entry_of(std::string_view name) const;  ///< also of what was erased
+  /// Where the name is in `slots_`, or belongs.
+  std::size_t slot_of(std::string_view name, std::size_t hash) const;
+  void put_in_order() const;
+
+  std::vector<entry> entries_;        ///< in the order in which their names came
+  std::vector<std::uint32_t> slots_;  ///< a place in it plus one, or free; at least half are free
+  mutable std::vector<std::uint32_t> order_;  ///< places by name, of the first entries
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/zip/impl/zip_members_impl.hpp>
+#endif
