@@ -30,6 +30,7 @@ namespace {
 struct counting_file final : blob_writer {
   result<void> write(std::uint64_t offset, bytes_view bytes) override {
     ++writes;
+    begins.push_back(offset);
     if (during_write) during_write();
     if (refuses > 0) {
       --refuses;
@@ -55,6 +56,7 @@ struct counting_file final : blob_writer {
   }
 
   std::vector<std::byte> held{};
+  std::vector<std::uint64_t> begins{};
   std::function<void()> during_write{};
   std::uint64_t room = UINT64_MAX;
   int writes = 0;
@@ -112,7 +114,9 @@ TEST_CASE("zip_batch: what is full ends at a multiple of its size, and the rest 
     }
     if (!fills) continue;
     ++full;
-    CHECK_FALSE(batch.claim(begin + at + piece, 1));  // until it is written
+    const zip_batch::place none = batch.claim(begin + at + piece, 1);  // until it is written
+    CHECK_FALSE(none);
+    CHECK(none.fills());
     batch.flush_if_full().value();
     batch.flush_if_full().value();  // somebody else was told, too
     CHECK(file.writes == full);
@@ -218,6 +222,24 @@ TEST_CASE("zip_writer: small members of several threads share writes, and all ar
   const auto read = zip_store::open(store, test::key("x.zip")).value();
   for (int i = 0; i < each; ++i)  // a whole read compares the crc32
     CHECK(test::read_object(read, "m/" + std::to_string(i)) == value(i % 10 == 0 ? i + 1 : i));
+}
+
+TEST_CASE("zip_writer: small members of several threads go to the file at multiples of a size") {
+  auto owned = std::make_unique<counting_file>();
+  counting_file& file = *owned;
+  const auto writer = zip_writer::begin(std::move(owned), "x.zip");
+  const auto bytes = test::random_bytes(50'000);
+  std::vector<std::thread> crew;
+  for (int t = 0; t < 4; ++t) {
+    crew.emplace_back([&, t] {
+      for (int i = 0; i < 40; ++i)
+        writer.put(test::key(std::to_string(t) + "/" + std::to_string(i)), bytes).value();
+    });
+  }
+  for (std::thread& one : crew) one.join();
+  CHECK(file.begins.size() > 20);
+  for (const std::uint64_t begin : file.begins) CHECK(begin % zip_batch::full_bytes == 0);
+  writer.finish().value();
 }
 
 TEST_CASE("zip_writer: a small member that does not reach the file fails the archive") {

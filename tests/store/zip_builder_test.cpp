@@ -19,12 +19,12 @@ TEST_CASE("zip_builder: members by name; the room of what is replaced is free wh
     return std::make_shared<detail::zip_builder::member>(builder.space(),
                                                          builder.space().allocate(60, 100, 64));
   };
-  builder.insert(test::key("a/b"), made());
+  builder.insert(test::key("a/b"), made()).value();
   CHECK(builder.find("a") == nullptr);
   auto held = builder.find("a/b");
   REQUIRE(held != nullptr);
   CHECK(held->extent.header == 0);
-  builder.insert(test::key("a/b"), made());
+  builder.insert(test::key("a/b"), made()).value();
   CHECK(builder.find("a/b")->extent.header != 0);
   const auto third = made();
   CHECK(third->extent.header > builder.find("a/b")->extent.header);
@@ -43,6 +43,7 @@ TEST_CASE("zip_builder: it is finished once, and by nobody who still writes") {
   builder.writer_closed();
   builder.finish().value();
   CHECK_FALSE(builder.finish());
+  CHECK(builder.insert(test::key("a"), nullptr).failure().code == errc::invalid_argument);
   CHECK(zip_store::open(store, test::key("z")).value().list(store_key::root()).value().empty());
 }
 

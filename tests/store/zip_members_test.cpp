@@ -58,7 +58,7 @@ TEST_CASE("zip_members: as a map by name, whatever is asked between") {
       }
       default: {
         const auto made = member_in(space);
-        const auto before = members.put(zip_members::key(text), made);
+        const auto before = members.put(members.key_of(text), made);
         const auto at = wanted.find(text);
         CHECK(before == (at == wanted.end() ? nullptr : at->second));
         wanted[text] = made;
@@ -75,10 +75,10 @@ TEST_CASE("zip_members: as a map by name, whatever is asked between") {
 TEST_CASE("zip_members: one that is named again is where it was") {
   detail::zip_space space;
   zip_members members;
-  for (const char* text : {"b", "", "a"}) members.put(zip_members::key(text), member_in(space));
+  for (const char* text : {"b", "", "a"}) members.put(members.key_of(text), member_in(space));
   CHECK(members.erase("a"));
   CHECK(names_of(members) == std::vector<std::string>{"", "b"});
-  members.put(zip_members::key("a"), member_in(space));
+  members.put(members.key_of("a"), member_in(space));
   CHECK(names_of(members) == std::vector<std::string>{"", "a", "b"});
 }
 

@@ -11,7 +11,6 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 inline std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
   for (int i = 0; i < 100; ++i) {
     if (mutex.try_lock()) return std::unique_lock(mutex, std::adopt_lock);
-      // A try takes the line of the lock from the one that has it.
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__) && defined(__GNUC__)

@@ -69,6 +69,8 @@ template <std::size_t Lanes>
   std::memcpy(out, lanes, width);
 }
 
+std::uint32_t crc32_table(std::uint32_t state, bytes_view bytes) noexcept;  // of crc32.hpp
+
 /// Of the register as it is: all but 16 bytes and the last 15 are folded, for which the table has
 /// the whole first cache to look through.
 inline std::uint32_t crc32_short(std::uint32_t state, const std::byte* data,

@@ -38,15 +38,20 @@ class zip_batch {
       if (of_ != nullptr) of_->filling.fetch_sub(1, std::memory_order_release);
     }
 
-    /// False when there is none until `flush`.
+    /// False when there is none until it is flushed.
     explicit operator bool() const noexcept { return of_ != nullptr; }
     mutable_bytes bytes() const noexcept { return bytes_; }
-    /// Whether it is time to `flush_if_full`.
+    /// Whether it is time to `flush_if_full`: also where there was no room for that reason.
     bool fills() const noexcept { return fills_; }
 
    private:
     friend class zip_batch;
     place(run& of, std::size_t begin, std::size_t size);
+    static place none_of_full() noexcept {
+      place out;
+      out.fills_ = true;
+      return out;
+    }
 
     run* of_ = nullptr;
     mutable_bytes bytes_{};
@@ -61,7 +66,7 @@ class zip_batch {
 
   /// Writes all that was added before. Errors: those of the writer.
   result<void> flush();
-  /// The same, unless another thread did so since this one was told that it is time.
+  /// Writes what is full, unless another thread did so since this one was told that it is time.
   result<void> flush_if_full();
 
   /// Before something else reads or writes these bytes: flushes if some of them are gathered here.

@@ -41,7 +41,7 @@ class zip_builder {
   result<void> reserve(const zip_extent& extent);
 
   /// Adds a whole member. Small ones are gathered, and go to the file together: what the file
-  /// refuses may be told by the member that fills a batch, by a read, or by `finish`.
+  /// refuses may be told by a later member, by a read, or by `finish`.
   result<void> add(const store_key& key, bytes_view bytes);
 
   /// Writes a piece of the archive. Bytes stay in the file even if another member gets their place
@@ -56,7 +56,8 @@ class zip_builder {
   void writer_closed() noexcept { writers_.fetch_sub(1, std::memory_order_release); }
 
   std::shared_ptr<const member> find(std::string_view key) const;
-  void insert(const store_key& key, std::shared_ptr<const member> made);
+  /// Gives a member its name. Errors: `invalid_argument` when it comes too late.
+  result<void> insert(const store_key& key, std::shared_ptr<const member> made);
   bool erase(const store_key& key);
   std::vector<list_entry> list(const store_key& prefix) const;
 
@@ -69,7 +70,6 @@ class zip_builder {
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t paged_bytes = 16 * page;
   static constexpr std::uint64_t least_alignment = 64;
-  static constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
 
   /// Before it is done: a write that fails may have written a part.
   void note_written(std::uint64_t end) noexcept;
@@ -77,19 +77,14 @@ class zip_builder {
   result<void> add_large(const store_key& key, bytes_view bytes);
   result<void> add_small(const store_key& key, bytes_view bytes);
 
-  /// Blocks that are found in large pieces cost less. What is not used is given back at the end.
-  void reserve_ahead(std::uint64_t end);
-
   zip_extent room_for(const store_key& key, std::uint64_t capacity);
   /// All but its name.
   static zip_member describe_member(const member& one);
   result<void> refuse_late() const;
   /// Once it has, no member is added.
   result<void> begin_finish();
-  /// The central directory, and the records that end the archive.
-  std::string directory() const;
-  /// Where the directory begins.
-  std::uint64_t directory_offset() const;
+  /// The central directory, which will be at `offset`, and the records that end the archive.
+  std::string directory(std::uint64_t offset) const;
 
   const std::unique_ptr<blob_writer> to_;
   const std::string name_;
@@ -97,8 +92,7 @@ class zip_builder {
   mutable zip_batch batch_;
   std::mutex reserving_;
   std::uint64_t reserved_ = 0;
-  bool may_reserve_ahead_ = true;  ///< until there is no room for what may not be needed
-  mutable std::mutex mutex_;       ///< taken before those of the room and of the batch
+  mutable std::mutex mutex_;  ///< taken before those of the room and of the batch
   zip_members members_;
   std::atomic<unsigned> writers_{0};
   std::atomic<std::uint64_t> written_{0};  ///< the end of what was written last in the file

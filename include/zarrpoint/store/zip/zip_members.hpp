@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,10 +44,11 @@ class zip_members {
   };
   /// A name and what finds it; made before a lock is taken.
   struct key {
-    explicit key(std::string_view text) : name(text), hash(std::hash<std::string_view>{}(text)) {}
     std::string name;
     std::size_t hash;
   };
+  /// Thread-safe.
+  key key_of(std::string_view name) const { return {std::string(name), hash_of(name)}; }
 
   /// Null when there is none.
   pointer find(std::string_view name) const;
@@ -59,18 +59,24 @@ class zip_members {
   pointer put(key name, pointer member);
   bool erase(std::string_view name);
 
-  /// All that are there, by name; until the next `put`.
+  /// All that are there, by name; until the next `put` or `make_room`.
   std::vector<const entry*> sorted() const;
   /// The first of those whose name is not less than `name`, or null.
   const entry* at_least(std::string_view name) const;
 
  private:
   static constexpr std::uint32_t free_slot = 0;
+  static constexpr std::size_t few = 8;
 
+  /// Different for each archive, so that nobody can choose names that all lie in one place.
+  std::size_t hash_of(std::string_view name) const noexcept;
   const entry* entry_of(std::string_view name) const;  ///< also of what was erased
   /// Where the name is in `slots_`, or belongs.
   std::size_t slot_of(std::string_view name, std::size_t hash) const;
   void put_in_order() const;
+  void put_all_in_order() const;
+  /// In `order_`, which has all.
+  std::vector<std::uint32_t>::iterator first_at_least(std::string_view name) const;
 
   std::vector<entry> entries_;        ///< in the order in which their names came
   std::vector<std::uint32_t> slots_;  ///< a place in it plus one, or free; at least half are free

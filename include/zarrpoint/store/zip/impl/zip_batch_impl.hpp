@@ -33,8 +33,8 @@ ZARRPOINT_INLINE zip_batch::place::place(run& of, std::size_t begin, std::size_t
 ZARRPOINT_INLINE zip_batch::place zip_batch::claim(std::uint64_t offset, std::size_t size) {
   const std::lock_guard lock(mutex_);
   run& into = waiting();
-  if (into.used != 0 && (into.end() != offset || into.is_full() || size > into.size - into.used))
-    return {};
+  if (into.used != 0 && into.is_full()) return place::none_of_full();
+  if (into.used != 0 && (into.end() != offset || size > into.size - into.used)) return {};
   // Others may write to it; only one of which nothing is used gets longer.
   if (into.used == 0) {
     into.make_room(std::max(size, run_bytes));

@@ -54,17 +54,6 @@ ZARRPOINT_INLINE result<void> zip_builder::reserve(const zip_extent& extent) {
   return {};
 }
 
-ZARRPOINT_INLINE void zip_builder::reserve_ahead(std::uint64_t end) {
-  const std::lock_guard lock(reserving_);
-  if (end <= reserved_ || !may_reserve_ahead_) return;
-  const std::uint64_t ahead = end + std::min(end, most_ahead);
-  if (to_->reserve(ahead)) {
-    reserved_ = ahead;
-  } else {
-    may_reserve_ahead_ = false;
-  }
-}
-
 ZARRPOINT_INLINE result<void> zip_builder::add(const store_key& key, bytes_view bytes) {
   struct writing {
     zip_builder& to;
@@ -99,7 +88,7 @@ ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes
   made->crc32 = crc32(0, bytes);
   made->size = bytes.size();
   const zip_member header = describe_member(*made);
-  zip_members::key name(key.str());
+  auto name = members_.key_of(key.str());
   zip_members::pointer before;  // goes when nothing is locked
   bool fills = false;
   // All threads of a save come here for each tensor: the lock is held for a name and a place.
@@ -107,17 +96,16 @@ ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes
   while (true) {
     ZARRPOINT_CHECK(refuse_late());
     members_.make_room();  // what is claimed must be filled
-    const zip_extent extent = room_for(key, bytes.size());
+    const zip_extent extent = made->extent = room_for(key, bytes.size());
     const zip_batch::place place =
         batch_.claim(extent.header, static_cast<std::size_t>(extent.end - extent.header));
     if (!place) {
-      space_.give_back(extent);
+      space_.give_back(std::exchange(made->extent, {}));
       lock.unlock();
-      ZARRPOINT_CHECK(batch_.flush());
+      ZARRPOINT_CHECK(place.fills() ? batch_.flush_if_full() : batch_.flush());
       lock.lock();
       continue;
     }
-    made->extent = extent;
     note_written(extent.end);
     before = members_.put(std::move(name), made);
     lock.unlock();
@@ -128,9 +116,7 @@ ZARRPOINT_INLINE result<void> zip_builder::add_small(const store_key& key, bytes
     break;
   }
   // Others may add meanwhile: as many small members as there are threads, and then they wait.
-  if (!fills) return {};
-  reserve_ahead(made->extent.end);
-  return batch_.flush_if_full();
+  return fills ? batch_.flush_if_full() : result<void>();
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::describe(const store_key& key,
@@ -141,8 +127,7 @@ ZARRPOINT_INLINE result<void> zip_builder::describe(const store_key& key,
       write(made->extent.header,
             as_bytes(zip_local_header(
                 header, static_cast<std::size_t>(made->extent.data - made->extent.header)))));
-  insert(key, std::move(made));
-  return {};
+  return insert(key, std::move(made));
 }
 
 ZARRPOINT_INLINE void zip_builder::note_written(std::uint64_t end) noexcept {
@@ -170,11 +155,14 @@ ZARRPOINT_INLINE std::shared_ptr<const zip_builder::member> zip_builder::find(
   return members_.find(key);
 }
 
-ZARRPOINT_INLINE void zip_builder::insert(const store_key& key,
-                                          std::shared_ptr<const member> made) {
-  zip_members::key name(key.str());
+ZARRPOINT_INLINE result<void> zip_builder::insert(const store_key& key,
+                                                  std::shared_ptr<const member> made) {
+  auto name = members_.key_of(key.str());
+  zip_members::pointer before;  // goes when nothing is locked
   const std::lock_guard lock(mutex_);
-  members_.put(std::move(name), std::move(made));
+  ZARRPOINT_CHECK(refuse_late());
+  before = members_.put(std::move(name), std::move(made));
+  return {};
 }
 
 ZARRPOINT_INLINE bool zip_builder::erase(const store_key& key) {
@@ -190,10 +178,6 @@ ZARRPOINT_INLINE std::vector<list_entry> zip_builder::list(const store_key& pref
   });
 }
 
-ZARRPOINT_INLINE std::uint64_t zip_builder::directory_offset() const {
-  return std::max(space_.tail(), written_.load());
-}
-
 ZARRPOINT_INLINE result<void> zip_builder::begin_finish() {
   const std::lock_guard lock(mutex_);
   if (finished_ || writers_.load(std::memory_order_acquire) != 0)
@@ -205,7 +189,7 @@ ZARRPOINT_INLINE result<void> zip_builder::begin_finish() {
   return {};
 }
 
-ZARRPOINT_INLINE std::string zip_builder::directory() const {
+ZARRPOINT_INLINE std::string zip_builder::directory(std::uint64_t offset) const {
   const std::lock_guard lock(mutex_);
   const auto members = members_.sorted();
   std::string out;
@@ -217,15 +201,16 @@ ZARRPOINT_INLINE std::string zip_builder::directory() const {
     append_zip_entry(out, header);
     name = std::move(header.name);
   }
-  append_zip_end(out, {members.size(), out.size(), directory_offset()});
+  append_zip_end(out, {members.size(), out.size(), offset});
   return out;
 }
 
 ZARRPOINT_INLINE result<void> zip_builder::finish() {
   ZARRPOINT_CHECK(begin_finish());
   ZARRPOINT_CHECK(batch_.flush());
-  const std::string text = directory();
-  ZARRPOINT_CHECK(to_->write(directory_offset(), as_bytes(text)));
+  const std::uint64_t offset = std::max(space_.tail(), written_.load());
+  const std::string text = directory(offset);
+  ZARRPOINT_CHECK(to_->write(offset, as_bytes(text)));
   return to_->finish();
 }
 

@@ -8,13 +8,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE std::size_t zip_members::hash_of(std::string_view name) const noexcept {
+  // FNV-1a from a place in memory on, which no file knows, and what is high brought down.
+  std::uint64_t hash = 0xcbf29ce484222325 ^ reinterpret_cast<std::uintptr_t>(this);
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return static_cast<std::size_t>(hash ^ hash >> 32);
+}
 
 ZARRPOINT_INLINE std::size_t zip_members::slot_of(std::string_view name, std::size_t hash) const {
   const std::size_t mask = slots_.size() - 1;
@@ -27,7 +33,7 @@ ZARRPOINT_INLINE std::size_t zip_members::slot_of(std::string_view name, std::si
 
 ZARRPOINT_INLINE const zip_members::entry* zip_members::entry_of(std::string_view name) const {
   if (slots_.empty()) return nullptr;
-  const std::uint32_t place = slots_[slot_of(name, std::hash<std::string_view>{}(name))];
+  const std::uint32_t place = slots_[slot_of(name, hash_of(name))];
   return place == free_slot ? nullptr : &entries_[place - 1];
 }
 
@@ -62,7 +68,21 @@ ZARRPOINT_INLINE void zip_members::make_room() {
 }
 
 ZARRPOINT_INLINE void zip_members::put_in_order() const {
-  if (order_.size() == entries_.size()) return;
+  if (entries_.size() - order_.size() > few) return put_all_in_order();
+  while (order_.size() < entries_.size()) {
+    const auto place = static_cast<std::uint32_t>(order_.size());
+    order_.insert(first_at_least(entries_[place].name), place);
+  }
+}
+
+ZARRPOINT_INLINE std::vector<std::uint32_t>::iterator zip_members::first_at_least(
+    std::string_view name) const {
+  return std::lower_bound(
+      order_.begin(), order_.end(), name,
+      [this](std::uint32_t place, std::string_view text) { return entries_[place].name < text; });
+}
+
+ZARRPOINT_INLINE void zip_members::put_all_in_order() const {
   // Most names begin alike: what comes behind that decides most comparisons by one number.
   const std::string_view first = entries_[order_.size()].name;
   std::size_t alike = first.size();
@@ -109,9 +129,7 @@ ZARRPOINT_INLINE std::vector<const zip_members::entry*> zip_members::sorted() co
 
 ZARRPOINT_INLINE const zip_members::entry* zip_members::at_least(std::string_view name) const {
   put_in_order();
-  auto at = std::lower_bound(
-      order_.begin(), order_.end(), name,
-      [this](std::uint32_t place, std::string_view text) { return entries_[place].name < text; });
+  auto at = first_at_least(name);
   while (at != order_.end() && entries_[*at].member == nullptr) ++at;
   return at == order_.end() ? nullptr : &entries_[*at];
 }
