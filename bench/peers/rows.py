@@ -13,6 +13,7 @@ MiB take, by the program one_tensor beside PROGRAM.
 
 import argparse
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -120,7 +121,8 @@ class Bench:
         """None where the library has no such task."""
         if (library, task) in self.left_out:
             return None
-        touched = np.ones(self.sizes["model"] * 3 // 2, np.uint8)  # a hypervisor gives memory slowly
+        # A hypervisor gives memory slowly: for the tensors, for what a library makes of them, and for the page cache.
+        touched = np.ones(self.sizes["model"] * 3, np.uint8)
         del touched
         self.count += 1
         out = self.place / f"out{self.count}"
@@ -202,8 +204,9 @@ def measure(bench, task):
     if task in BESIDE:
         asked["beside"] = ("zarrpoint", BESIDE[task])
     names = list(asked)
-    for number in range(bench.options.rounds + 1):  # the first one brings all into the page cache
-        order = names[number % len(names) :] + names[: number % len(names)]
+    chance = random.Random(task)  # not in turn: each would always follow the same one
+    for _ in range(bench.options.rounds + 1):  # the first one brings all into the page cache
+        order = chance.sample(names, len(names))
         rounds.append({name: bench.seconds(*asked[name]) for name in order})
         print(task, rounds[-1], file=sys.stderr, flush=True)
     return rounds[1:]

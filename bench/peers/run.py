@@ -11,6 +11,7 @@ build/peers/table.md, and with --publish into docs/benchmarks.md, where tools/do
 
 import os
 import platform
+import random
 import re
 import shutil
 import statistics
@@ -121,9 +122,9 @@ def main(arguments):
                 words_of = command(words[0], library, "make", copies["safetensors"], copies[library])
                 subprocess.run(words_of, check=True)
         rounds, load = [], os.getloadavg()[0]
-        for number in range(count + 1):  # the first one brings all into the page cache
-            order = list(LIBRARIES)
-            order = order[number % len(order) :] + order[: number % len(order)]
+        chance = random.Random(count)  # not in turn: each would always follow the same one
+        for _ in range(count + 1):  # the first one brings all into the page cache
+            order = chance.sample(list(LIBRARIES), len(LIBRARIES))
             rounds.append({library: seconds(words[0], library, copies, size) for library in order})
             print(rounds[-1], file=sys.stderr, flush=True)
         text = table(rounds[1:], size, (load, os.getloadavg()[0]))
