@@ -25,7 +25,8 @@ zip_members::pointer member_in(detail::zip_space& space) {
 
 std::vector<std::string> names_of(const zip_members& members) {
   std::vector<std::string> out;
-  for (const zip_members::entry* const one : members.sorted()) out.push_back(one->name);
+  for (std::size_t i = 0; i < members.names(); ++i)
+    if (members.nth(i).member != nullptr) out.push_back(members.nth(i).name);
   return out;
 }
 

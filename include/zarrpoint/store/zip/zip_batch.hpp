@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -79,9 +78,13 @@ class zip_batch {
     std::uint64_t begin = 0;
     std::size_t used = 0;
     std::size_t size = 0;
-    std::unique_ptr<std::byte[]>
-        bytes{};                       // not cleared: pages that nothing was put in cost nothing
+    std::byte* bytes = nullptr;        // not cleared: pages that nothing was put in cost nothing
     std::atomic<unsigned> filling{0};  ///< places that are there
+
+    run() = default;
+    run(const run&) = delete;
+    run& operator=(const run&) = delete;
+    ~run() { delete[] bytes; }
 
     std::uint64_t end() const noexcept { return begin + used; }
     bool is_full() const noexcept { return end() / full_bytes != begin / full_bytes; }

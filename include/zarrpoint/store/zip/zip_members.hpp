@@ -59,13 +59,14 @@ class zip_members {
   pointer put(key name, pointer member);
   bool erase(std::string_view name);
 
-  /// All that are there, by name; until the next `put` or `make_room`.
-  std::vector<const entry*> sorted() const;
-  /// The first of those whose name is not less than `name`, or null.
+  /// How many names there are, those of erased ones among them.
+  std::size_t names() const noexcept { return entries_.size(); }
+  /// One of them, by its place among all by name.
+  const entry& nth(std::size_t place) const;
+  /// The first of those that are there whose name is not less than `name`, or null.
   const entry* at_least(std::string_view name) const;
 
  private:
-  static constexpr std::uint32_t free_slot = 0;
   static constexpr std::size_t few = 8;
 
   /// Different for each archive, so that nobody can choose names that all lie in one place.
@@ -74,13 +75,13 @@ class zip_members {
   /// Where the name is in `slots_`, or belongs.
   std::size_t slot_of(std::string_view name, std::size_t hash) const;
   void put_in_order() const;
-  void put_all_in_order() const;
-  /// In `order_`, which has all.
-  std::vector<std::uint32_t>::iterator first_at_least(std::string_view name) const;
+  /// In `order_`.
+  std::size_t place_of(std::string_view name) const;
 
-  std::vector<entry> entries_;        ///< in the order in which their names came
-  std::vector<std::uint32_t> slots_;  ///< a place in it plus one, or free; at least half are free
-  mutable std::vector<std::uint32_t> order_;  ///< places by name, of the first entries
+  // Vectors of one type, which other code has, too.
+  std::vector<entry> entries_;              ///< in the order in which their names came
+  std::vector<std::size_t> slots_;          ///< a place in it plus one, or zero, as most are
+  mutable std::vector<std::size_t> order_;  ///< places by name, of the first entries
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -20,13 +20,14 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE void zip_batch::run::make_room(std::size_t wanted) {
   if (wanted <= size) return;
-  size = 0;
-  bytes.reset(new std::byte[wanted]);
+  std::byte* const made = new std::byte[wanted];
+  delete[] bytes;
+  bytes = made;
   size = wanted;
 }
 
 ZARRPOINT_INLINE zip_batch::place::place(run& of, std::size_t begin, std::size_t size)
-    : of_(&of), bytes_(of.bytes.get() + begin, size), fills_(of.is_full()) {
+    : of_(&of), bytes_(of.bytes + begin, size), fills_(of.is_full()) {
   of.filling.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -67,9 +68,9 @@ ZARRPOINT_INLINE result<void> zip_batch::write_out(bool all) {
       const place rest = is_old ? place() : change_runs(all);
       // Each is copied by a thread that waits for nobody.
       while (out.filling.load(std::memory_order_acquire) != 0) std::this_thread::yield();
-      if (rest) std::memcpy(rest.bytes().data(), out.bytes.get() + out.used, rest.bytes().size());
+      if (rest) std::memcpy(rest.bytes().data(), out.bytes + out.used, rest.bytes().size());
     }
-    if (out.used != 0) ZARRPOINT_CHECK(to_.write(out.begin, {out.bytes.get(), out.used}));
+    if (out.used != 0) ZARRPOINT_CHECK(to_.write(out.begin, {out.bytes, out.used}));
     const std::lock_guard lock(mutex_);
     out.used = 0;
   } while (std::exchange(is_old, false));

@@ -191,17 +191,20 @@ ZARRPOINT_INLINE result<void> zip_builder::begin_finish() {
 
 ZARRPOINT_INLINE std::string zip_builder::directory(std::uint64_t offset) const {
   const std::lock_guard lock(mutex_);
-  const auto members = members_.sorted();
   std::string out;
+  std::uint64_t count = 0;
   std::string name;  // one for all, so that each has its memory
-  for (const zip_members::entry* const one : members) {
-    zip_member header = describe_member(*one->member);
+  for (std::size_t place = 0; place < members_.names(); ++place) {
+    const zip_members::entry& one = members_.nth(place);
+    if (one.member == nullptr) continue;
+    ++count;
+    zip_member header = describe_member(*one.member);
     header.name = std::move(name);
-    header.name = one->name;
+    header.name = one.name;
     append_zip_entry(out, header);
     name = std::move(header.name);
   }
-  append_zip_end(out, {members.size(), out.size(), offset});
+  append_zip_end(out, {count, out.size(), offset});
   return out;
 }
 
