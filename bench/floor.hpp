@@ -113,12 +113,17 @@ inline double load_floor(const std::string& checkpoint) {
   return load_floor(chunks_of(checkpoint));
 }
 
-/// Each file by one thread from its beginning to its end; synced ones past the page cache.
+/// Each file by one thread from its beginning to its end, out of memory of its own, as tensors are;
+/// synced ones past the page cache.
 inline double save_floor(const std::string& checkpoint, const std::string& out, bool synced) {
   const auto files = chunks_of(checkpoint);
-  std::size_t largest = 0;
-  for (const auto& [path, size] : files) largest = std::max(largest, size);
-  const memory from = fresh(largest + mebibyte);
+  std::size_t total = 0;
+  std::vector<std::size_t> begins;
+  for (const auto& [path, size] : files) {
+    begins.push_back(total);
+    total += (size + 4095) / 4096 * 4096;
+  }
+  const memory from = fresh(total);
   std::memset(from.data, 7, from.size);
   fs::create_directory(out);
   return seconds_of([&] {
@@ -133,7 +138,7 @@ inline double save_floor(const std::string& checkpoint, const std::string& out, 
         const std::size_t whole = direct ? (size + 4095) / 4096 * 4096 : size;
         if (direct) require(fallocate(fd, 0, 0, static_cast<off_t>(whole)) == 0, "fallocate");
         for (std::size_t at = 0; at < whole; at += mebibyte)
-          write_all(fd, from.data + at, std::min(mebibyte, whole - at), at);
+          write_all(fd, from.data + begins[i] + at, std::min(mebibyte, whole - at), at);
         if (whole != size) require(ftruncate(fd, static_cast<off_t>(size)) == 0, "ftruncate");
         if (synced) require(fdatasync(fd) == 0, "fdatasync");
         close(fd);

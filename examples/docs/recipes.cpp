@@ -103,7 +103,7 @@ bool choose_threads(const std::string& path) {
   const std::vector<float> w = numbers(500'000);
 
   zp::thread_pool pool(4);
-  zp::save(path, {{"w", w}}, {}, {.executor = pool.executor()}).value();  // four threads
+  zp::save(path, {{"w", w}}, {}, {.executor = pool.executor()}).value();  // four work
   auto quiet = zp::open(path, zp::context{}).value();                     // the calling one alone
   my_threads threads;
   auto other = zp::open(path, {.executor = my_executor{&threads}}).value();  // yours

@@ -330,6 +330,37 @@ TEST_CASE("a chunk that is stored in too many bytes is not loaded for a write to
                  "4096 bytes are stored for a chunk of int32[10], which takes 40"));
 }
 
+TEST_CASE("stores are told which bytes stay: elements of the caller that are stored as they are") {
+  const auto data = counting({4, 8});
+  const host_view all = view_of(data, {4, 8});
+  const auto kept_of = [&](const array_metadata& metadata, const host_view& from) {
+    recording_store store;
+    make(store, metadata).write(box::whole(from.shape), from).value();
+    CHECK(store->writers == 0);
+    return store->kept;
+  };
+  const auto kept = kept_of(shards({4, 8}, {4, 8}, {2, 8}), all);
+  CHECK(kept == std::vector<const std::byte*>{all.data, all.data + 64});
+  CHECK(kept_of(shards({4, 8}, {4, 8}, {2, 4}), all).empty());  // gathered
+  CHECK(kept_of(shards({5, 8}, {8, 8}, {8, 8}), all).empty());  // filled up
+  CHECK(kept_of(shards({4, 8}, {4, 8}, {2, 8}, {bytes_spec(), crc32c_spec()}), all).empty());
+  CHECK(kept_of(shards({4, 8}, {4, 8}, {2, 8}, {bytes_spec("big")}), all).empty());
+}
+
+TEST_CASE("bytes that stay need not stay longer than the write, though it failed") {
+  thread_pool pool(4);
+  const context how{.executor = pool.executor()};
+  const dims shape{64, 4096};
+  const auto data = counting(shape);
+  for (std::int64_t left = 0; left < 80; left += 7) {
+    recording_store store;
+    const array w = make(store, shards(shape, {64, 4096}, {1, 4096}), how);
+    store->writes_until_failure = left;
+    CHECK(w.write(box::whole(shape), view_of(data, shape)).has_value() == (left > 64));
+    CHECK(store->writers == 0);
+  }
+}
+
 TEST_CASE("strings in shards") {
   recording_store store;
   const array w = array::create(store, key_of("w"),

@@ -9,6 +9,7 @@
 
 #include <climits>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace executor_test {
@@ -68,6 +69,25 @@ TEST_CASE("any_executor: copies share the handle; concurrency is the model's, el
   bool ran = false;
   moved.execute([&ran] { ran = true; });
   CHECK(ran);
+}
+
+TEST_CASE("any_executor: helpers are asked for by their own call, where an executor has one") {
+  struct helping_executor {
+    std::shared_ptr<std::string> asked = std::make_shared<std::string>();
+    void execute(zp::task work) const { *asked += 'e', work(); }
+    void help(zp::task work) const { *asked += 'h', work(); }
+  };
+  const helping_executor own;
+  const bare_executor bare;
+  int runs = 0;
+  for (const zp::any_executor& each :
+       {zp::any_executor(own), zp::any_executor(bare), zp::any_executor()}) {
+    each.execute([&runs] { ++runs; });
+    each.help([&runs] { ++runs; });
+  }
+  CHECK(runs == 6);
+  CHECK(*own.asked == "eh");
+  CHECK(*bare.runs == 2);
 }
 
 TEST_CASE("any_executor: a task may wait in a queue") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/executors.hpp"
@@ -9,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <latch>
 #include <optional>
@@ -50,6 +52,32 @@ struct asked_executor {
 };
 
 }  // namespace
+
+TEST_CASE("parallel_for: within others, too, as many work as the pool has threads") {
+  zp::thread_pool pool(3);
+  const zp::any_executor executor = pool.executor();
+  std::atomic<int> active{0};
+  std::atomic<int> most{0};
+  std::atomic<int> count{0};
+  const auto leaf = [&](std::size_t) -> zp::result<void> {
+    const int now = ++active;
+    for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    --active, ++count;
+    return {};
+  };
+  const auto inner = [&](std::size_t) { return zp::parallel_for(executor, 8, leaf); };
+  for (int round = 0; round < 20; ++round) zp::parallel_for(executor, 8, inner).value();
+  CHECK(count == 20 * 8 * 8);
+  CHECK(most > 1);
+  CHECK(most <= 3);
+  // And when one of the threads is the caller.
+  most = 0;
+  zp::run_async(executor, [&] { return zp::parallel_for(executor, 200, inner); }).get().value();
+  CHECK(most > 1);
+  CHECK(most <= 3);
+}
 
 TEST_CASE("parallel_for: each item once, on every kind of executor") {
   zp::thread_pool pool(3);

@@ -131,6 +131,91 @@ TEST_CASE("thread_pool: many producers") {
   CHECK(runs == 2000);
 }
 
+TEST_CASE("thread_pool: one thread is left for what is not help") {
+  zp::thread_pool pool(3);
+  const auto executor = pool.executor();
+  std::latch two(2);
+  std::latch gate(1);
+  std::latch done(5);
+  std::atomic<int> begun{0};
+  for (int i = 0; i < 4; ++i) {
+    executor.help([&] {
+      if (++begun <= 2) two.count_down();
+      gate.wait();
+      done.count_down();
+    });
+  }
+  two.wait();
+  executor.execute([&] {  // by the third, which helped nobody meanwhile
+    CHECK(begun == 2);
+    gate.count_down();
+    done.count_down();
+  });
+  done.wait();
+  CHECK(begun == 4);
+}
+
+TEST_CASE("thread_pool: help goes on when a thread that helped does something else") {
+  zp::thread_pool pool(2);
+  const auto executor = pool.executor();
+  for (int round = 0; round < 200; ++round) {
+    std::latch both(2);
+    std::latch done(2);
+    // The helper that ends may take the task, and the other one has to help then: each waits.
+    executor.help([] {});
+    const auto wait = [&] {
+      both.arrive_and_wait();
+      done.count_down();
+    };
+    executor.execute(wait);
+    executor.help(wait);
+    done.wait();
+  }
+}
+
+TEST_CASE("thread_pool: helpers that come too late for their callers make room") {
+  const auto held = std::make_shared<int>(1);
+  zp::thread_pool pool(2);
+  const auto executor = pool.executor();
+  std::latch begun(1);
+  std::latch gate(1);
+  executor.help([&] {
+    begun.count_down();
+    gate.wait();
+  });
+  begun.wait();
+  std::atomic<int> last{-1};
+  std::latch done(1);
+  for (int i = 0; i < 1000; ++i) {
+    executor.help([held, i, &last, &done] {
+      last = i;
+      if (i == 999) done.count_down();
+    });
+  }
+  CHECK(held.use_count() == 1 + 8);
+  gate.count_down();
+  done.wait();
+  CHECK(last == 999);
+}
+
+TEST_CASE("thread_pool: nobody helps where there is one thread, or none any more") {
+  std::optional<zp::thread_pool> pool(std::in_place, 1U);
+  const auto executor = pool->executor();
+  std::atomic<int> runs{0};
+  executor.help([&runs] { runs += 100; });
+  std::latch done(1);
+  executor.execute([&] {
+    ++runs;
+    done.count_down();
+  });
+  done.wait();
+  CHECK(runs == 1);
+  pool.reset();  // runs what is queued
+  CHECK(runs == 101);
+  executor.help([&runs] { ++runs; });
+  CHECK(runs == 101);
+}
+
 TEST_CASE("thread_pool: producers that race with its end lose no task") {
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> runs{0};
@@ -172,6 +257,7 @@ TEST_CASE("thread_pool: a child of fork runs tasks on its own thread, whatever t
             int count = 0;
             for (int i = 0; i < 8; ++i)
               executor.execute([&] { count += std::this_thread::get_id() == self ? 1 : 0; });
+            executor.help([&] { count += 100; });  // the caller does it all
             return count == 8 && executor.concurrency() == 1;
           }) == 0);
   }

@@ -27,7 +27,11 @@ struct counting_blob final : blob {
 };
 
 struct null_writer final : blob_writer {
-  result<void> write(std::uint64_t, bytes_view) override { return {}; }
+  std::uint64_t end = 0;
+  result<void> write(std::uint64_t offset, bytes_view bytes) override {
+    end = offset + bytes.size();
+    return {};
+  }
   result<void> finish() override { return {}; }
 };
 
@@ -93,6 +97,15 @@ TEST_CASE("blob: a store that says nothing of versions knows none") {
 TEST_CASE("blob_writer: reserving is only a hint") {
   null_writer writer;
   CHECK(writer.reserve(UINT64_MAX));
+}
+
+TEST_CASE("blob_writer: what is written once, or stays, is just written by default") {
+  null_writer writer;
+  const std::array<std::byte, 3> bytes{};
+  CHECK(writer.write_once(4, 1, bytes));
+  CHECK(writer.end == 7);
+  CHECK(writer.write_kept(9, 2, bytes));
+  CHECK(writer.end == 12);
 }
 
 }  // namespace blob_test

@@ -87,7 +87,7 @@ void write_and_compare(const std::string& path) {
       threads.emplace_back([&, one] {
         for (std::size_t i = one; i < pieces.size(); i += 3) {
           const auto piece = bytes_view(data).subspan(pieces[i].first, pieces[i].second);
-          if (file.direct.write_once(pieces[i].first, 0, piece) != 0) ++failed;
+          if (file.direct.write_once(pieces[i].first, piece, {}) != 0) ++failed;
         }
       });
     }
@@ -119,11 +119,11 @@ TEST_CASE("direct_writes: neighbours fill the block between them, whichever come
     direct_file file(dir / (first ? "a" : "b"));
     const bytes_view left = bytes_view(data).first(cut);
     const bytes_view right = bytes_view(data).subspan(cut);
-    REQUIRE((first ? file.direct.write_once(0, 0, left) : file.direct.write_once(cut, 0, right)) ==
-            0);
+    REQUIRE((first ? file.direct.write_once(0, left, {})
+                   : file.direct.write_once(cut, right, {})) == 0);
     if (first) CHECK(file.stored().size() == cut / 65536 * 65536);
-    REQUIRE((first ? file.direct.write_once(cut, 0, right) : file.direct.write_once(0, 0, left)) ==
-            0);
+    REQUIRE((first ? file.direct.write_once(cut, right, {})
+                   : file.direct.write_once(0, left, {})) == 0);
     CHECK(file.stored().size() == data.size() / 65536 * 65536);
     REQUIRE(file.direct.finish() == 0);
     CHECK(file.stored() == data);
@@ -135,11 +135,11 @@ TEST_CASE(
   const test::temp_directory dir;
   direct_file file(dir / "f");
   const auto data = random_bytes(300'001);
-  REQUIRE(file.direct.write_once(7, 0, bytes_view(data).first(direct_minimum - 1)) == 0);
+  REQUIRE(file.direct.write_once(7, bytes_view(data).first(direct_minimum - 1), {}) == 0);
   CHECK(file.stored().size() == direct_minimum + 6);
   std::vector<std::uint64_t> offsets;
   for (std::uint64_t i = 1; i <= 40; ++i) offsets.push_back(i * 400'000);
-  for (const std::uint64_t offset : offsets) REQUIRE(file.direct.write_once(offset, 0, data) == 0);
+  for (const std::uint64_t offset : offsets) REQUIRE(file.direct.write_once(offset, data, {}) == 0);
   CHECK(file.stored().size() == offsets.back() + data.size());
   REQUIRE(file.direct.finish() == 0);
   const auto stored = file.stored();
@@ -174,19 +174,69 @@ TEST_CASE("direct_writes: without O_DIRECT all goes the usual way; real errors a
   write_behind nobody;
   direct_writes none(blocks, nobody);
   none.open(fd.get(), unique_fd());
-  REQUIRE(none.write_once(0, 0, data) == 0);
+  REQUIRE(none.write_once(0, data, {}) == 0);
   std::vector<std::byte> back(data.size());
   REQUIRE(read_fully(fd.get(), 0, back) == 0);
   CHECK(back == data);
   const auto not_aligned = bytes_view(data).subspan(1);
   direct_writes full(blocks, behind);
   full.open(fd.get(), unique_fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
-  CHECK(full.write_once(0, 0, not_aligned) == ENOSPC);
+  CHECK(full.write_once(0, not_aligned, {}) == ENOSPC);
   // A descriptor for reading: EBADF.
   direct_writes wrong(blocks, behind);
   wrong.open(fd.get(), unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
-  CHECK(wrong.write_once(0, 0, not_aligned) == EBADF);
-  CHECK(wrong.write_once(0, 0, not_aligned) == EBADF);
+  CHECK(wrong.write_once(0, not_aligned, {}) == EBADF);
+  CHECK(wrong.write_once(0, not_aligned, {}) == EBADF);
+}
+
+TEST_CASE("direct_writes: bytes that stay are written by others from where they are") {
+  struct poster {
+    std::vector<write_behind::job> jobs;
+    std::vector<pending_writes*> in;
+  } all;
+  static constexpr write_behind::operations later{
+      [](void* self, const write_behind::job& work, pending_writes& in) noexcept {
+        static_cast<poster*>(self)->jobs.push_back(work);
+        static_cast<poster*>(self)->in.push_back(&in);
+        return true;
+      },
+      [](void* self, pending_writes& in) noexcept {
+        for (const auto& job : static_cast<poster*>(self)->jobs) in.code = job.write(job);
+        static_cast<poster*>(self)->jobs.clear();
+      },
+      [](void*) noexcept {}};
+  const test::temp_directory dir;
+  const auto data = random_bytes((std::size_t{4} << 20) + 4096);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(data.data()) % direct_alignment;
+  const bytes_view aligned = bytes_view(data).subspan(past == 0 ? 0 : direct_alignment - past);
+  constexpr std::size_t piece = 4 * direct_boundary;
+  const unique_fd fd(::open((dir / "f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  unique_fd direct = reopened(dir / "f");
+  if (!direct) {
+    MESSAGE("skipped: no O_DIRECT here");
+    return;
+  }
+  staging_blocks blocks;
+  write_behind behind(later, &all);
+  direct_writes file(blocks, behind);
+  file.open(fd.get(), std::move(direct));
+  REQUIRE(file.write_once(0, aligned.first(piece), {}) == 0);  // may be gone then
+  CHECK(all.jobs.empty());
+  const direct_writes::once stays{.bytes_stay = true};
+  REQUIRE(file.write_once(piece, aligned.subspan(piece, piece), stays) == 0);
+  REQUIRE(all.jobs.size() == 1);
+  CHECK(all.jobs[0].bytes.data() == aligned.data() + piece);
+  // What does not lie or end at a boundary is copied, whether it stays or not.
+  const bytes_view odd = aligned.subspan(2 * piece, piece + 1000);
+  REQUIRE(file.write_once(2 * piece, odd, stays) == 0);
+  REQUIRE(file.write_once(2 * piece + odd.size(), aligned.subspan(2 * piece + odd.size(), piece),
+                          stays) == 0);
+  for (std::size_t i = 2; i < all.jobs.size(); ++i)
+    CHECK((all.jobs[i].bytes.data() < data.data() || all.jobs[i].bytes.data() >= &data.back()));
+  REQUIRE(file.finish() == 0);
+  std::vector<std::byte> back(3 * piece + odd.size() - piece);
+  REQUIRE(read_fully(fd.get(), 0, back) == 0);
+  CHECK(std::equal(back.begin(), back.end(), aligned.begin()));
 }
 
 TEST_CASE("direct_writes: an error of a write behind is told by the next one, or at the end") {
@@ -199,15 +249,15 @@ TEST_CASE("direct_writes: an error of a write behind is told by the next one, or
   for (int i = 0; i < 6; ++i) {
     direct_writes good(blocks, behind);
     good.open(fd.get(), reopened(dir / "f"));
-    REQUIRE(good.write_once(1, 0, data) == 0);
+    REQUIRE(good.write_once(1, data, {}) == 0);
     REQUIRE(good.finish() == 0);
   }
   direct_writes full(blocks, behind);
   full.open(fd.get(), unique_fd(::open("/dev/full", O_WRONLY | O_CLOEXEC)));
-  const int code = full.write_once(1, 0, data);
+  const int code = full.write_once(1, data, {});
   CHECK((code == 0 || code == ENOSPC));
   CHECK(full.finish() == ENOSPC);
-  CHECK(full.write_once(1, 0, data) == ENOSPC);
+  CHECK(full.write_once(1, data, {}) == ENOSPC);
 }
 
 }  // namespace direct_writes_test

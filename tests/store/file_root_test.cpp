@@ -79,6 +79,16 @@ TEST_CASE("file_root: a tree of few files or many is synced") {
   CHECK(sync_outcome(100, SYS_getppid) == "0 0");
 }
 
+TEST_CASE("file_root: of many files that are to come none is synced by itself") {
+  const test::temp_directory dir;
+  const bool as_one = syncfs_is_reliable(directory(dir.path()).get());
+  for (const std::size_t files : {32U, 33U}) {
+    const auto root = file_root::staged(directory(dir.path()), "tree", true);
+    root->expect(files);
+    CHECK(root->sync_file(-1) == (as_one && files > 32 ? 0 : EBADF));
+  }
+}
+
 TEST_CASE("file_root: a sync that failed once is failed for good") {
   const std::string twice = std::to_string(EIO) + " " + std::to_string(EIO);
   const std::string said = sync_outcome(3, SYS_fdatasync);

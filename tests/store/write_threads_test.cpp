@@ -33,7 +33,7 @@ int write_some(write_behind& behind, const std::string& path) {
   direct.open(fd.get(), unique_fd(::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC)));
   constexpr std::size_t count = 20;
   for (std::size_t i = 0; i < count; ++i) {
-    if (const int code = direct.write_once(i * piece.size(), 0, piece); code != 0) return code;
+    if (const int code = direct.write_once(i * piece.size(), piece, {}); code != 0) return code;
   }
   if (const int code = direct.finish(); code != 0) return code;
   std::vector<std::byte> back(count * piece.size());

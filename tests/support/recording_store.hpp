@@ -34,6 +34,8 @@ class recording_store {
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
+    std::vector<const std::byte*> kept{};  ///< what was said to stay where it is
+    std::atomic<int> writers{0};           ///< that there are now
     std::function<std::optional<zp::blob_version>(const std::string& name)> version{};
   };
 
@@ -110,7 +112,17 @@ class recording_store {
   class writer final : public zp::blob_writer {
    public:
     writer(std::shared_ptr<state> of, std::string key)
-        : state_(std::move(of)), key_(std::move(key)) {}
+        : state_(std::move(of)), key_(std::move(key)) {
+      ++state_->writers;
+    }
+    ~writer() override { --state_->writers; }
+    zp::result<void> write_kept(std::uint64_t offset, std::size_t, zp::bytes_view from) override {
+      {
+        const std::lock_guard lock(state_->mutex);
+        state_->kept.push_back(from.data());
+      }
+      return write(offset, from);
+    }
     zp::result<void> write(std::uint64_t offset, zp::bytes_view from) override {
       if (--state_->writes_until_failure < 0)
         return zp::error{zp::errc::io, "write memory:" + key_ + ": no space left"};

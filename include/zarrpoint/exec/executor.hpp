@@ -50,6 +50,17 @@ class any_executor {
     }
   }
 
+  /// Asks for a thread beside the caller's, which does the same work. `work` may come late, when
+  /// there is nothing left to do, or never. An executor that has this call as well as `execute` can
+  /// leave the caller's processor alone; any other one executes it.
+  void help(task work) const {
+    if (model_ == nullptr) {
+      work();
+    } else {
+      model_->help(std::move(work));
+    }
+  }
+
   /// How many tasks run at a time, at least 1.
   unsigned concurrency() const { return model_ == nullptr ? 1 : model_->concurrency(); }
 
@@ -57,6 +68,7 @@ class any_executor {
   struct interface {
     virtual ~interface() = default;
     virtual void execute(task work) const = 0;
+    virtual void help(task work) const = 0;
     virtual unsigned concurrency() const = 0;
   };
 
@@ -64,6 +76,13 @@ class any_executor {
   struct model final : interface {
     explicit model(E wrapped) : handle(std::move(wrapped)) {}
     void execute(task work) const override { handle.execute(std::move(work)); }
+    void help(task work) const override {
+      if constexpr (requires { handle.help(std::move(work)); }) {
+        handle.help(std::move(work));
+      } else {
+        handle.execute(std::move(work));
+      }
+    }
     unsigned concurrency() const override {
       if constexpr (requires {
                       { handle.concurrency() } -> std::convertible_to<unsigned>;

@@ -22,6 +22,8 @@ class thread_pool {
   class executor_type {
    public:
     void execute(task work) const;
+    /// See `any_executor::help`: all threads but one do this at a time.
+    void help(task work) const;
     unsigned concurrency() const noexcept;
 
    private:

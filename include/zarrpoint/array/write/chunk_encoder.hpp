@@ -24,6 +24,7 @@ struct encoded_chunk {
   bool absent = true;
   std::size_t slot = 0;  ///< its entry in the index
   bytes_view bytes{};
+  bool bytes_stay = false;  ///< they are the elements that the caller of the write has
   std::optional<std::uint32_t> digest{};
   scratch_pool::lease scratch{};
   std::shared_ptr<const void> kept{};  ///< or memory of a source, when they are the elements there

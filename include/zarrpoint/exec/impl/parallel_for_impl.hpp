@@ -116,7 +116,7 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
   for (unsigned worker = 1; worker < workers; ++worker) {
     // An executor that refuses is not a failure: the caller does the work.
     const result<void> asked = guarded([&]() -> result<void> {
-      executor.execute([work, worker] { work->help(worker); });
+      executor.help([work, worker] { work->help(worker); });
       return {};
     });
     if (!asked) break;

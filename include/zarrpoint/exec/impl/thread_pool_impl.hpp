@@ -24,8 +24,10 @@ struct thread_pool::state {
   std::mutex mutex;
   std::condition_variable changed;
   std::list<task> queue;
-  unsigned threads = 1;  // constant once the pool is made
-  unsigned alive = 0;    // threads that will look at the queue again
+  std::list<task> helpers;  // of callers who work too; the oldest are the first to be in vain
+  unsigned threads = 1;     // constant once the pool is made
+  unsigned alive = 0;       // threads that will look at the queues again
+  unsigned helping = 0;     // of them, those that help a caller
   bool closed = false;
   std::vector<std::thread> running;  // the pool's own, not its executors'
   const ::pid_t process = ::getpid();
@@ -50,18 +52,36 @@ struct thread_pool::state {
     work();
   }
 
+  void push_helper(task work) {
+    if (is_forked()) return;
+    std::list<task> in_vain;  // goes after the lock
+    const std::lock_guard lock(mutex);
+    if (alive == 0) return;
+    if (helpers.size() >= 4 * std::size_t{alive})
+      in_vain.splice(in_vain.begin(), helpers, helpers.begin());
+    helpers.push_back(std::move(work));
+    if (may_help()) changed.notify_one();
+  }
+
+  bool may_help() const noexcept { return !helpers.empty() && helping + 1 < alive; }
+
   void run() {
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [this] { return closed || !queue.empty(); });
-      if (queue.empty()) break;
+      changed.wait(lock, [this] { return closed || !queue.empty() || may_help(); });
+      const bool helps = queue.empty();
+      std::list<task>& from = helps ? helpers : queue;
+      if (from.empty()) break;
+      helping += helps ? 1U : 0U;
       {
-        task work = std::move(queue.front());
-        queue.pop_front();
+        task work = std::move(from.front());
+        from.pop_front();
+        if (may_help()) changed.notify_one();  // one that helped before may do this instead
         lock.unlock();
         work();
       }  // what the task held goes before the lock is taken again
       lock.lock();
+      helping -= helps ? 1U : 0U;
     }
     --alive;
   }
@@ -69,6 +89,10 @@ struct thread_pool::state {
 
 ZARRPOINT_INLINE void thread_pool::executor_type::execute(task work) const {
   state_->push(std::move(work));
+}
+
+ZARRPOINT_INLINE void thread_pool::executor_type::help(task work) const {
+  state_->push_helper(std::move(work));
 }
 
 ZARRPOINT_INLINE unsigned thread_pool::executor_type::concurrency() const noexcept {

@@ -104,6 +104,11 @@ class blob_writer {
   ZARRPOINT_NO_KEY virtual result<void> write_once(std::uint64_t offset, std::size_t gap,
                                                    bytes_view bytes);
 
+  /// As `write_once`, of bytes that stay as they are until `finish` has returned or the writer is
+  /// destroyed: a store need not copy what it writes later.
+  ZARRPOINT_NO_KEY virtual result<void> write_kept(std::uint64_t offset, std::size_t gap,
+                                                   bytes_view bytes);
+
   /// Announces that the object will take up to `size` bytes, so that a full disk is reported
   /// before the work is done. Only a hint: neither required nor a limit, and it may grow. A writer
   /// of many objects in one, such as a zip file, announces more while threads write.

@@ -37,6 +37,8 @@ struct publish_options {
   bool sync = true;        ///< survive a power cut: nothing is reported done before it is on disk
   /// In the name of a directory until it is published, for other programs that know it.
   std::string_view mark{};
+  /// About how many objects are to come, if that is known: many files are synced as one.
+  std::size_t objects = 0;
   /// Makes what writes synced data while others encode, `detail::write_threads::make`; null: nobody
   /// does. Stores that publish directories use it.
   detail::write_behind (*write_behind)() = nullptr;

@@ -35,10 +35,14 @@ class direct_writes {
   /// Puts `bytes` at `offset`; threads may write disjoint ranges at once. 0 or the errno.
   int write(std::uint64_t offset, bytes_view bytes);
 
-  /// Puts `bytes` at `offset`, at once or until `finish`, with zeros for the `gap` bytes before it.
-  /// None of it is written again, nor read before `finish`. 0 or the errno, which may be that of
-  /// such a write before.
-  int write_once(std::uint64_t offset, std::size_t gap, bytes_view bytes);
+  struct once {
+    std::size_t gap = 0;      ///< so many zeros before the bytes
+    bool bytes_stay = false;  ///< where they are, until `finish` or the destructor has returned
+  };
+
+  /// Puts `bytes` at `offset`, at once or until `finish`. None of it is written again, nor read
+  /// before `finish`. 0 or the errno, which may be that of such a write before.
+  int write_once(std::uint64_t offset, bytes_view bytes, once how);
 
   /// Writes what waits; when all writes have returned. 0 or the errno.
   int finish();
@@ -56,7 +60,8 @@ class direct_writes {
   edge* take(std::uint64_t offset, std::size_t size) noexcept;
   bool keep(std::uint64_t offset, bytes_view zeros, bytes_view bytes) noexcept;
   /// Writes `parts`, which follow each other and fill blocks together.
-  int put(std::uint64_t offset, const bytes_view (&parts)[4]);
+  int put(std::uint64_t offset, const bytes_view (&parts)[4], bool bytes_stay);
+  static int write_kept(const write_behind::job& work) noexcept;
   static int write_staged(const write_behind::job& work) noexcept;
   int put_block(std::uint64_t offset, std::byte* block, std::size_t size) noexcept;
   int put_now(std::uint64_t offset, bytes_view bytes) noexcept;

@@ -35,6 +35,9 @@ class file_writer final : public blob_writer {
   ZARRPOINT_NO_KEY result<void> write_once(std::uint64_t offset, std::size_t gap,
                                            bytes_view bytes) override;
 
+  ZARRPOINT_NO_KEY result<void> write_kept(std::uint64_t offset, std::size_t gap,
+                                           bytes_view bytes) override;
+
   /// The size of the file does not run ahead of its data: a file cut short is found, one filled
   /// with zeros may not be.
   ZARRPOINT_NO_KEY result<void> reserve(std::uint64_t size) override;
@@ -55,7 +58,7 @@ class file_writer final : public blob_writer {
   bool create_beside();
 
   /// Writes `bytes`, past the page cache where that pays; null: they may be written again.
-  result<void> put(std::uint64_t offset, bytes_view bytes, const std::size_t* gap);
+  result<void> put(std::uint64_t offset, bytes_view bytes, const direct_writes::once* how);
 
   void open_direct();
 

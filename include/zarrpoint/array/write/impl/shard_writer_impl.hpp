@@ -175,7 +175,8 @@ ZARRPOINT_INLINE result<shard_writer::placed> shard_writer::assign(encoded_chunk
 
 ZARRPOINT_INLINE result<void> shard_writer::write_at(const placed& one) {
   if (extension_ != nullptr) return add_at(one.offset, one.chunk.bytes);
-  return writer_->write_once(one.offset, one.gap, one.chunk.bytes);
+  return one.chunk.bytes_stay ? writer_->write_kept(one.offset, one.gap, one.chunk.bytes)
+                              : writer_->write_once(one.offset, one.gap, one.chunk.bytes);
 }
 
 ZARRPOINT_INLINE result<void> shard_writer::add_at(std::uint64_t offset, bytes_view bytes) {

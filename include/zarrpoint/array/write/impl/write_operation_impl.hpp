@@ -208,7 +208,12 @@ ZARRPOINT_INLINE std::size_t write_operation::cost(const plan_item& item) const 
 ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& item,
                                                                const read_ahead::item* claimed,
                                                                const stored_object* before) {
-  if (claimed == nullptr) return encoder_.encode(item, subview(*from_, item.destination()), before);
+  if (claimed == nullptr) {
+    const host_view from = subview(*from_, item.destination());
+    ZARRPOINT_TRY(chunk, encoder_.encode(item, from, before));
+    chunk.bytes_stay = chunk.bytes.data() == from.data;
+    return std::move(chunk);
+  }
   ZARRPOINT_TRY(from, reader_->elements(*claimed, item, pool_->resource()));
   ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before));
   if (from.holds(chunk.bytes)) chunk.kept = std::move(from.kept);

@@ -239,6 +239,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       ZARRPOINT_TRY(staged,
                     target.store.stage(target.key, {.overwrite = options.overwrite,
                                                     .sync = options.sync,
+                                                    .objects = 2 * plan.leaves.size(),
                                                     .write_behind = &detail::write_threads::make}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
       // Others may have come to an empty place meanwhile.

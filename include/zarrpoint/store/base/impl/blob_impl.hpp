@@ -46,6 +46,11 @@ ZARRPOINT_INLINE result<void> blob_writer::write_once(std::uint64_t offset, std:
   return write(offset, bytes);
 }
 
+ZARRPOINT_INLINE result<void> blob_writer::write_kept(std::uint64_t offset, std::size_t gap,
+                                                      bytes_view bytes) {
+  return write_once(offset, gap, bytes);
+}
+
 ZARRPOINT_INLINE result<void> blob_writer::reserve(std::uint64_t size) {
   static_cast<void>(size);
   return {};

@@ -44,8 +44,7 @@ ZARRPOINT_INLINE int direct_writes::write(std::uint64_t offset, bytes_view bytes
   return write_fully(buffered_, offset + head + size, bytes.subspan(head + size));
 }
 
-ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, std::size_t gap,
-                                               bytes_view bytes) {
+ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, bytes_view bytes, once how) {
   if (bytes.size() < direct_minimum || !usable_.load(std::memory_order_relaxed))
     return write_fully(buffered_, offset, bytes);
   if (const int code = pending_.code.load(std::memory_order_relaxed); code != 0) return code;
@@ -53,8 +52,8 @@ ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, std::size_t
   const bytes_view head = bytes.first(static_cast<std::size_t>(-offset % direct_boundary));
   // A gap belongs to the block of the head, or is left out.
   static constexpr std::byte nothing[64]{};
-  const bool fits = gap <= sizeof nothing && head.size() + gap < direct_boundary;
-  const bytes_view zeros(nothing, head.empty() || !fits ? 0 : gap);
+  const bool fits = how.gap <= sizeof nothing && head.size() + how.gap < direct_boundary;
+  const bytes_view zeros(nothing, head.empty() || !fits ? 0 : how.gap);
   const bytes_view tail = bytes.last(static_cast<std::size_t>(end % direct_boundary));
   edge* before = nullptr;
   edge* after = nullptr;
@@ -85,8 +84,10 @@ ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, std::size_t
     bytes = bytes.first(bytes.size() - tail.size());
   }
   if (code == 0)
-    code = put(offset, {bytes_of(before), before != nullptr ? zeros : zeros.first(0), bytes,
-                        bytes_of(after)});
+    code =
+        put(offset,
+            {bytes_of(before), before != nullptr ? zeros : zeros.first(0), bytes, bytes_of(after)},
+            how.bytes_stay);
   const std::lock_guard lock(mutex_);
   if (before != nullptr) *before = {};
   if (after != nullptr) *after = {};
@@ -136,10 +137,13 @@ ZARRPOINT_INLINE bool direct_writes::keep(std::uint64_t offset, bytes_view zeros
   return false;
 }
 
-ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (&parts)[4]) {
+ZARRPOINT_INLINE int direct_writes::put(std::uint64_t offset, const bytes_view (&parts)[4],
+                                        bool bytes_stay) {
   const bool alone = parts[0].empty() && parts[3].empty();
-  if (alone && reinterpret_cast<std::uintptr_t>(parts[2].data()) % direct_alignment == 0)
-    return put_bytes(offset, parts[2]);
+  if (alone && reinterpret_cast<std::uintptr_t>(parts[2].data()) % direct_alignment == 0) {
+    const write_behind::job work{&write_kept, this, offset, parts[2]};
+    return bytes_stay && behind_.post(work, pending_) ? 0 : write_kept(work);
+  }
   std::byte* block = nullptr;
   std::size_t used = 0;
   bool is_staged = true;  // until there is no memory for that
@@ -181,6 +185,10 @@ ZARRPOINT_INLINE int direct_writes::put_block(std::uint64_t offset, std::byte* b
                                               std::size_t size) noexcept {
   const write_behind::job work{&write_staged, this, offset, bytes_view(block, size)};
   return behind_.post(work, pending_) ? 0 : write_staged(work);
+}
+
+ZARRPOINT_INLINE int direct_writes::write_kept(const write_behind::job& work) noexcept {
+  return static_cast<direct_writes*>(work.writer)->put_bytes(work.offset, work.bytes);
 }
 
 ZARRPOINT_INLINE int direct_writes::write_staged(const write_behind::job& work) noexcept {

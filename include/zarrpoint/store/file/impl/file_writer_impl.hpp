@@ -44,11 +44,18 @@ ZARRPOINT_INLINE result<void> file_writer::write(std::uint64_t offset, bytes_vie
 
 ZARRPOINT_INLINE result<void> file_writer::write_once(std::uint64_t offset, std::size_t gap,
                                                       bytes_view bytes) {
-  return put(offset, bytes, &gap);
+  const direct_writes::once how{.gap = gap};
+  return put(offset, bytes, &how);
+}
+
+ZARRPOINT_INLINE result<void> file_writer::write_kept(std::uint64_t offset, std::size_t gap,
+                                                      bytes_view bytes) {
+  const direct_writes::once how{.gap = gap, .bytes_stay = true};
+  return put(offset, bytes, &how);
 }
 
 ZARRPOINT_INLINE result<void> file_writer::put(std::uint64_t offset, bytes_view bytes,
-                                               const std::size_t* gap) {
+                                               const direct_writes::once* how) {
   if (bytes.empty()) return {};
   if (offset > max_file_size || bytes.size() > max_file_size - offset)
     return error{errc::out_of_range,
@@ -58,7 +65,7 @@ ZARRPOINT_INLINE result<void> file_writer::put(std::uint64_t offset, bytes_view 
     code = write_fully(fd_.get(), offset, bytes);
   } else {
     if (!direct_in_use_.load(std::memory_order_acquire)) open_direct();
-    code = gap != nullptr ? direct_.write_once(offset, *gap, bytes) : direct_.write(offset, bytes);
+    code = how != nullptr ? direct_.write_once(offset, bytes, *how) : direct_.write(offset, bytes);
   }
   if (code != 0) {
     failed_.store(true, std::memory_order_relaxed);

@@ -65,6 +65,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_public
   unique_fd directory = out->make_tree();
   if (!directory) return system_error("create", out->name(), errno);
   out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
+  out->tree_->expect(how.objects);
   if (how.sync && how.write_behind != nullptr) out->tree_->behind() = how.write_behind();
   return out;
 }
