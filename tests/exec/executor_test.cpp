@@ -76,6 +76,7 @@ TEST_CASE("any_executor: helpers are asked for by their own call, where an execu
     std::shared_ptr<std::string> asked = std::make_shared<std::string>();
     void execute(zp::task work) const { *asked += 'e', work(); }
     void help(zp::task work) const { *asked += 'h', work(); }
+    void rest(bool begins) const { *asked += begins ? '(' : ')'; }
   };
   const helping_executor own;
   const bare_executor bare;
@@ -84,9 +85,11 @@ TEST_CASE("any_executor: helpers are asked for by their own call, where an execu
        {zp::any_executor(own), zp::any_executor(bare), zp::any_executor()}) {
     each.execute([&runs] { ++runs; });
     each.help([&runs] { ++runs; });
+    each.rest(true);
+    each.rest(false);
   }
   CHECK(runs == 6);
-  CHECK(*own.asked == "eh");
+  CHECK(*own.asked == "eh()");
   CHECK(*bare.runs == 2);
 }
 

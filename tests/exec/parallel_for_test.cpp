@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/executors.hpp"
@@ -53,30 +52,65 @@ struct asked_executor {
 
 }  // namespace
 
-TEST_CASE("parallel_for: within others, too, as many work as the pool has threads") {
+TEST_CASE("parallel_for: loops within a loop leave the caller's processor to the caller") {
   zp::thread_pool pool(3);
   const zp::any_executor executor = pool.executor();
-  std::atomic<int> active{0};
-  std::atomic<int> most{0};
-  std::atomic<int> count{0};
-  const auto leaf = [&](std::size_t) -> zp::result<void> {
-    const int now = ++active;
-    for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    --active, ++count;
-    return {};
+  for (int round = 0; round < 20; ++round) {
+    std::latch three(3);  // the caller and two that help it
+    std::atomic<int> active{0};
+    std::atomic<int> most{0};
+    const auto inner = [&](std::size_t i) -> zp::result<void> {
+      if (i == 0) three.arrive_and_wait();
+      const int now = ++active;
+      for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --active;
+      return {};
+    };
+    const auto outer = [&](std::size_t) { return zp::parallel_for(executor, 4, inner); };
+    zp::parallel_for(executor, 3, outer).value();
+    CHECK(most <= 3);
+  }
+}
+
+TEST_CASE("parallel_for: a loop within another has helpers when its caller's caller waits") {
+  zp::thread_pool pool(2);
+  const zp::any_executor executor = pool.executor();
+  for (int round = 0; round < 20; ++round) {
+    // Whoever takes the long item, the other one has nothing to do, and is to help with it.
+    std::latch both(2);
+    const auto half = [&](std::size_t) -> zp::result<void> {
+      both.arrive_and_wait();
+      return {};
+    };
+    const auto inner = [&](std::size_t i) -> zp::result<void> {
+      return i == 0 ? zp::result<void>() : zp::parallel_for(executor, 2, half);
+    };
+    zp::parallel_for(executor, 2, inner).value();
+  }
+}
+
+TEST_CASE("parallel_for: helpers come late, and still to the loop that has most to do") {
+  zp::thread_pool pool(3);
+  const zp::any_executor executor = pool.executor();
+  // A long leaf, and many short ones whose callers ask for help, too, while all threads are busy.
+  std::latch three(3);
+  std::atomic<int> shorts{0};
+  const auto leaf = [&](std::size_t i) -> zp::result<void> {
+    if (i != 0)
+      return zp::parallel_for(executor, 3, [&](std::size_t) -> zp::result<void> {
+        ++shorts;
+        return {};
+      });
+    return zp::parallel_for(executor, 300, [&](std::size_t at) -> zp::result<void> {
+      while (at == 0 && shorts < 600) std::this_thread::yield();
+      if (at > 0 && at <= 3) three.arrive_and_wait();  // each by a thread of its own
+      return {};
+    });
   };
-  const auto inner = [&](std::size_t) { return zp::parallel_for(executor, 8, leaf); };
-  for (int round = 0; round < 20; ++round) zp::parallel_for(executor, 8, inner).value();
-  CHECK(count == 20 * 8 * 8);
-  CHECK(most > 1);
-  CHECK(most <= 3);
-  // And when one of the threads is the caller.
-  most = 0;
-  zp::run_async(executor, [&] { return zp::parallel_for(executor, 200, inner); }).get().value();
-  CHECK(most > 1);
-  CHECK(most <= 3);
+  zp::parallel_for(executor, 201, leaf).value();
+  CHECK(shorts == 600);
 }
 
 TEST_CASE("parallel_for: each item once, on every kind of executor") {

@@ -173,29 +173,23 @@ TEST_CASE("thread_pool: help goes on when a thread that helped does something el
   }
 }
 
-TEST_CASE("thread_pool: helpers that come too late for their callers make room") {
-  const auto held = std::make_shared<int>(1);
+TEST_CASE("thread_pool: one more helps while a caller rests") {
   zp::thread_pool pool(2);
   const auto executor = pool.executor();
-  std::latch begun(1);
-  std::latch gate(1);
-  executor.help([&] {
-    begun.count_down();
-    gate.wait();
-  });
-  begun.wait();
-  std::atomic<int> last{-1};
-  std::latch done(1);
-  for (int i = 0; i < 1000; ++i) {
-    executor.help([held, i, &last, &done] {
-      last = i;
-      if (i == 999) done.count_down();
-    });
+  for (int round = 0; round < 50; ++round) {
+    std::latch both(2);
+    std::latch done(2);
+    const auto wait = [&] {
+      both.arrive_and_wait();
+      done.count_down();
+    };
+    if (round % 2 == 0) executor.rest(true);
+    executor.help(wait);
+    executor.help(wait);
+    if (round % 2 != 0) executor.rest(true);
+    done.wait();
+    executor.rest(false);
   }
-  CHECK(held.use_count() == 1 + 8);
-  gate.count_down();
-  done.wait();
-  CHECK(last == 999);
 }
 
 TEST_CASE("thread_pool: nobody helps where there is one thread, or none any more") {
@@ -258,6 +252,7 @@ TEST_CASE("thread_pool: a child of fork runs tasks on its own thread, whatever t
             for (int i = 0; i < 8; ++i)
               executor.execute([&] { count += std::this_thread::get_id() == self ? 1 : 0; });
             executor.help([&] { count += 100; });  // the caller does it all
+            executor.rest(true);
             return count == 8 && executor.concurrency() == 1;
           }) == 0);
   }

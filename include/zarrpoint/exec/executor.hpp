@@ -51,14 +51,19 @@ class any_executor {
   }
 
   /// Asks for a thread beside the caller's, which does the same work. `work` may come late, when
-  /// there is nothing left to do, or never. An executor that has this call as well as `execute` can
-  /// leave the caller's processor alone; any other one executes it.
+  /// there is nothing left to do, or never. An executor that has this call and `rest` as well as
+  /// `execute` can leave the caller's processor to the caller; any other one executes it.
   void help(task work) const {
     if (model_ == nullptr) {
       work();
     } else {
       model_->help(std::move(work));
     }
+  }
+
+  /// Says that the thread that asked for help does nothing but wait for it, or does so no more.
+  void rest(bool begins) const {
+    if (model_ != nullptr) model_->rest(begins);
   }
 
   /// How many tasks run at a time, at least 1.
@@ -69,6 +74,7 @@ class any_executor {
     virtual ~interface() = default;
     virtual void execute(task work) const = 0;
     virtual void help(task work) const = 0;
+    virtual void rest(bool begins) const = 0;
     virtual unsigned concurrency() const = 0;
   };
 
@@ -76,12 +82,19 @@ class any_executor {
   struct model final : interface {
     explicit model(E wrapped) : handle(std::move(wrapped)) {}
     void execute(task work) const override { handle.execute(std::move(work)); }
+    static constexpr bool has_help = requires(const E& it, task work) {
+      it.help(std::move(work));
+      it.rest(true);
+    };
     void help(task work) const override {
-      if constexpr (requires { handle.help(std::move(work)); }) {
+      if constexpr (has_help) {
         handle.help(std::move(work));
       } else {
         handle.execute(std::move(work));
       }
+    }
+    void rest([[maybe_unused]] bool begins) const override {
+      if constexpr (has_help) handle.rest(begins);
     }
     unsigned concurrency() const override {
       if constexpr (requires {

@@ -10,10 +10,11 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Owns threads that run tasks in the order in which they were handed over. The destructor runs
-/// what is queued and joins; it must not be called from one of the pool's own tasks. Executors may
-/// outlive the pool: they then run tasks on the calling thread. So they do in a child of `fork`,
-/// which has no threads but the one that forked; what was queued stays with the parent.
+/// Owns threads that run tasks in the order in which they were handed over, and help those that ask
+/// for it (`parallel_for`) when there are none. The destructor runs what is queued and joins; it
+/// must not be called from one of the pool's own tasks. Executors may outlive the pool: they then
+/// run tasks on the calling thread, and help nobody. So they do in a child of `fork`, which has no
+/// threads but the one that forked; what was queued stays with the parent.
 class thread_pool {
   struct state;
 
@@ -22,8 +23,10 @@ class thread_pool {
   class executor_type {
    public:
     void execute(task work) const;
-    /// See `any_executor::help`: all threads but one do this at a time.
+    /// See `any_executor`: all threads but one help at a time, and one more for each caller that
+    /// rests, so that with the caller as many work as there are threads.
     void help(task work) const;
+    void rest(bool begins) const;
     unsigned concurrency() const noexcept;
 
    private:

@@ -71,10 +71,16 @@ class parallel_work {
 
   /// Waits for the helpers that began, and only for them: so a call nested in a task of the same
   /// pool never waits for a thread that waits for it.
-  result<void> finish() {
+  result<void> finish(const any_executor& executor) {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    left_.wait(lock, [this] { return helping_ == 0; });
+    if (helping_ != 0) {
+      lock.unlock();
+      executor.rest(true);
+      lock.lock();
+      left_.wait(lock, [this] { return helping_ == 0; });
+      executor.rest(false);
+    }
     if (failure_) return *std::move(failure_);
     if (stopped_.load(std::memory_order_relaxed) && next_.load(std::memory_order_relaxed) < n_)
       return error{errc::cancelled, "stop was requested"};
@@ -110,7 +116,7 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
   if (workers == 1) {
     parallel_work alone(n, body, options.stop);
     alone.run(0);
-    return alone.finish();
+    return alone.finish(executor);
   }
   const auto work = detail::make_counted<parallel_work>(n, body, options.stop);
   for (unsigned worker = 1; worker < workers; ++worker) {
@@ -122,7 +128,7 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
     if (!asked) break;
   }
   work->run(0);
-  return work->finish();
+  return work->finish(executor);
 }
 
 }  // namespace detail

@@ -24,10 +24,11 @@ struct thread_pool::state {
   std::mutex mutex;
   std::condition_variable changed;
   std::list<task> queue;
-  std::list<task> helpers;  // of callers who work too; the oldest are the first to be in vain
+  std::list<task> helpers;  // of callers that work too
   unsigned threads = 1;     // constant once the pool is made
   unsigned alive = 0;       // threads that will look at the queues again
   unsigned helping = 0;     // of them, those that help a caller
+  unsigned resting = 0;     // callers that wait for those
   bool closed = false;
   std::vector<std::thread> running;  // the pool's own, not its executors'
   const ::pid_t process = ::getpid();
@@ -54,16 +55,20 @@ struct thread_pool::state {
 
   void push_helper(task work) {
     if (is_forked()) return;
-    std::list<task> in_vain;  // goes after the lock
     const std::lock_guard lock(mutex);
     if (alive == 0) return;
-    if (helpers.size() >= 4 * std::size_t{alive})
-      in_vain.splice(in_vain.begin(), helpers, helpers.begin());
     helpers.push_back(std::move(work));
     if (may_help()) changed.notify_one();
   }
 
-  bool may_help() const noexcept { return !helpers.empty() && helping + 1 < alive; }
+  void rest(bool begins) {
+    if (is_forked()) return;
+    const std::lock_guard lock(mutex);
+    resting += begins ? 1U : -1U;
+    if (may_help()) changed.notify_one();
+  }
+
+  bool may_help() const noexcept { return !helpers.empty() && helping + 1 < alive + resting; }
 
   void run() {
     std::unique_lock lock(mutex);
@@ -94,6 +99,8 @@ ZARRPOINT_INLINE void thread_pool::executor_type::execute(task work) const {
 ZARRPOINT_INLINE void thread_pool::executor_type::help(task work) const {
   state_->push_helper(std::move(work));
 }
+
+ZARRPOINT_INLINE void thread_pool::executor_type::rest(bool begins) const { state_->rest(begins); }
 
 ZARRPOINT_INLINE unsigned thread_pool::executor_type::concurrency() const noexcept {
   return state_->is_forked() ? 1 : state_->threads;

@@ -44,6 +44,9 @@ class direct_writes {
   /// before `finish`. 0 or the errno, which may be that of such a write before.
   int write_once(std::uint64_t offset, bytes_view bytes, once how);
 
+  /// Returns when nobody writes any more.
+  void settle() noexcept { behind_.settle(pending_); }
+
   /// Writes what waits; when all writes have returned. 0 or the errno.
   int finish();
 

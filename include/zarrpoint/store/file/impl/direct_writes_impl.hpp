@@ -19,7 +19,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE direct_writes::~direct_writes() {
-  behind_.settle(pending_);
+  settle();
   if (memory_ != nullptr) blocks_.give(memory_);
 }
 
@@ -95,7 +95,7 @@ ZARRPOINT_INLINE int direct_writes::write_once(std::uint64_t offset, bytes_view 
 }
 
 ZARRPOINT_INLINE int direct_writes::finish() {
-  behind_.settle(pending_);
+  settle();
   const std::lock_guard lock(mutex_);
   int code = pending_.code.load(std::memory_order_relaxed);
   for (edge& one : edges_) {

@@ -102,6 +102,7 @@ ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_by
 
 ZARRPOINT_INLINE result<void> file_writer::finish() {
   if (failed_.exchange(true, std::memory_order_relaxed) || !fd_) {
+    direct_.settle();
     return error{errc::invalid_argument,
                  "finish " + name() + ": it is finished already, or a write failed"};
   }
