@@ -78,7 +78,8 @@ TEST_CASE("parallel_for: a loop within another has helpers when its caller's cal
   zp::thread_pool pool(2);
   const zp::any_executor executor = pool.executor();
   for (int round = 0; round < 20; ++round) {
-    // Whoever takes the long item, the other one has nothing to do, and is to help with it.
+    // The thread that takes the short item has nothing to do then, and is to help with the long
+    // one.
     std::latch both(2);
     const auto half = [&](std::size_t) -> zp::result<void> {
       both.arrive_and_wait();
