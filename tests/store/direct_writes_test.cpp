@@ -192,16 +192,16 @@ TEST_CASE("direct_writes: without O_DIRECT all goes the usual way; real errors a
 TEST_CASE("direct_writes: bytes that stay are written by others from where they are") {
   struct poster {
     std::vector<write_behind::job> jobs;
-    std::vector<pending_writes*> in;
   } all;
   static constexpr write_behind::operations later{
-      [](void* self, const write_behind::job& work, pending_writes& in) noexcept {
+      [](void* self, const write_behind::job& work, pending_writes&) noexcept {
         static_cast<poster*>(self)->jobs.push_back(work);
-        static_cast<poster*>(self)->in.push_back(&in);
         return true;
       },
       [](void* self, pending_writes& in) noexcept {
-        for (const auto& job : static_cast<poster*>(self)->jobs) in.code = job.write(job);
+        for (const auto& job : static_cast<poster*>(self)->jobs) {
+          if (const int code = job.write(job); code != 0) in.code = code;
+        }
         static_cast<poster*>(self)->jobs.clear();
       },
       [](void*) noexcept {}};
