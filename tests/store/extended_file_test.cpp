@@ -4,6 +4,7 @@
 #include <zarrpoint/store/file/file_store.hpp>
 
 #include "../support/growing_files.hpp"
+#include "../support/random_rounds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -228,7 +229,7 @@ TEST_CASE("extended_file: a process that is killed leaves a whole number of step
   if (!folder.are_there()) return;
   constexpr std::size_t count = 1024;  // 4 MiB a step
   std::size_t most = 0;
-  for (unsigned round = 0; round < 20; ++round) {
+  for (unsigned round = 0; round < zarrpoint_test::random_rounds(20U); ++round) {
     write_file(folder / "x", "");
     const pid_t id = ::fork();
     if (id == 0) {
