@@ -123,7 +123,7 @@ zp::tensor tensor_of(const setup& s) {
 
 void big_tensor(const setup& s, bool compressed) {
   const std::string path = s.directory + (compressed ? "/zstd.zarr" : "/raw.zarr");
-  const std::string file = path + "/w/c/0/0";
+  const std::string file = path + "/w/c.0.0";
   const std::string scratch = s.directory + "/floor.bin";
   const std::string kind = compressed ? "zstd" : "raw";
   const zp::tensor values = tensor_of(s);

@@ -72,7 +72,7 @@ void load_big(const setup& s, const zp::tensor& values, bool compressed) {
   zp::save_options options{.sync = false};
   if (compressed) options.rules = {{.codecs = zp::blosc_codecs()}};
   zp::save(path, {{"w", values}}, options, s.how).value();
-  const std::string file = path + "/w/c/0/0";
+  const std::string file = path + "/w/c.0.0";
   const auto stored = fs::file_size(file);
   half_tensor target = half_tensor::make(s.shape(), s.space).value();
   const auto link = [&] { bench::copy_to_device(s.pinned, bytes_of(target), s.bytes); };

@@ -51,7 +51,7 @@ model make_model(std::size_t count, std::size_t shapes) {
 void read_files(const std::string& path, model& of) {
   const int root = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   for (std::size_t i = 0; i < of.names.size(); ++i) {
-    const int fd = ::openat(root, (of.names[i] + "/c/0").c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::openat(root, (of.names[i] + "/c.0").c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
     if (fd < 0 || fstat(fd, &info) != 0) std::exit(1);
     const auto size = static_cast<std::size_t>(info.st_size);

@@ -48,7 +48,7 @@ int main() {
   if (part.data<float>()[2] != 0.5F) return 1;
 
   // Damage one byte of the file: the next load is an error, not a wrong number.
-  std::fstream("model.zarr/layers/0/w/c/0", std::ios::in | std::ios::out).seekp(1'500'000).put('!');
+  std::fstream("model.zarr/layers/0/w/c.0", std::ios::in | std::ios::out).seekp(1'500'000).put('!');
   const auto damaged = ckpt.load<std::vector<float>>("layers/0/w");
   if (damaged) return 1;
   std::cout << to_string(damaged.failure()) << "\n";

@@ -136,7 +136,7 @@ TEST_CASE("between reads: `verify` of what is replaced meanwhile says so, and wh
     const watched place;
     const std::string old = save_number(place.path, 1, zarr_format);
     const checkpoint opened = open(place.at()).value();
-    const std::string chunk = zarr_format == 3 ? "c/0" : "0";
+    const std::string chunk = zarr_format == 3 ? "c.0" : "0";
     std::string id;
     place.before("layer/2/" + chunk,
                  [&] { id = save_number(place.path, 2, zarr_format, "other"); });
@@ -157,7 +157,7 @@ TEST_CASE("between reads: `verify` asks once whether it was replaced, however mu
     save_number(place.path, 1, 3);
     const checkpoint opened = open(place.at()).value();
     for (int i = 0; i < gone; ++i)
-      fs::remove(fs::path(place.path) / ("layer/" + std::to_string(i) + "/c/0"));
+      fs::remove(fs::path(place.path) / ("layer/" + std::to_string(i) + "/c.0"));
     place.store.state->opens.clear();
     const verify_report report = verify(opened).value();
     asked[gone / 5] = place.store.state->opens["m/zarr.json"];
@@ -167,7 +167,7 @@ TEST_CASE("between reads: `verify` asks once whether it was replaced, however mu
     for (int i = 0; i < gone; ++i) {
       const verify_failure& one = report.failures[static_cast<std::size_t>(i)];
       CHECK(one.leaf == "layer/" + std::to_string(i));
-      CHECK(one.key == "c/0");
+      CHECK(one.key == "c.0");
       CHECK(has(one.what.message, "it is missing"));
     }
   }
@@ -230,7 +230,7 @@ TEST_CASE("between reads: the root's document of another checkpoint is damage wi
     CHECK(told(report.failure_count) == report.failure_count);
     CHECK(told(report.failure_count - 1) == report.failure_count - 1);
     CHECK(told(1) == 1);
-    const char* const chunk = zarr_format == 3 ? "layer/0/c/0" : "layer/0/0";
+    const char* const chunk = zarr_format == 3 ? "layer/0/c.0" : "layer/0/0";
     fs::copy_file(fs::path(dir / "a") / chunk, fs::path(dir / "b") / chunk,
                   fs::copy_options::overwrite_existing);
     CHECK(said_of_root(verify(open(dir / "b").value()).value(),
@@ -243,7 +243,7 @@ TEST_CASE("between reads: the root's document of another checkpoint is damage wi
 TEST_CASE("between reads: one damaged chunk is not another checkpoint") {
   const test::temp_directory dir;
   save_number(dir / "a", 1, 3);
-  fs::resize_file(fs::path(dir / "a") / "layer/0/c/0", 5);
+  fs::resize_file(fs::path(dir / "a") / "layer/0/c.0", 5);
   const verify_report report = verify(open(dir / "a").value()).value();
   CHECK(report.result() == verdict::faulty);
   CHECK(report.documents == verdict::ok);

@@ -73,7 +73,7 @@ TEST_CASE("a missing leaf is named together with those that are there") {
 
 TEST_CASE("dtype and shape are refused before a chunk is read") {
   const saved_matrix m;
-  fs::remove_all(m.dir.path() / "m.zarr/w/c");
+  fs::remove_all(m.dir.path() / "m.zarr/w/c.0.0");
   const error dtype_error = failure_of(m.opened().load<std::vector<double>>("w"));
   CHECK(mentions(failure_of(m.opened().load<double>("step")),
                  "stored dtype is int64, wanted float64"));
@@ -165,7 +165,7 @@ TEST_CASE("a flipped bit anywhere in a leaf's data is found, and the chunk is na
     save_options options;
     if (compressed) options.rules = {{.codecs = zstd_codecs(1)}};
     const saved_matrix m(options);
-    const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+    const fs::path file = m.dir.path() / "m.zarr/w/c.0.0";
     const std::string good = test::read_file(file);
     REQUIRE(good.size() > 1000);
     for (std::size_t at = 0; at < good.size(); at += good.size() / 97) {
@@ -178,7 +178,7 @@ TEST_CASE("a flipped bit anywhere in a leaf's data is found, and the chunk is na
       const error failure = failure_of(loaded);
       CHECK(failure.code == errc::corrupt);
       CHECK(mentions(failure, "load \"w\""));
-      CHECK(mentions(failure, "c/0/0"));
+      CHECK(mentions(failure, "c.0.0"));
     }
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{1}, good.size() / 2, good.size() - 1}) {
@@ -187,7 +187,7 @@ TEST_CASE("a flipped bit anywhere in a leaf's data is found, and the chunk is na
     }
     fs::remove(file);
     const error lost = failure_of(m.opened().load<tensor>("w"));
-    CHECK(mentions(lost, "c/0/0"));
+    CHECK(mentions(lost, "c.0.0"));
     CHECK(mentions(lost, "missing"));
     test::write_file(file, good);
     CHECK(m.opened().load<tensor>("w"));
@@ -245,13 +245,13 @@ TEST_CASE("boxes of a leaf are read as strictly as the leaf") {
   const array w = m.opened().as_array("w").value();
   const tensor corner = w.read(box{{598, 697}, {2, 3}}).value();
   CHECK(corner.data<float>()[5] == m.values.data<float>()[600 * 700 - 1]);
-  const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+  const fs::path file = m.dir.path() / "m.zarr/w/c.0.0";
   std::string bytes = test::read_file(file);
   bytes[4] = static_cast<char>(bytes[4] ^ 1);
   test::write_file(file, bytes);
   const error changed = failure_of(w.read(box{{0, 0}, {1, 1}}));
   CHECK(changed.code == errc::corrupt);
-  CHECK(mentions(changed, "w: chunk c/0/0: inner chunk [0, 0]"));
+  CHECK(mentions(changed, "w: chunk c.0.0: inner chunk [0, 0]"));
   CHECK(w.read(box{{598, 697}, {2, 3}}));  // of another inner chunk
   fs::remove(file);
   CHECK(mentions(failure_of(w.read(box{{598, 697}, {2, 3}})), "it is missing"));
@@ -320,7 +320,7 @@ TEST_CASE("a part of a leaf of more elements than are counted is loaded") {
 
 TEST_CASE("a part that does not fit is refused before a chunk is read, within the budget") {
   const saved_matrix m;
-  fs::remove_all(m.path + "/w/c");
+  fs::remove_all(m.path + "/w/c.0.0");
   const checkpoint c = m.opened();
   std::vector<float> four(4);
   CHECK(mentions(failure_of(c.load_into("w", box({600, 0}, {1, 4}), four)), "load \"w\""));
@@ -342,13 +342,13 @@ TEST_CASE("a part that does not fit is refused before a chunk is read, within th
 
 TEST_CASE("a part is verified, by whole inner chunks") {
   const saved_matrix m;
-  const fs::path file = m.dir.path() / "m.zarr/w/c/0/0";
+  const fs::path file = m.dir.path() / "m.zarr/w/c.0.0";
   std::string bytes = test::read_file(file);
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   test::write_file(file, bytes);
   const checkpoint c = m.opened();
   std::vector<float> four(4);
-  CHECK(mentions(failure_of(c.load_into("w", box({0, 0}, {1, 4}), four)), "chunk c/0/0"));
+  CHECK(mentions(failure_of(c.load_into("w", box({0, 0}, {1, 4}), four)), "chunk c.0.0"));
   CHECK(failure_of(c.load<tensor>("w", box({0, 0}, {1, 4}))).code == errc::corrupt);
   c.load_into("w", box({0, 0}, {1, 4}), four, {.verify = false}).value();
   CHECK(c.load<tensor>("w", box({599, 0}, {1, 4})));

@@ -154,9 +154,9 @@ TEST_CASE("what a kernel is to cast or to swap goes alone, unless it is small") 
   CHECK((a.loaded() && b.loaded() && c.loaded() && d.loaded()));
   // One that fails afterwards takes nothing from those that shared the slot.
   for (const load_target& one : targets) one.bound().mark(false);
-  recording_store::bytes damaged = store.at("a/c/0");
+  recording_store::bytes damaged = store.at("a/c.0");
   damaged[100] ^= std::byte{1};
-  store.set("a/c/0", std::move(damaged));
+  store.set("a/c.0", std::move(damaged));
   const result<void> failed = detail::device_batch<fake_space>({from, options, bound}).run();
   REQUIRE_FALSE(failed);
   CHECK(failed.failure().code == errc::corrupt);

@@ -168,7 +168,7 @@ TEST_CASE("errors: io") {
 
 TEST_CASE("errors: corrupt") {
   const workplace here;
-  const fs::path shard = "model.zarr/layers/0/w/c/0";
+  const fs::path shard = "model.zarr/layers/0/w/c.0";
   const std::string whole = test::read_file(shard);
   std::string damaged = whole;
   damaged[1'500'000] = static_cast<char>(damaged[1'500'000] ^ 1);

@@ -161,7 +161,7 @@ TEST_CASE("the guide: verifying") {
   const test::temp_directory dir;
   const std::string path = dir / "model.zarr";
   zp::save(path, {{"w", numbers(6)}, {"b", numbers(3)}}).value();
-  const std::string file = path + "/w/c/0";
+  const std::string file = path + "/w/c.0";
   std::string damaged = test::read_file(file);
   damaged[5] = static_cast<char>(damaged[5] ^ 1);
   test::write_file(file, damaged);
@@ -181,7 +181,7 @@ TEST_CASE("the guide: verifying") {
   CHECK(faults == 1);
   CHECK(report.failures[0].leaf == "w");
   CHECK(report.failures[0].is_fault);
-  CHECK(report.failures[0].key == "c/0");
+  CHECK(report.failures[0].key == "c.0");
   CHECK_FALSE(report.failures[0].chunk.has_value());  // there is no shard
   CHECK(intact == std::vector<std::string>{"b"});
   CHECK(report.leaves[0].chunks == 1);

@@ -35,7 +35,7 @@ TEST_CASE("leaf_metadata: what is known without data") {
   CHECK(w.chunk_shape == dims{100, 350});
   CHECK(w.shard_shape == dims{600, 700});
   CHECK(w.codecs == zstd_codecs(1));
-  CHECK(w.stored_bytes.value() == std::filesystem::file_size(dir.path() / "m.zarr/w/c/0/0"));
+  CHECK(w.stored_bytes.value() == std::filesystem::file_size(dir.path() / "m.zarr/w/c.0.0"));
   CHECK(w.zarr_format == 3);
   CHECK(from.names() == std::vector<std::string>{"note", "step", "w"});
   CHECK(from.contains("step"));

@@ -57,7 +57,7 @@ TEST_CASE("old_paths: the documents and arrays of a checkpoint, in both formats"
 
 TEST_CASE("old_paths: the chunks of a root that is an array") {
   const memory_store root;
-  for (const char* name : {".zarray", "0.0", "1", "c/0", "notes"})
+  for (const char* name : {".zarray", "0.0", "1", "c/0", "c.0.1", "c1", "c1x", "cat", "notes"})
     root.put(key(name), as_bytes(std::string_view(
                             R"({"zarr_format":2,"shape":[],"chunks":[],"dtype":"|u1","order":"C",)"
                             R"("compressor":null,"filters":null,"fill_value":0})")))
@@ -66,9 +66,12 @@ TEST_CASE("old_paths: the chunks of a root that is an array") {
   CHECK(has(paths, "0.0"));
   CHECK(has(paths, "1"));
   CHECK(has(paths, "c"));
+  CHECK(has(paths, "c.0.1"));
+  CHECK_FALSE(has(paths, "cat"));
   CHECK_FALSE(has(paths, "notes"));
-  CHECK(detail::erase_own(root, {paths, {}}).value() == std::vector<std::string>{"notes"});
-  CHECK(root.list(store_key::root()).value().size() == 1);
+  CHECK(detail::erase_own(root, {paths, {}}).value() ==
+        std::vector<std::string>{"c1", "c1x", "cat", "notes"});
+  CHECK(root.list(store_key::root()).value().size() == 4);
 }
 
 TEST_CASE("old_paths: a save that overwrites keeps what is not of its checkpoint, and says so") {

@@ -207,7 +207,7 @@ TEST_CASE("replaced: damage stays damage, and what is gone stays missing") {
   const std::string path = dir / "m";
   save_number(path, 1, {.sync = false}).value();
   const checkpoint opened = open(path).value();
-  fs::remove(path + "/layer/0/c/0");
+  fs::remove(path + "/layer/0/c.0");
   CHECK(opened.load<std::vector<float>>("layer/0").failure().code == errc::corrupt);
   CHECK(opened.load<int>("layer/1").failure().code == errc::dtype_mismatch);
   fs::remove_all(path);

@@ -98,7 +98,7 @@ class Hostile(Case):
         for path in (
             self.folder / "s.npz",
             self.folder / "c.npz",
-            self.folder / "z.zarr/x/c/0",
+            self.folder / "z.zarr/x/c.0",
             self.folder / "z.zarr/zarr.json",
         ):
             good = path.read_bytes()

@@ -60,35 +60,35 @@ class Verify(Case):
 
     def test_each_flipped_chunk_of_a_shard_is_named(self):
         path = self.checkpoint("c.zarr", "--chunk", "a/w=16,96")
-        shard = path / "a/w/c/0/0"
+        shard = path / "a/w/c.0.0"
         for chunk in (0, 2):  # raw inner chunks lie one after another from the start
             flip(shard, chunk * 16 * 96 * 4 + 5)
         found = self.faults(path)
         self.assertEqual(
             [(f["file"], f["array"], f["key"], f["chunk"]) for f in found],
-            [(str(shard), "a/w", "c/0/0", f"[{i}, 0]") for i in (0, 2)],
+            [(str(shard), "a/w", "c.0.0", f"[{i}, 0]") for i in (0, 2)],
         )
         said = self.text("verify", path, status=NO)
-        self.assertIn(f'fault  {shard}: array "a/w": key c/0/0: chunk [2, 0]: corrupt: its 6144', said)
+        self.assertIn(f'fault  {shard}: array "a/w": key c.0.0: chunk [2, 0]: corrupt: its 6144', said)
         self.assertIn("3 arrays", said)
         self.assertIn("2 faults", said)
         self.refused("cat", path, "a/w")  # no other command gives a wrong value
 
     def test_a_broken_index_is_told_once(self):
         path = self.checkpoint("c.zarr", "--chunk", "a/w=16,96")
-        flip(path / "a/w/c/0/0", -3)
+        flip(path / "a/w/c.0.0", -3)
         found = self.faults(path)
-        self.assertEqual([(f["key"], f.get("chunk")) for f in found], [("c/0/0", None)])
+        self.assertEqual([(f["key"], f.get("chunk")) for f in found], [("c.0.0", None)])
         self.assertIn("shard index", found[0]["message"])
 
     def test_faults_of_several_arrays_and_kinds(self):
         for options in ((), ("--to", "zarr2"), ("--codec", "zstd"), ("--to", "zarr2", "--codec", "gzip")):
             v2 = "zarr2" in options
             path = self.checkpoint("c.zarr", *options)
-            chunk = "0" if v2 else "c/0"
+            chunk = "0" if v2 else "c.0"
             flip(path / "a/b" / chunk, 20)
             (path / "step" / chunk[:1]).unlink()
-            flip(path / "a/w" / ("0.0" if v2 else "c/0/0"), 200)
+            flip(path / "a/w" / ("0.0" if v2 else "c.0.0"), 200)
             found = self.faults(path)
             self.assertEqual(sorted(f["array"] for f in found), ["a/b", "a/w", "step"])
             missing = [f for f in found if f["array"] == "step"][0]
@@ -97,12 +97,12 @@ class Verify(Case):
 
     def test_truncated_and_additional_objects(self):
         path = self.checkpoint()
-        target = path / "a/b/c/0"
+        target = path / "a/b/c.0"
         target.write_bytes(target.read_bytes()[:-1])
-        (path / "a/w/c/9").mkdir()
+        (path / "a/w/c/9").mkdir(parents=True)
         (path / "a/w/c/9/9").write_bytes(b"no chunk")
         found = self.faults(path)
-        self.assertEqual([(f["kind"], f["key"]) for f in found], [("fault", "c/0"), ("note", "c/9/9")])
+        self.assertEqual([(f["kind"], f["key"]) for f in found], [("fault", "c.0"), ("note", "c/9/9")])
         self.assertIn("99 bytes", found[0]["message"])
 
     def test_documents_beside_the_commit(self):
@@ -116,10 +116,10 @@ class Verify(Case):
     def test_a_damaged_root_document_and_what_else_is_wrong(self):
         path = self.checkpoint("c.zarr", "--codec", "zstd")
         flip(path / "zarr.json", 900)
-        flip(path / "a/w/c/0/0", 60)
+        flip(path / "a/w/c.0.0", 60)
         found = self.faults(path)
         self.assertIn(str(path), found[0]["file"])
-        self.assertTrue(any(f.get("array") == "a/w" and f.get("key") == "c/0/0" for f in found))
+        self.assertTrue(any(f.get("array") == "a/w" and f.get("key") == "c.0.0" for f in found))
 
     def test_hierarchies_of_others(self):
         root = zarr.create_group(self.folder / "z.zarr")

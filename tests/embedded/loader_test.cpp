@@ -86,12 +86,12 @@ TEST_CASE("errors name the file and the chunk") {
   };
   CHECK(failure() == "not_found: open " + path + ": No such file or directory");
   example::save_model(path).value();
-  flip_a_bit(path + "/embedding/c/0/0", 1000);
+  flip_a_bit(path + "/embedding/c.0.0", 1000);
   CHECK(failure().starts_with("corrupt: view \"embedding\": array " + path + "/embedding: "));
   example::save_model(path).value();
-  flip_a_bit(path + "/head/weight/c/0/0", 100);
+  flip_a_bit(path + "/head/weight/c.0.0", 100);
   CHECK(failure().starts_with("corrupt: load \"head/weight\": array " + path +
-                              "/head/weight: chunk c/0/0: crc32c: "));
+                              "/head/weight: chunk c.0.0: crc32c: "));
 }
 
 TEST_CASE("no thread is started") {

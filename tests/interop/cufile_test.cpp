@@ -238,7 +238,7 @@ TEST_CASE("errors are those of a plain load") {
   CHECK(f.loader.load_into(from, "v", to).failure().code == errc::not_found);
 
   // One byte of the file is another: found on the device, told by the host.
-  const std::string file = f.path() + "/w/c/0/0";
+  const std::string file = f.path() + "/w/c.0.0";
   {
     std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
     out.seekp(4711);

@@ -98,7 +98,7 @@ const std::vector<entry_point>& entry_points() {
   return all;
 }
 
-/// In a group, "w" is an array, whose chunks lie in "w/c".
+/// In a group, "w" is an array of several shards, which lie in "w/c".
 void check_store(const any_store& store) {
   for (const entry_point& one : entry_points()) {
     CAPTURE(one.name);
@@ -130,27 +130,28 @@ struct counted_store {
 };
 
 TEST_CASE("a missing place and a missing document are told apart, in every store") {
-  const std::vector<float> w{1, 2, 3};
+  const std::vector<float> w{1, 2, 3, 4};
+  const save_options in_chunks{.rules = {{.chunk_shape = dims{1}, .shard_shape = dims{2}}}};
   SUBCASE("a directory") {
     const test::temp_directory dir;
-    save(dir / "m.zarr", {{"w", w}}).value();
+    save(dir / "m.zarr", {{"w", w}}, in_chunks).value();
     check_store(file_store::open(dir / "m.zarr").value());
   }
   SUBCASE("a zip file") {
     const test::temp_directory dir;
-    save(dir / "m.zip", {{"w", w}}).value();
+    save(dir / "m.zip", {{"w", w}}, in_chunks).value();
     const stored_place at = default_stores::table().open(dir / "m.zip", {}).value();
     REQUIRE(at.key.is_root());
     check_store(at.store);
   }
   SUBCASE("memory") {
     const memory_store store;
-    save(store, {{"w", w}}).value();
+    save(store, {{"w", w}}, in_chunks).value();
     check_store(store);
   }
   SUBCASE("a store beneath a key") {
     const memory_store store;
-    save({store, key_of("deep/m")}, {{"w", w}}).value();
+    save({store, key_of("deep/m")}, {{"w", w}}, in_chunks).value();
     check_store(prefix_store(store, key_of("deep/m")));
   }
 }

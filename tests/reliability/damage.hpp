@@ -178,7 +178,7 @@ inline void unsealed(tally& row, const patient& of) {
     if (at == std::string::npos || of.files().size() == 1) continue;
     root[at + 3] = static_cast<char>(root[at + 3] ^ 1);
     for (std::size_t j = 0; j < of.files().size(); ++j) {
-      if (!of.files()[j].string().ends_with("a/w/c/0") &&
+      if (!of.files()[j].string().ends_with("a/w/c.0") &&
           !of.files()[j].string().ends_with("a/w/0"))
         continue;
       write_file(of.files()[i], root);

@@ -20,7 +20,7 @@ namespace reliability {
 /// Loads as a program does that joins names and opens what it gets.
 inline found look_by_name(const std::string& path) {
   std::vector<float> w(600);
-  std::ifstream in(path + "/a/w/c/0", std::ios::binary);
+  std::ifstream in(path + "/a/w/c.0", std::ios::binary);
   in.read(reinterpret_cast<char*>(w.data()),
           static_cast<std::streamsize>(w.size() * sizeof(float)));
   const auto step = static_cast<std::int64_t>(w[0] / 1000);
@@ -73,7 +73,7 @@ inline void links(tally& row, const fs::path& root, const fs::path& outside) {
   std::vector<fs::path> all;
   for (const auto& entry : fs::recursive_directory_iterator(root))
     all.push_back(fs::relative(entry.path(), root));
-  const fs::path& one = row.without() ? fs::path("a/w/c/0") : all[row.below(all.size())];
+  const fs::path& one = row.without() ? fs::path("a/w/c.0") : all[row.below(all.size())];
   const fs::path at = root / one, aside = root.parent_path() / "aside";
   fs::rename(at, aside);
   std::string what = one.string();
@@ -154,7 +154,7 @@ inline void names(tally& row, const fs::path& root) {
 
 /// A directory becomes a link to one outside and back, all the time.
 inline void swaps(tally& row, const fs::path& root, const fs::path& outside, std::uint64_t rounds) {
-  const std::string name = row.below(2) == 0 ? "a" : "a/w/c";
+  const std::string name = row.below(2) == 0 ? "a" : "a/w";
   const fs::path at = root / name, link = root.parent_path() / "link";
   fs::remove(link);
   fs::create_symlink(outside / name, link);

@@ -29,9 +29,11 @@ ZARRPOINT_INLINE void add_documents(const std::string& folder, std::vector<std::
 ZARRPOINT_INLINE result<void> add_root_chunks(const any_store& root,
                                               std::vector<std::string>& out) {
   ZARRPOINT_TRY(entries, root.list(store_key::root()));
-  for (const list_entry& entry : entries)
-    if (entry.name == "c" || entry.name.find_first_not_of("0123456789.") == entry.name.npos)
-      out.push_back(entry.name);
+  for (const list_entry& entry : entries) {
+    std::string_view name = entry.name;
+    if (name == "c" || name.starts_with("c.")) name.remove_prefix(1);
+    if (name.find_first_not_of("0123456789.") == name.npos) out.push_back(entry.name);
+  }
   return {};
 }
 

@@ -101,6 +101,7 @@ class layout_table {
         if (one.rules == rules && one.spec == spec) return &one;
     }
     ZARRPOINT_TRY(layout, plan_layout(rules, spec, zarr_format_));
+    if (zarr_format_ == 3 && is_one_object(layout.metadata)) layout.metadata.keys.separator = '.';
     if (attributes != nullptr) layout.metadata.attributes = *attributes;
     ZARRPOINT_TRY(bytes, byte_count(layout.metadata.spec()));
     entry& into = attributes != nullptr ? single_ : room();
@@ -116,6 +117,13 @@ class layout_table {
   entry& room() {
     if (entries_.size() < kept) return entries_.emplace_back();
     return entries_[next_++ % kept];
+  }
+
+  /// Its one object then lies beside its metadata: a directory costs more than a file.
+  static bool is_one_object(const array_metadata& of) {
+    for (std::size_t i = 0; i < of.shape.rank(); ++i)
+      if (of.shape[i] > of.chunk_shape[i]) return false;
+    return true;
   }
 
   const int zarr_format_;
