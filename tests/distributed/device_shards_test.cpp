@@ -429,7 +429,7 @@ TEST_CASE("device shards: as many parts are read at the same time as there are b
 TEST_CASE("device shards: a load takes a few blocks of host memory, whatever the tensor takes") {
   fake_machine machine(2, 2);
   constexpr index_t rows = random_rounds(index_t{4096});
-  const dims global = {rows, 2048};  // 16 MiB
+  const dims global = {rows, 2048};  // 16 MiB, and a quarter under sanitizers
   const memory_store store;
   REQUIRE(save_by(1, location(store), [&](int) {
             return state{{"w", with_values(rows_of(0, 1, global), 5)}};
@@ -496,7 +496,7 @@ TEST_CASE("device shards: each fault in a load is the error of all, and the targ
 
 TEST_CASE("device shards: a save takes a few blocks of host memory, whatever the tensor takes") {
   constexpr index_t rows = random_rounds(index_t{4096});
-  const dims global = {rows, 2048};  // 16 MiB
+  const dims global = {rows, 2048};  // 16 MiB, and a quarter under sanitizers
   for (const bool strided : {false, true}) {
     fake_machine machine(strided ? 4 : 3, 2);
     const memory_store store;

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the fuzz targets, replays what was once found, and fuzzes each for a while.
 #
-#   bash tests/fuzz/run.sh fixed            the same inputs each time, 5 to 20 s a target: what CI runs
+#   bash tests/fuzz/run.sh fixed            the same inputs each time: what CI runs
 #   bash tests/fuzz/run.sh                  60 s a target, from a random seed
 #   bash tests/fuzz/run.sh 28800 codecs     a night for one; its corpus stays in build/fuzz/corpus
 #
