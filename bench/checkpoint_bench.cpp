@@ -150,12 +150,13 @@ void big_tensor(const setup& s, bool compressed) {
            std::vector<std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)>> contexts;
            for (unsigned t = 0; t < bench::threads; ++t)
              contexts.emplace_back(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-           bench::run_threads(chunks, [&](unsigned t, std::size_t i) {
+           const auto decode = [&](unsigned t, std::size_t i) {
              read_all(fd, in[t].data(), frames[i].size, frames[i].offset);
              const std::size_t n = ZSTD_decompressDCtx(contexts[t].get(), to.data() + i * mebibyte,
                                                        mebibyte, in[t].data(), frames[i].size - 4);
              require(n == mebibyte, "zstd");
-           });
+           };
+           bench::run_threads(chunks, decode, bench::side_by_side);
            close(fd);
          }},
         s.rounds);
@@ -164,9 +165,10 @@ void big_tensor(const setup& s, bool compressed) {
                     [&] {
                       const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
                       const fresh_memory to(s.bytes);
-                      bench::run_threads(chunks, [&](unsigned, std::size_t i) {
+                      const auto read = [&](unsigned, std::size_t i) {
                         read_all(fd, to.data() + i * mebibyte, mebibyte, i * mebibyte);
-                      });
+                      };
+                      bench::run_threads(chunks, read, bench::side_by_side);
                       close(fd);
                     }},
                    s.rounds);

@@ -100,11 +100,12 @@ inline double load_floor(const std::vector<std::pair<fs::path, std::size_t>>& fi
     const memory to = fresh(total);
     std::vector<int> fds;
     for (const auto& [path, size] : files) fds.push_back(::open(path.c_str(), O_RDONLY));
-    run_threads(pieces.size(), [&](unsigned, std::size_t i) {
+    const auto read = [&](unsigned, std::size_t i) {
       const auto [file, at] = pieces[i];
       read_all(fds[file], to.data + begins[file] + at, std::min(mebibyte, files[file].second - at),
                at);
-    });
+    };
+    run_threads(pieces.size(), read, side_by_side);
     for (const int fd : fds) close(fd);
   });
 }

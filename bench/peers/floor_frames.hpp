@@ -238,16 +238,18 @@ memory read_parts(const std::vector<wanted_part>& parts) {
     const std::size_t most = most_inner_bytes(parts);
     const auto stored = std::make_unique_for_overwrite<char[]>(Codec::bound(most));
     const auto beside = std::make_unique_for_overwrite<char[]>(most);
-    for (std::size_t i; (i = next++) < frames.size();) {
-      const auto [part, each] = frames[i];
-      const std::size_t bytes = parts[part].of->inner_bytes();
-      char* const place = to.data + begins[part];
-      const bool direct = parts[part].is_whole(*each);
-      char* const decoded =
-          direct ? place + parts[part].place(each->row, each->column) : beside.get();
-      read_all(files[part], stored.get(), each->size, each->offset);
-      require(codec.decode(stored.get(), each->size, decoded, bytes) == bytes, "decode");
-      if (!direct) parts[part].copy(*each, decoded, place);
+    for (std::size_t first; (first = next.fetch_add(side_by_side)) < frames.size();) {
+      for (std::size_t i = first; i < std::min(frames.size(), first + side_by_side); ++i) {
+        const auto [part, each] = frames[i];
+        const std::size_t bytes = parts[part].of->inner_bytes();
+        char* const place = to.data + begins[part];
+        const bool direct = parts[part].is_whole(*each);
+        char* const decoded =
+            direct ? place + parts[part].place(each->row, each->column) : beside.get();
+        read_all(files[part], stored.get(), each->size, each->offset);
+        require(codec.decode(stored.get(), each->size, decoded, bytes) == bytes, "decode");
+        if (!direct) parts[part].copy(*each, decoded, place);
+      }
     }
   });
   for (const int file : files) close(file);

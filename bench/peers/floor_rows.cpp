@@ -46,10 +46,11 @@ double raw_part(const std::string& which, const std::string& folder) {
   const auto frames = bench::touched({wanted});
   return bench::seconds_of([&] {
     const memory to = bench::fresh(wanted.bytes());
-    bench::run_threads(frames.size(), [&](unsigned, std::size_t i) {
+    const auto copy = [&](unsigned, std::size_t i) {
       const bench::frame& each = *frames[i].second;
       wanted.copy(each, all.data + each.offset, to.data);
-    });
+    };
+    bench::run_threads(frames.size(), copy, bench::side_by_side);
   });
 }
 

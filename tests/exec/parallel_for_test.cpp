@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -122,16 +123,41 @@ TEST_CASE("parallel_for: each item once, on every kind of executor") {
                                         moody_executor{pool.executor()}};
   for (const zp::any_executor& executor : executors) {
     for (const std::size_t n : {0u, 1u, 2u, 3u, 10u, 1000u}) {
-      std::vector<std::atomic<int>> calls(n);
-      const auto status = zp::parallel_for(executor, n, [&](std::size_t i) -> zp::result<void> {
-        ++calls[i];
-        return {};
-      });
-      CHECK(status);
-      for (std::size_t i = 0; i < n; ++i) CHECK(calls[i] == 1);
+      for (const std::size_t grain : {std::size_t{1}, std::size_t{3}, SIZE_MAX}) {
+        std::vector<std::atomic<int>> calls(n);
+        const auto body = [&calls](std::size_t i) -> zp::result<void> {
+          ++calls[i];
+          return {};
+        };
+        CHECK(zp::parallel_for(executor, n, body, {.grain = grain}));
+        for (std::size_t i = 0; i < n; ++i) CHECK(calls[i] == 1);
+      }
     }
   }
   manual.run_all();  // helpers that come after the call find nothing to do
+}
+
+TEST_CASE("parallel_for: a worker takes items in a row, and leaves work to the others") {
+  zp::thread_pool pool(3);
+  const zp::any_executor executor = pool.executor();
+  for (const std::size_t n : {2u, 9u, 100u}) {
+    for (const std::size_t grain : {std::size_t{1}, std::size_t{4}, SIZE_MAX}) {
+      std::vector<unsigned> by(n);
+      zp::parallel_for(executor, n,
+                       [&by](std::size_t i, unsigned worker) -> zp::result<void> {
+                         by[i] = worker;
+                         return {};
+                       },
+                       {.grain = grain})
+          .value();
+      const std::size_t workers = zp::parallel_workers(executor, n);
+      for (std::size_t first = 0; first < n;) {
+        const std::size_t row = std::clamp<std::size_t>((n - first) / workers, 1, grain);
+        for (std::size_t i = first; i < first + row; ++i) CHECK(by[i] == by[first]);
+        first += row;
+      }
+    }
+  }
 }
 
 TEST_CASE("parallel_for: helpers take part") {
@@ -201,12 +227,13 @@ TEST_CASE("parallel_for: the error is that of the lowest failing item, in every 
       if (fails[i] != 0 && !lowest) lowest = i;
     }
     std::vector<std::atomic<int>> calls(n);
-    const auto status = zp::parallel_for(executor, n, [&](std::size_t i) -> zp::result<void> {
+    const auto body = [&](std::size_t i) -> zp::result<void> {
       ++calls[i];
       for (unsigned d = 0; d < delay[i]; ++d) std::this_thread::yield();
       if (fails[i] != 0) return failed(i);
       return {};
-    });
+    };
+    const auto status = zp::parallel_for(executor, n, body, {.grain = 1 + random() % 8});
     CHECK(status.has_value() == !lowest.has_value());
     if (lowest) {
       CHECK(status.failure().message == failed(*lowest).message);
@@ -257,6 +284,23 @@ TEST_CASE("parallel_for: stop") {
     REQUIRE(!status);
     CHECK(status.failure().code == zp::errc::cancelled);
     CHECK(!called);
+  }
+}
+
+TEST_CASE("parallel_for: stop within a row of items") {
+  for (const std::size_t at : {0u, 2u, 4u}) {
+    const zp::stop_source source;
+    std::size_t calls = 0;
+    const auto status = zp::parallel_for(zp::any_executor(), 5,
+                                         [&](std::size_t i) -> zp::result<void> {
+                                           ++calls;
+                                           if (i == at) source.request_stop();
+                                           return {};
+                                         },
+                                         {.stop = source.token(), .grain = 5});
+    CHECK(calls == at + 1);
+    CHECK(status.has_value() == (at == 4));  // with the last one all was done
+    if (!status) CHECK(status.failure().code == zp::errc::cancelled);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,23 +38,27 @@ namespace detail {
 /// late, or never, outlives the call; it then finds the work closed and touches nothing else.
 class parallel_work {
  public:
-  parallel_work(std::size_t n, parallel_body body, stop_token stop)
-      : n_(n), body_(body), stop_(std::move(stop)) {}
+  parallel_work(std::size_t n, parallel_body body, unsigned workers,
+                const parallel_options& options)
+      : n_(n), body_(body), workers_(workers), grain_(options.grain), stop_(options.stop) {}
 
   /// Takes items until none is left, one fails, or stop is requested.
   void run(unsigned worker) {
-    // Items are claimed in increasing order and a claimed one is always finished. So when item i
-    // fails, every item before it is or will be done, and the lowest failure is the same each time.
-    while (!ended_.load(std::memory_order_relaxed)) {
-      if (stop_.stop_requested()) {
-        stopped_.store(true, std::memory_order_relaxed);
-        return;
+    while (true) {
+      const auto [first, last] = claim();
+      if (first == last) return;
+      for (std::size_t i = first; i < last; ++i) {
+        if (i > failed_at_.load(std::memory_order_relaxed)) return;
+        if (stop_.stop_requested()) {
+          stopped_.store(true, std::memory_order_relaxed);
+          return;
+        }
+        result<void> status = guarded([&] { return body_.call(body_.context, i, worker); });
+        if (!status) {
+          record(i, std::move(status).failure());
+          return;
+        }
       }
-      const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n_) return;
-      if (result<void> status = guarded([&] { return body_.call(body_.context, i, worker); });
-          !status)
-        record(i, std::move(status).failure());
     }
   }
 
@@ -82,31 +87,46 @@ class parallel_work {
       executor.rest(false);
     }
     if (failure_) return *std::move(failure_);
-    if (stopped_.load(std::memory_order_relaxed) && next_.load(std::memory_order_relaxed) < n_)
+    if (stopped_.load(std::memory_order_relaxed))
       return error{errc::cancelled, "stop was requested"};
     return {};
   }
 
  private:
+  /// The next items, from the first to before the last; none after a failure. They are claimed in
+  /// increasing order and those below a failure are always finished. So when item i fails, every
+  /// item before it is or will be done, and the lowest failure is the same each time.
+  std::pair<std::size_t, std::size_t> claim() noexcept {
+    std::size_t first = next_.load(std::memory_order_relaxed);
+    std::size_t count = 0;
+    do {
+      if (first == n_ || failed_at_.load(std::memory_order_relaxed) != none) return {first, first};
+      count = std::clamp<std::size_t>((n_ - first) / workers_, 1, grain_);
+    } while (!next_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
+    return {first, first + count};
+  }
+
   void record(std::size_t i, error failure) {
-    ended_.store(true, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
-    if (failure_ && failed_at_ < i) return;
-    failed_at_ = i;
+    if (failed_at_.load(std::memory_order_relaxed) < i) return;
+    failed_at_.store(i, std::memory_order_relaxed);
     failure_ = std::move(failure);
   }
 
+  static constexpr std::size_t none = SIZE_MAX;
+
   const std::size_t n_;
   const parallel_body body_;
+  const std::size_t workers_;
+  const std::size_t grain_;
   const stop_token stop_;
-  std::atomic<std::size_t> next_{0};  // at most n_ + workers: does not wrap
-  std::atomic<bool> ended_{false};
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> failed_at_{none};  // the lowest
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
   std::condition_variable left_;
   unsigned helping_ = 0;
   bool closed_ = false;
-  std::size_t failed_at_ = 0;
   std::optional<error> failure_;
 };
 
@@ -114,11 +134,11 @@ ZARRPOINT_INLINE result<void> run_parallel(const any_executor& executor, std::si
                                            parallel_body body, const parallel_options& options) {
   const unsigned workers = parallel_workers(executor, n, options);
   if (workers == 1) {
-    parallel_work alone(n, body, options.stop);
+    parallel_work alone(n, body, 1, options);
     alone.run(0);
     return alone.finish(executor);
   }
-  const auto work = detail::make_counted<parallel_work>(n, body, options.stop);
+  const auto work = detail::make_counted<parallel_work>(n, body, workers, options);
   for (unsigned worker = 1; worker < workers; ++worker) {
     // An executor that refuses is not a failure: the caller does the work.
     const result<void> asked = guarded([&]() -> result<void> {

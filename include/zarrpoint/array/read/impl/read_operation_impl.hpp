@@ -18,6 +18,7 @@
 #include <zarrpoint/exec/memory_bound_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/cast.hpp>
+#include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -54,11 +55,20 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
   memory_bound_for items(how_.executor, plan_.size(),
-                         {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
+                         {.max_workers = bytes < parallel_threshold ? 1U : 0U,
+                          .stop = how_.stop,
+                          .grain = side_by_side(bytes, plan_.size())});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
                             [this](std::size_t refused) { return begin_again(refused); }));
   hand_on_text();
   return {};
+}
+
+ZARRPOINT_INLINE std::size_t read_operation::side_by_side(std::size_t bytes,
+                                                          std::size_t items) noexcept {
+  // Of items without elements there is nothing to tell.
+  const std::size_t each = items == 0 ? 0 : bytes / items;
+  return each == 0 ? 1 : std::max<std::size_t>(2 * huge_page / each, 1);
 }
 
 ZARRPOINT_INLINE void read_operation::hand_on_text() noexcept {
