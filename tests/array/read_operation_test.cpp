@@ -154,6 +154,38 @@ TEST_CASE("of uncompressed chunks only the rows are read that are long enough") 
   CHECK(from.store->bytes_read == 64 * 4096 * 4);
 }
 
+TEST_CASE("of short rows that are far apart the rest is not read from a file") {
+  const stored from = make(raw_metadata(dtype_kind::int32, {64, 512}, {64, 512}));
+  const auto bytes_of_every = [&](index_t step) {
+    from.reset_counts();
+    const selection part({0, 0}, {(64 + step - 1) / step, 512}, {step, 1});
+    const auto read = from.w.read(part).value();
+    for (index_t i = 0; i < part.shape[0]; ++i)
+      CHECK(read.data<std::int32_t>()[static_cast<std::size_t>(i * 512 + 7)] ==
+            i * step * 512 + 7 + 1);
+    return from.store->bytes_read.load();
+  };
+  CHECK(bytes_of_every(4) == 64 * 512 * 4);  // elsewhere each of them may be a request
+  from.store->descriptor = 3;
+  CHECK(bytes_of_every(3) == 64 * 512 * 4);
+  CHECK(bytes_of_every(4) == 16 * 512 * 4);
+  CHECK(bytes_of_every(60) == 2 * 512 * 4);
+}
+
+TEST_CASE("rows that are side by side in a file are read into their places") {
+  const stored from = make(raw_metadata(dtype_kind::int32, {8, 1024}, {8, 512}));
+  CHECK(from.w.read(box::whole({8, 1024})).value().data<std::int32_t>()[5000] == 5001);
+  CHECK(from.store->reads == 2);  // and copied
+  from.store->descriptor = 3;
+  from.reset_counts();
+  CHECK(from.w.read(box::whole({8, 1024})).value().data<std::int32_t>()[5000] == 5001);
+  CHECK(from.store->reads == 2 * 8);  // which a file joins
+  // Of those that are too short, and of a part of each, one read is faster.
+  from.reset_counts();
+  from.w.read(box{{0, 1}, {8, 511}}).value();
+  CHECK(from.store->reads == 1);
+}
+
 TEST_CASE("large uncompressed chunks are read in slabs, by all workers") {
   const thread_pool pool(3);
   context how;

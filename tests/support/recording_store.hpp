@@ -34,6 +34,7 @@ class recording_store {
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
+    int descriptor = -1;  ///< that objects have
     std::vector<const std::byte*> kept{};  ///< what was said to stay where it is
     std::atomic<int> writers{0};           ///< that there are now
     std::function<std::optional<zp::blob_version>(const std::string& name)> version{};
@@ -98,6 +99,7 @@ class recording_store {
       if (!state_->can_map) return blob::map();
       return zp::mapping(*value_, value_);
     }
+    int descriptor() const noexcept override { return state_->descriptor; }
     std::string name() const override { return name_; }
     std::optional<zp::blob_version> version() const noexcept override {
       return state_->version ? state_->version(name_) : std::nullopt;

@@ -131,11 +131,11 @@ class read_operation {
   result<void> fetch(const source& from, scratch_pool::lease& scratch);
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> fetch_within(const source& from);
-  /// Uncompressed and not to be verified: long rows are read into their places, and of short ones
-  /// the whole piece to scratch memory.
+  /// Uncompressed and not to be verified: rows that are long, or far apart, are read into their
+  /// places, and of others the whole piece to scratch memory.
   result<void> fetch_raw(source from, scratch_pool::lease& scratch);
-  /// Below this a read of the whole inner chunk and a copy is faster than many reads.
-  static constexpr std::size_t worthwhile_run = 4096;
+  /// Whether the runs are read for themselves: else a read of all `of_bytes` and a copy is faster.
+  static bool is_worthwhile(const raw_rows& rows, std::size_t of_bytes, const blob& in);
   static result<void> fetch_rows(const source& from, const raw_rows& rows);
 
   // 5 verify

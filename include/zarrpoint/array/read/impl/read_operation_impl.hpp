@@ -274,11 +274,11 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_raw(source from, scratch_poo
       shape[d] = std::min(grid_.inner_shape[d], shape[d] - start);
     }
   }
-  if (const auto rows = raw_rows::of(from.item.within, shape, from.to);
-      rows && (rows->run_bytes >= worthwhile_run || rows->count() == 1))
-    return fetch_rows(from, *rows);
   const tensor_spec spec{chunk_spec_.type, shape};
   ZARRPOINT_TRY(size, byte_count(spec));
+  if (const auto rows = raw_rows::of(from.item.within, shape, from.to);
+      rows && is_worthwhile(*rows, size, from.bytes))
+    return fetch_rows(from, *rows);
   ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
   scratch.hold(std::move(in_flight));
   ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
@@ -312,6 +312,17 @@ ZARRPOINT_INLINE result<void> read_operation::place(const host_view& decoded, co
   if (part.type != from.to.type) return cast_elements(from.to, part);
   copy_elements(from.to, part);
   return {};
+}
+
+ZARRPOINT_INLINE bool read_operation::is_worthwhile(const raw_rows& rows, std::size_t of_bytes,
+                                                    const blob& in) {
+  constexpr std::size_t long_run = 4096;
+  if (rows.run_bytes >= long_run || rows.count() == 1) return true;
+  if (in.descriptor() < 0) return false;  // each run may be a request
+  const std::size_t from_one_to_the_next = of_bytes / rows.count();
+  // Far apart, most of the bytes are not wanted; side by side, one call reads many runs.
+  return from_one_to_the_next >= 2 * long_run ||
+         (from_one_to_the_next == rows.run_bytes && rows.run_bytes >= long_run / 4);
 }
 
 ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, const raw_rows& rows) {
