@@ -16,7 +16,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// Blocks may outlive this. A huge page goes back to the system when no block lies in it any more,
 /// so that one which is kept from among its neighbours holds less than two beside its own. Small
 /// blocks have huge pages of their own, whose parts go back as soon as three of four are unused: a
-/// block that is kept holds at most four times the small pages that it lies in.
+/// block that is kept holds at most four times the small pages that it lies in. The next of these
+/// huge pages is cleared when half of the one before is used, by one thread.
 class packed_memory {
  public:
   packed_memory() noexcept;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -32,17 +33,15 @@ inline constexpr std::size_t small_alone = std::size_t{8} << 20;
 class packed_region final : public memory_resource {
  public:
   /// Null when the system refuses the addresses.
-  static packed_region* make(packed_region* before, bool is_small) noexcept {
+  static packed_region* make(bool is_small) noexcept {
 #if defined(MADV_HUGEPAGE)
     const std::size_t size = is_small ? huge_page : most_units * huge_page;
     void* const first = default_resource().allocate(size, huge_page);
     if (first == nullptr) return nullptr;
-    auto* const made =
-        new (std::nothrow) packed_region(static_cast<std::byte*>(first), before, is_small);
+    auto* const made = new (std::nothrow) packed_region(static_cast<std::byte*>(first), is_small);
     if (made == nullptr) default_resource().deallocate(first, size, huge_page);
     return made;
 #else
-    static_cast<void>(before);
     static_cast<void>(is_small);
     return nullptr;
 #endif
@@ -94,7 +93,14 @@ class packed_region final : public memory_resource {
     const std::lock_guard lock(mutex_);
     return bytes <= size_ - std::min(size_, (used_ + 63) / 64 * 64);
   }
+  bool is_half_used() noexcept {
+    const std::lock_guard lock(mutex_);
+    return used_ > size_ / 2;
+  }
+  /// Has the system clear the first huge page now.
+  void touch() noexcept { *static_cast<volatile std::byte*>(first_) = std::byte{}; }
   packed_region* before() const noexcept { return before_; }
+  void follow(packed_region* before) noexcept { before_ = before; }
 
   /// One of those that hold it is gone: the owner, or a block. The last takes it along.
   void drop() noexcept {
@@ -118,9 +124,8 @@ class packed_region final : public memory_resource {
   /// In place of a number of blocks: no memory is held.
   static constexpr std::uint32_t nobody = UINT32_MAX;
 
-  packed_region(std::byte* first, packed_region* before, bool is_small) noexcept
+  packed_region(std::byte* first, bool is_small) noexcept
       : first_(first),
-        before_(before),
         unit_(is_small ? small_unit : huge_page),
         size_(is_small ? huge_page : most_units * huge_page),
         least_bytes_(is_small ? least_small : least_packed),
@@ -146,7 +151,7 @@ class packed_region final : public memory_resource {
   }
 
   std::byte* const first_;
-  packed_region* const before_;
+  packed_region* before_ = nullptr;
   const std::size_t unit_;
   const std::size_t size_;
   const std::size_t least_bytes_;
@@ -164,6 +169,8 @@ struct packed_memory::state {
   std::mutex mutex;
   std::size_t asked[2] = {};  ///< of large and of small blocks
   packed_region* last[2] = {};
+  packed_region* ahead = nullptr;  ///< the next one for small blocks
+  bool is_making = false;          ///< that one
 };
 
 ZARRPOINT_INLINE packed_memory::packed_memory() noexcept : state_(new (std::nothrow) state) {}
@@ -177,6 +184,7 @@ ZARRPOINT_INLINE packed_memory::~packed_memory() {
       at = before;
     }
   }
+  if (state_->ahead != nullptr) state_->ahead->drop();
   delete state_;
 }
 
@@ -184,7 +192,7 @@ ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes)
   const bool is_small = bytes <= most_small;
   if (state_ == nullptr || bytes < (is_small ? least_small : least_packed) || bytes > most_packed)
     return default_resource();
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   std::size_t& asked = state_->asked[is_small ? 1 : 0];
   if (asked < (is_small ? small_alone : asked_alone)) {
     asked += bytes;
@@ -192,9 +200,21 @@ ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes)
   }
   packed_region*& last = state_->last[is_small ? 1 : 0];
   if (last == nullptr || !last->has_room(bytes)) {
-    packed_region* const next = packed_region::make(last, is_small);
+    packed_region* next = is_small ? std::exchange(state_->ahead, nullptr) : nullptr;
+    if (next == nullptr) next = packed_region::make(is_small);
     if (next == nullptr) return default_resource();
+    next->follow(last);
     last = next;
+  }
+  if (is_small && !state_->is_making && state_->ahead == nullptr && last->is_half_used()) {
+    // By one thread, while others use the rest: all that touch it first would each clear a page.
+    state_->is_making = true;
+    lock.unlock();
+    packed_region* const next = packed_region::make(true);
+    if (next != nullptr) next->touch();
+    lock.lock();
+    state_->ahead = next;
+    state_->is_making = false;
   }
   return *last;
 }

@@ -170,19 +170,23 @@ ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   const zip_cursor extra(directory.bytes(extra_size));
   directory.bytes(comment_size);
   if (!directory.ok()) return zip_corrupt("its directory is cut short");
-  if (std::string utf8 = utf8_zip_name(out.name, extra); utf8 != out.name)
-    out.raw_name = std::exchange(out.name, std::move(utf8));
-  const std::string called = "member " + in_quotes(out.name);
-  ZARRPOINT_CHECK(
-      widen_zip_sizes(extra, {&out.size, &out.stored_size, &out.header_offset}).at(called));
+  if (extra.left() != 0) {
+    if (std::string utf8 = utf8_zip_name(out.name, extra); utf8 != out.name)
+      out.raw_name = std::exchange(out.name, std::move(utf8));
+  }
+  const auto called = [&out] { return "member " + in_quotes(out.name); };
+  if (result<void> widened =
+          widen_zip_sizes(extra, {&out.size, &out.stored_size, &out.header_offset});
+      !widened)
+    return std::move(widened).at(called()).failure();
   if (disk != 0 && disk != zip_full16) return zip_unsupported("archives of several volumes");
-  if ((out.flags & zip_encrypted) != 0) return zip_unsupported(called + " is encrypted");
-  if ((out.flags & zip_patched) != 0) return zip_unsupported(called + " is a patch");
+  if ((out.flags & zip_encrypted) != 0) return zip_unsupported(called() + " is encrypted");
+  if ((out.flags & zip_patched) != 0) return zip_unsupported(called() + " is a patch");
   if (out.method == 0 && out.size != out.stored_size)
-    return zip_corrupt(called + " is not compressed, but its two sizes differ");
+    return zip_corrupt(called() + " is not compressed, but its two sizes differ");
   // Deflate makes at most 1032 bytes of one: more is not believed, so that it takes no memory.
   if (out.method == 8 && out.size / 1032 > out.stored_size)
-    return zip_corrupt(called + " states a size that deflate cannot reach");
+    return zip_corrupt(called() + " states a size that deflate cannot reach");
   return out;
 }
 

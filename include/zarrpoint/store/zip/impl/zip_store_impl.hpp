@@ -88,17 +88,16 @@ ZARRPOINT_INLINE result<zip_store> zip_store::read(std::unique_ptr<blob> file,
   detail::sort_by_text(members,
                        [](const detail::zip_member& one) -> std::string_view { return one.name; });
   // Of those of one name the last in the directory stays.
-  std::vector<detail::zip_member> kept;
-  kept.reserve(members.size());
-  for (detail::zip_member& member : members) {
-    if (!kept.empty() && kept.back().name == member.name) {
-      kept.back() = std::move(member);
-    } else {
-      kept.push_back(std::move(member));
-    }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool again = kept != 0 && members[kept - 1].name == members[i].name;
+    if (!again) ++kept;
+    if (kept - 1 != i) members[kept - 1] = std::move(members[i]);
   }
+  members.erase(members.begin() + static_cast<std::ptrdiff_t>(kept), members.end());
   auto archive = detail::make_counted<const detail::zip_archive>(std::move(file), how.inflate);
-  return zip_store(detail::make_counted<const state>(state{std::move(archive), std::move(kept)}));
+  return zip_store(
+      detail::make_counted<const state>(state{std::move(archive), std::move(members)}));
 }
 
 }}  // namespace zarrpoint::v0
