@@ -4,15 +4,18 @@
 
 namespace zarrpoint_test {
 
-/// Rounds of a random test: a quarter of them under the sanitizers, which are some ten times as
-/// slow, and look at every step of each.
+/// Whether a part of the cases is enough: under the sanitizers, which are some ten times as slow,
+/// and look at every step of each.
+#if defined(ZARRPOINT_TEST_SANITIZED)
+inline constexpr bool is_thinned = true;
+#else
+inline constexpr bool is_thinned = false;
+#endif
+
+/// Rounds of a random test: a quarter of them where they are thinned.
 template <class T>
 constexpr T random_rounds(T plain) {
-#if defined(ZARRPOINT_TEST_SANITIZED)
-  return plain / 4;
-#else
-  return plain;
-#endif
+  return is_thinned ? plain / 4 : plain;
 }
 
 /// Whether only what several threads do is looked at: with `doctest::skip`, of long tests of what

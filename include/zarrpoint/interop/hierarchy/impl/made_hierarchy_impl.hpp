@@ -69,6 +69,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   if (!attributes.is_null()) root.set("attributes", attributes);
   ZARRPOINT_CHECK(add_document("", root));
   group_budget budget;
+  std::vector<std::string> groups;  // made when all are known to fit
   std::string last;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const std::string& name = names_[i];
@@ -77,15 +78,16 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
     };
     if (i > 0 && names_[i - 1] == name) return refuse(" is that of two arrays");
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
-      const std::string above = name.substr(0, at);
+      std::string above = name.substr(0, at);
       if (std::binary_search(names_.begin(), names_.end(), above))
         return refuse(" lies beneath " + in_quotes(above) + ", which is an array");
       if (last.starts_with(above + '/')) continue;
       ZARRPOINT_CHECK(budget.charge(above));
-      ZARRPOINT_CHECK(add_document(above, group));
+      groups.push_back(std::move(above));
     }
     last = name + '/';
   }
+  for (const std::string& each : groups) ZARRPOINT_CHECK(add_document(each, group));
   return {};
 }
 
