@@ -107,8 +107,8 @@ TEST_CASE("documents: each bit of each document that flips is an error, or a war
       const bool is_copy = leaves == text.npos && file != ".zgroup";
       for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
         const std::size_t at = bit / 8;
-        const bool is_thin = zarrpoint_test::is_thinned || is_copy ||
-                             (at > leaves && at < seals) || at > copies;
+        const bool is_thin =
+            zarrpoint_test::is_thinned || is_copy || (at > leaves && at < seals) || at > copies;
         if (is_thin && bit % 8 != at % 7) continue;
         ++flips;
         std::string changed = text;

@@ -34,7 +34,7 @@ class recording_store {
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
-    int descriptor = -1;  ///< that objects have
+    int descriptor = -1;                   ///< that objects have
     std::vector<const std::byte*> kept{};  ///< what was said to stay where it is
     std::atomic<int> writers{0};           ///< that there are now
     std::function<std::optional<zp::blob_version>(const std::string& name)> version{};

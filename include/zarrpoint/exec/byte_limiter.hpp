@@ -9,9 +9,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -63,7 +63,7 @@ class byte_limiter {
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::uint64_t> waiting_;  // tickets, in the order of their requests
+  std::vector<std::uint64_t> waiting_;  // tickets, in the order of their requests
   std::uint64_t next_ticket_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t peak_ = 0;

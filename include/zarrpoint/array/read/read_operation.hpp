@@ -97,9 +97,6 @@ class read_operation {
     array_layout layout;
   };
 
-  /// How many of `items`, whose elements have so many bytes, a worker reads in a row: two huge
-  /// pages. Of two workers that touch one for the first time each clears one, one of them in vain.
-  static std::size_t side_by_side(std::size_t bytes, std::size_t items) noexcept;
   result<void> read_item(std::size_t i);
   /// What was made of text counts with the larger operation from now on.
   void hand_on_text() noexcept;

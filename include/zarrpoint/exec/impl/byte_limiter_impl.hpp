@@ -11,10 +11,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -54,7 +54,7 @@ ZARRPOINT_INLINE result<byte_limiter::reservation> byte_limiter::acquire(std::si
         changed_.wait(lock);
       }
     }
-    waiting_.pop_front();
+    waiting_.erase(waiting_.begin());
     changed_.notify_all();  // the next in the line may fit too
   }
   in_flight_ += bytes;

@@ -40,14 +40,17 @@ class parallel_work {
  public:
   parallel_work(std::size_t n, parallel_body body, unsigned workers,
                 const parallel_options& options)
-      : n_(n), body_(body), workers_(workers), grain_(options.grain), stop_(options.stop) {}
+      : n_(n),
+        body_(body),
+        workers_(workers),
+        grain_(std::max<std::size_t>(options.grain, 1)),
+        stop_(options.stop) {}
 
   /// Takes items until none is left, one fails, or stop is requested.
   void run(unsigned worker) {
-    while (true) {
-      const auto [first, last] = claim();
-      if (first == last) return;
-      for (std::size_t i = first; i < last; ++i) {
+    std::size_t i = 0;
+    while (const std::size_t count = claim(i)) {
+      for (const std::size_t end = i + count; i < end; ++i) {
         if (i > failed_at_.load(std::memory_order_relaxed)) return;
         if (stop_.stop_requested()) {
           stopped_.store(true, std::memory_order_relaxed);
@@ -93,17 +96,17 @@ class parallel_work {
   }
 
  private:
-  /// The next items, from the first to before the last; none after a failure. They are claimed in
+  /// How many items are taken now, from `first` on; none after a failure. They are claimed in
   /// increasing order and those below a failure are always finished. So when item i fails, every
   /// item before it is or will be done, and the lowest failure is the same each time.
-  std::pair<std::size_t, std::size_t> claim() noexcept {
-    std::size_t first = next_.load(std::memory_order_relaxed);
+  std::size_t claim(std::size_t& first) noexcept {
+    first = next_.load(std::memory_order_relaxed);
     std::size_t count = 0;
     do {
-      if (first == n_ || failed_at_.load(std::memory_order_relaxed) != none) return {first, first};
+      if (first == n_ || failed_at_.load(std::memory_order_relaxed) != none) return 0;
       count = std::clamp<std::size_t>((n_ - first) / workers_, 1, grain_);
     } while (!next_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
-    return {first, first + count};
+    return count;
   }
 
   void record(std::size_t i, error failure) {

@@ -54,21 +54,16 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (!reads_slabs()) ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
+  // A worker fills two huge pages in a row: of two that touch one for the first time each clears
+  // one, one of them in vain.
   memory_bound_for items(how_.executor, plan_.size(),
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U,
                           .stop = how_.stop,
-                          .grain = side_by_side(bytes, plan_.size())});
+                          .grain = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1)});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
                             [this](std::size_t refused) { return begin_again(refused); }));
   hand_on_text();
   return {};
-}
-
-ZARRPOINT_INLINE std::size_t read_operation::side_by_side(std::size_t bytes,
-                                                          std::size_t items) noexcept {
-  // Of items without elements there is nothing to tell.
-  const std::size_t each = items == 0 ? 0 : bytes / items;
-  return each == 0 ? 1 : std::max<std::size_t>(2 * huge_page / each, 1);
 }
 
 ZARRPOINT_INLINE void read_operation::hand_on_text() noexcept {
@@ -317,12 +312,12 @@ ZARRPOINT_INLINE result<void> read_operation::place(const host_view& decoded, co
 ZARRPOINT_INLINE bool read_operation::is_worthwhile(const raw_rows& rows, std::size_t of_bytes,
                                                     const blob& in) {
   constexpr std::size_t long_run = 4096;
-  if (rows.run_bytes >= long_run || rows.count() == 1) return true;
+  const std::size_t count = rows.count();
+  if (rows.run_bytes >= long_run || count == 1) return true;
   if (in.descriptor() < 0) return false;  // each run may be a request
-  const std::size_t from_one_to_the_next = of_bytes / rows.count();
-  // Far apart, most of the bytes are not wanted; side by side, one call reads many runs.
-  return from_one_to_the_next >= 2 * long_run ||
-         (from_one_to_the_next == rows.run_bytes && rows.run_bytes >= long_run / 4);
+  // Side by side, one call reads many runs; far apart, most of the bytes are not wanted.
+  const std::size_t step = of_bytes / count;
+  return step >= (step == rows.run_bytes ? long_run / 4 : 2 * long_run);
 }
 
 ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, const raw_rows& rows) {
@@ -330,8 +325,7 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, con
   std::size_t used = 0;
   result<void> status;
   const auto flush = [&] {
-    status = used == 1 ? from.bytes.read(batch[0].offset, batch[0].into)
-                       : from.bytes.read(std::span<const read_request>(batch.data(), used));
+    status = from.bytes.read(std::span<const read_request>(batch.data(), used));
     used = 0;
     return status.has_value();
   };
