@@ -41,8 +41,8 @@ inline double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Pieces of 1 MiB of new memory are filled in rows of so many: of two threads that touch a huge
-/// page for the first time each clears one, one of them in vain.
+/// Pieces of 1 MiB of new memory are filled in rows of so many: two threads that first touch the
+/// same huge page each clear a page, and one of these is wasted.
 inline constexpr std::size_t side_by_side = 4;
 
 /// Runs `work(thread, i)` for all of [0, n) by the threads, which take turns by `row` of them.

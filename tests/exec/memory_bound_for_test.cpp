@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <latch>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,30 @@ TEST_CASE("memory_bound_for: what is refused twice to one worker alone is refuse
     CHECK(again == 1);
   }
 }
+
+#if ZARRPOINT_EXCEPTIONS
+TEST_CASE("memory_bound_for: an item that throws for want of memory is done again, as well") {
+  thread_pool pool(2);
+  const any_executor executor = pool.executor();
+  std::latch both(2);
+  std::atomic<int> refusals{0};
+  std::vector<std::atomic<int>> done(4);
+  detail::memory_bound_for items(executor, done.size(), {});
+  CHECK(items.run(
+      [&](std::size_t i) -> result<void> {
+        if ((i == 1 || i == 2) && refusals.load() < 2) {
+          both.arrive_and_wait();
+          ++refusals;
+          if (i == 1) throw std::bad_alloc();
+          return error{errc::resource_limit, "no room"};
+        }
+        ++done[i];
+        return {};
+      },
+      same));
+  for (const auto& one : done) CHECK(one.load() >= 1);
+}
+#endif
 
 TEST_CASE("memory_bound_for: other errors, and those that cannot be tried again, are returned") {
   const any_executor alone;

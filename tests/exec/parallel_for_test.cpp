@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace parallel_for_test {
@@ -142,22 +143,48 @@ TEST_CASE("parallel_for: a worker takes items in a row, and leaves work to the o
   const zp::any_executor executor = pool.executor();
   for (const std::size_t n : {2u, 9u, 100u}) {
     for (const std::size_t grain : {std::size_t{1}, std::size_t{4}, SIZE_MAX}) {
+      const std::size_t workers = zp::parallel_workers(executor, n);
+      std::latch all(static_cast<std::ptrdiff_t>(workers));
+      std::vector<std::uint8_t> begun(workers, 0);  // each worker has a row before one has two
       std::vector<unsigned> by(n);
       zp::parallel_for(executor, n,
-                       [&by](std::size_t i, unsigned worker) -> zp::result<void> {
+                       [&](std::size_t i, unsigned worker) -> zp::result<void> {
                          by[i] = worker;
+                         if (std::exchange(begun[worker], std::uint8_t{1}) == 0)
+                           all.arrive_and_wait();
                          return {};
                        },
                        {.grain = grain})
           .value();
-      const std::size_t workers = zp::parallel_workers(executor, n);
+      std::vector<unsigned> first_rows;
       for (std::size_t first = 0; first < n;) {
         const std::size_t row = std::clamp<std::size_t>((n - first) / workers, 1, grain);
         for (std::size_t i = first; i < first + row; ++i) CHECK(by[i] == by[first]);
+        if (first_rows.size() < workers) first_rows.push_back(by[first]);
         first += row;
       }
+      std::sort(first_rows.begin(), first_rows.end());
+      for (std::size_t worker = 0; worker < workers; ++worker) CHECK(first_rows[worker] == worker);
     }
   }
+}
+
+TEST_CASE("parallel_for: a failure in a row leaves those of the rows below to be done") {
+  zp::thread_pool pool(2);
+  std::latch both(2);
+  std::vector<std::atomic<int>> calls(8);
+  const auto status = zp::parallel_for(pool.executor(), 8,
+                                       [&](std::size_t i) -> zp::result<void> {
+                                         ++calls[i];
+                                         if (i == 0 || i == 4) both.arrive_and_wait();
+                                         if (i == 5 || i == 3) return failed(i);
+                                         return {};
+                                       },
+                                       {.grain = 4});
+  REQUIRE(!status);
+  CHECK(status.failure().message == "item 3");
+  for (std::size_t i = 0; i < 8; ++i) CHECK(calls[i] <= (i < 6 ? 1 : 0));
+  for (std::size_t i = 0; i < 4; ++i) CHECK(calls[i] == 1);
 }
 
 TEST_CASE("parallel_for: helpers take part") {

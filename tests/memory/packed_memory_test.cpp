@@ -226,6 +226,25 @@ TEST_CASE("packed_memory: a small block that is kept keeps four times its small 
   }
 }
 
+TEST_CASE("packed_memory: the next page of small blocks is there before it is used") {
+  packed_memory packed;
+  ask_much_of_small(packed);
+  constexpr std::size_t bytes = 100 * kibibyte;
+  std::vector<std::pair<zp::memory_resource*, std::byte*>> all;
+  int regions = 0;
+  while (regions < 4) {
+    zp::memory_resource& from = packed.resource_for(bytes);
+    auto* const data = static_cast<std::byte*>(from.allocate(bytes, 64));
+    REQUIRE(data != nullptr);
+    if (all.empty() || all.back().first != &from) {
+      if (regions > 0) CHECK(resident(data, 1) != 0);  // the first was made when it was asked for
+      ++regions;
+    }
+    all.emplace_back(&from, data);
+  }
+  for (const auto& [from, data] : all) from->deallocate(data, bytes, 64);
+}
+
 TEST_CASE("packed_memory: a single small block of a huge page does not keep the page") {
   auto packed = std::make_unique<packed_memory>();
   ask_much_of_small(*packed);
@@ -239,17 +258,18 @@ TEST_CASE("packed_memory: a single small block of a huge page does not keep the 
 }
 #endif
 
-TEST_CASE("packed_memory: threads take and give back at once") {
+void take_and_give_back(std::size_t least, unsigned blocks) {
   std::vector<block> left[4];
   {
     packed_memory packed;
     ask_much(packed);
+    ask_much_of_small(packed);
     std::vector<std::thread> crew;
     for (unsigned t = 0; t < 4; ++t)
-      crew.emplace_back([&packed, &mine = left[t], t] {
+      crew.emplace_back([&packed, &mine = left[t], t, least, blocks] {
         std::mt19937 random(t);
-        for (unsigned i = 0; i < 40; ++i) {
-          const std::size_t bytes = mebibyte / 2 + random() % mebibyte;
+        for (unsigned i = 0; i < blocks; ++i) {
+          const std::size_t bytes = least + random() % (2 * least);
           zp::memory_resource& from = packed.resource_for(bytes);
           auto* const data = static_cast<std::byte*>(from.allocate(bytes, 64));
           if (data == nullptr) continue;
@@ -270,6 +290,11 @@ TEST_CASE("packed_memory: threads take and give back at once") {
       one.give_back();
     }
   }
+}
+
+TEST_CASE("packed_memory: threads take and give back at once") {
+  take_and_give_back(mebibyte / 2, 40);
+  take_and_give_back(20 * kibibyte, 400);
 }
 
 }  // namespace packed_memory_test

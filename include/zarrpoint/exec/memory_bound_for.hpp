@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
 #include <atomic>
@@ -29,7 +30,8 @@ class memory_bound_for {
       result<void> done = parallel_for(
           executor_, n_ - first_,
           [&](std::size_t i) -> result<void> {
-            result<void> one = f(first_ + i);
+            // What throws for want of memory is to be done again, too.
+            result<void> one = guarded([&] { return f(first_ + i); });
             if (!one) note(first_ + i, one.failure().code);
             return one;
           },

@@ -18,8 +18,8 @@ namespace zarrpoint { inline namespace v0 {
 struct parallel_options {
   unsigned max_workers = 0;  ///< at most so many at a time, the caller included; 0 for no bound
   stop_token stop{};         ///< asked before each item
-  /// A worker takes so many items in a row, for what lies side by side in memory; fewer near the
-  /// end, so that all have work.
+  /// A worker takes up to so many items in a row, for what lies side by side in memory; fewer near
+  /// the end, so that all have work. With more than one, no item may wait for another.
   std::size_t grain = 1;
 };
 
@@ -45,9 +45,9 @@ result<void> run_parallel(const any_executor& executor, std::size_t n, parallel_
 /// all are done. The calling thread takes part as worker 0; `worker` is below
 /// `parallel_workers(executor, n, options)` and no two calls at a time have the same one.
 ///
-/// After a failure no item above it is begun, and the error is that of the lowest failing `i`: the
-/// same in every run. Stopped early: `cancelled`. An exception from `f` becomes an error.
-/// It may be nested on one executor, also from within its tasks.
+/// After a failure no item above it is begun, those below it are done, and the error is that of the
+/// lowest failing `i`: the same in every run. Stopped early: `cancelled`. An exception from `f`
+/// becomes an error. It may be nested on one executor, also from within its tasks.
 template <class F>
 result<void> parallel_for(const any_executor& executor, std::size_t n, F&& f,
                           const parallel_options& options = {}) {

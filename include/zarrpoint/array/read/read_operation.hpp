@@ -128,8 +128,8 @@ class read_operation {
   result<void> fetch(const source& from, scratch_pool::lease& scratch);
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> fetch_within(const source& from);
-  /// Uncompressed and not to be verified: rows that are long, or far apart, are read into their
-  /// places, and of others the whole piece to scratch memory.
+  /// Uncompressed and not to be verified: rows that are long, far apart, or side by side in a file
+  /// are read into their places; for others the whole piece is read to scratch memory.
   result<void> fetch_raw(source from, scratch_pool::lease& scratch);
   /// Whether the runs are read for themselves: else a read of all `of_bytes` and a copy is faster.
   static bool is_worthwhile(const raw_rows& rows, std::size_t of_bytes, const blob& in);

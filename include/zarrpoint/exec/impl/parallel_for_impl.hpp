@@ -48,20 +48,9 @@ class parallel_work {
 
   /// Takes items until none is left, one fails, or stop is requested.
   void run(unsigned worker) {
-    std::size_t i = 0;
-    while (const std::size_t count = claim(i)) {
-      for (const std::size_t end = i + count; i < end; ++i) {
-        if (i > failed_at_.load(std::memory_order_relaxed)) return;
-        if (stop_.stop_requested()) {
-          stopped_.store(true, std::memory_order_relaxed);
-          return;
-        }
-        result<void> status = guarded([&] { return body_.call(body_.context, i, worker); });
-        if (!status) {
-          record(i, std::move(status).failure());
-          return;
-        }
-      }
+    std::size_t first = 0;
+    while (const std::size_t count = claim(first)) {
+      if (!run_row(first, first + count, worker)) return;
     }
   }
 
@@ -90,16 +79,21 @@ class parallel_work {
       executor.rest(false);
     }
     if (failure_) return *std::move(failure_);
-    if (stopped_.load(std::memory_order_relaxed))
+    if (cut_.load(std::memory_order_relaxed) ||
+        (stopped_.load(std::memory_order_relaxed) && next_.load(std::memory_order_relaxed) < n_))
       return error{errc::cancelled, "stop was requested"};
     return {};
   }
 
  private:
-  /// How many items are taken now, from `first` on; none after a failure. They are claimed in
-  /// increasing order and those below a failure are always finished. So when item i fails, every
-  /// item before it is or will be done, and the lowest failure is the same each time.
-  std::size_t claim(std::size_t& first) noexcept {
+  /// How many items are taken now, from `first` on; none after a failure or a stop. They are
+  /// claimed in increasing order, and those below a failure are always finished. So when item i
+  /// fails, every item before it is or will be done, and the lowest failure is the same each time.
+  std::size_t claim(std::size_t& first) {
+    if (stop_.stop_requested()) {
+      stopped_.store(true, std::memory_order_relaxed);
+      return 0;
+    }
     first = next_.load(std::memory_order_relaxed);
     std::size_t count = 0;
     do {
@@ -107,6 +101,24 @@ class parallel_work {
       count = std::clamp<std::size_t>((n_ - first) / workers_, 1, grain_);
     } while (!next_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
     return count;
+  }
+
+  /// Whether to go on. The first is done whatever happens: where rows have one item, an item that
+  /// is claimed is always finished, and others may wait for it.
+  bool run_row(std::size_t i, std::size_t end, unsigned worker) {
+    while (true) {
+      result<void> status = guarded([&] { return body_.call(body_.context, i, worker); });
+      if (!status) {
+        record(i, std::move(status).failure());
+        return false;
+      }
+      if (++i == end) return true;
+      if (i > failed_at_.load(std::memory_order_relaxed)) return false;
+      if (stop_.stop_requested()) {
+        cut_.store(true, std::memory_order_relaxed);
+        return false;
+      }
+    }
   }
 
   void record(std::size_t i, error failure) {
@@ -126,6 +138,7 @@ class parallel_work {
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> failed_at_{none};  // the lowest
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> cut_{false};  // items that were claimed are left, by a stop
   std::mutex mutex_;
   std::condition_variable left_;
   unsigned helping_ = 0;

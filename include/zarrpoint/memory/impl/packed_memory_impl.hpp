@@ -24,7 +24,7 @@ inline constexpr std::size_t most_small = std::size_t{128} << 10;
 /// Of what is larger the small pages at the end are a 32nd at most.
 inline constexpr std::size_t most_packed = std::size_t{64} << 20;
 /// The first tensors lie alone. A part of the last huge page may stay unused, which is then a 16th
-/// of all at most; of small ones a quarter.
+/// of all at most; of small ones a quarter, and as much is ready for the next.
 inline constexpr std::size_t asked_alone = std::size_t{32} << 20;
 inline constexpr std::size_t small_alone = std::size_t{8} << 20;
 
@@ -207,7 +207,8 @@ ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes)
     last = next;
   }
   if (is_small && !state_->is_making && state_->ahead == nullptr && last->is_half_used()) {
-    // By one thread, while others use the rest: all that touch it first would each clear a page.
+    // One thread does it while others use the rest: all that touch it first would each clear a
+    // page.
     state_->is_making = true;
     lock.unlock();
     packed_region* const next = packed_region::make(true);

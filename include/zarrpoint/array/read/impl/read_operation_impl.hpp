@@ -54,12 +54,13 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   if (!reads_slabs()) ZARRPOINT_CHECK(check_chunk_count(plan_.size(), how_.limit));
   if (of_.sharded() && of_.layout.shard()->is_nested()) ZARRPOINT_CHECK(plan_within());
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
-  // A worker fills two huge pages in a row: of two that touch one for the first time each clears
-  // one, one of them in vain.
+  // A worker fills two huge pages in a row: two workers that first touch the same one each clear a
+  // page, and one of these is wasted. Of items that give little each, 64 are work enough.
+  const std::size_t pages = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1);
   memory_bound_for items(how_.executor, plan_.size(),
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U,
                           .stop = how_.stop,
-                          .grain = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1)});
+                          .grain = std::min<std::size_t>(pages, 64)});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
                             [this](std::size_t refused) { return begin_again(refused); }));
   hand_on_text();
@@ -315,7 +316,8 @@ ZARRPOINT_INLINE bool read_operation::is_worthwhile(const raw_rows& rows, std::s
   const std::size_t count = rows.count();
   if (rows.run_bytes >= long_run || count == 1) return true;
   if (in.descriptor() < 0) return false;  // each run may be a request
-  // Side by side, one call reads many runs; far apart, most of the bytes are not wanted.
+  // One call reads many runs that lie side by side; of the bytes between runs that are far apart
+  // most are not wanted.
   const std::size_t step = of_bytes / count;
   return step >= (step == rows.run_bytes ? long_run / 4 : 2 * long_run);
 }

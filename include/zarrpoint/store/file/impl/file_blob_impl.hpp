@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -82,6 +83,18 @@ ZARRPOINT_INLINE result<mapping> file_blob::map() const {
 
 ZARRPOINT_INLINE result<void> file_blob::read_vectored(
     std::span<const read_request> requests) const {
+#if defined(POSIX_FADV_WILLNEED)
+  // Short runs with gaps would each wait for the disk: the system then reads all in between ahead,
+  // unless that is too much. Of what is in memory this costs next to nothing.
+  constexpr std::uint64_t short_run = 4096, too_much = std::uint64_t{16} << 20;
+  if (requests.size() > 1 && requests[0].into.size() < short_run) {
+    const std::uint64_t first = requests[0].offset;
+    const std::uint64_t span = requests.back().offset + requests.back().into.size() - first;
+    if (span > requests.size() * short_run && span <= too_much)
+      ::posix_fadvise(fd_.get(), static_cast<off_t>(first), static_cast<off_t>(span),
+                      POSIX_FADV_WILLNEED);
+  }
+#endif
   while (!requests.empty()) {
     std::array<iovec, 64> parts{};
     std::size_t used = 0;
