@@ -154,7 +154,7 @@ TEST_CASE("of uncompressed chunks only the rows are read that are long enough") 
   CHECK(from.store->bytes_read == 64 * 4096 * 4);
 }
 
-TEST_CASE("of short rows that are far apart the rest is not read from a file") {
+TEST_CASE("the rest is not read from a file where short rows are far apart") {
   const stored from = make(raw_metadata(dtype_kind::int32, {64, 512}, {64, 512}));
   const auto bytes_of_every = [&](index_t step) {
     from.reset_counts();
@@ -180,7 +180,7 @@ TEST_CASE("rows that are side by side in a file are read into their places") {
   from.reset_counts();
   CHECK(from.w.read(box::whole({8, 1024})).value().data<std::int32_t>()[5000] == 5001);
   CHECK(from.store->reads == 2 * 8);  // which a file joins
-  // Of those that are too short, and of a part of each, one read is faster.
+  // One read is faster for a part of each.
   from.reset_counts();
   from.w.read(box{{0, 1}, {8, 511}}).value();
   CHECK(from.store->reads == 1);
