@@ -56,11 +56,11 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   ZARRPOINT_TRY(bytes, byte_count(into_.shape, memory_size(into_.type)));
   // A worker fills two huge pages in a row: two workers that first touch the same one each clear a
   // page, and one of these is wasted. Of items that give little each, 64 are work enough.
-  const std::size_t pages = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1);
+  const std::size_t in_two = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1);
   memory_bound_for items(how_.executor, plan_.size(),
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U,
                           .stop = how_.stop,
-                          .grain = std::min<std::size_t>(pages, 64)});
+                          .grain = std::min<std::size_t>(in_two, 64)});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
                             [this](std::size_t refused) { return begin_again(refused); }));
   hand_on_text();
