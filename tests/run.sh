@@ -275,6 +275,12 @@ chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"
 
+# reasons LOG: which tests failed and what they said, in few lines, of however long a log.
+reasons() {
+  grep -aE -A 4 '\*\*\*|\(Failed\)|\(Timeout\)|ERROR: |error: |SUMMARY: |Error [0-9]|^Traceback|^[A-Za-z]*Error: ' "$1" |
+    cut -c 1-200 | head -n 24
+}
+
 # one STEP: runs it, prints its line and adds it to build/logs/results.
 one() {
   local step=$1 log=$logs/$1.log status
@@ -291,8 +297,10 @@ one() {
     echo "ok    $spent  $step"
     [ "$step" != coverage ] || sed 's/^/      | /' "$log"
   else
-    printf 'FAIL  %s  %s (exit status %d; %s)\n%s\n' "$spent" "$step" $status "$log" \
-      "$([ ! -f "$log" ] || tail -n 40 "$log" | sed 's/^/      | /')"
+    printf 'FAIL  %s  %s (exit status %d; %s)\n' "$spent" "$step" $status "$log" |
+      tee -a "$logs/failures"
+    [ ! -f "$log" ] || { reasons "$log"; echo ...; tail -n 12 "$log"; } | sed 's/^/      | /' |
+      tee -a "$logs/failures"
   fi
   return $status
 }
@@ -322,7 +330,7 @@ run_steps() {
       return 2
     fi
   done
-  rm -f "$logs/results"
+  rm -f "$logs/results" "$logs/failures"
   [[ $named != *" packages "* ]] || one packages
   # shellcheck disable=SC2046
   todo=$(chains_of $(for step in $order ${chains[*]} $rows; do
@@ -334,7 +342,7 @@ run_steps() {
   failed=$(grep -cv '^0$' "$logs/results")
   total=$(wc -l <"$logs/results")
   printf '%d passed, %d failed in %d s\n' $((total - failed)) "$failed" $SECONDS
-  [ "$failed" -eq 0 ]
+  [ "$failed" -eq 0 ] || { echo "Once more, what failed:"; cat "$logs/failures"; return 1; }
 }
 
 # shellcheck disable=SC2086

@@ -258,6 +258,27 @@ TEST_CASE("packed_memory: a single small block of a huge page does not keep the 
 }
 #endif
 
+TEST_CASE(
+    "packed_memory: a block that found no room in its region is given back to it all the same") {
+  // As when other threads take the room between the two calls: it may be the last block of all.
+  for (const std::size_t bytes : {100 * kibibyte, 30 * mebibyte}) {
+    auto packed = std::make_unique<packed_memory>();
+    ask_much(*packed);
+    ask_much_of_small(*packed);
+    zp::memory_resource& from = packed->resource_for(bytes);
+    std::vector<block> all;
+    for (unsigned i = 0; i < 25; ++i) {
+      all.push_back(
+          {&from, static_cast<std::byte*>(from.allocate(bytes, 64)), bytes, std::byte{7}});
+      REQUIRE(all.back().data != nullptr);
+    }
+    std::memset(all.back().data, 7, bytes);
+    packed.reset();
+    CHECK(all.back().is_whole());
+    for (block& one : all) one.give_back();
+  }
+}
+
 void take_and_give_back(std::size_t least, unsigned blocks) {
   std::vector<block> left[4];
   {

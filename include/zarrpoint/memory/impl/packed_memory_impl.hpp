@@ -29,7 +29,9 @@ inline constexpr std::size_t asked_alone = std::size_t{32} << 20;
 inline constexpr std::size_t small_alone = std::size_t{8} << 20;
 
 /// Addresses that are given out from the first to the last, and never twice: 128 huge pages, or
-/// one for small blocks, in units that go back to the system alone.
+/// one for small blocks, in units that go back to the system alone. What has no room any more when
+/// it is allocated, since other threads took it, is of the default resource, and holds the region
+/// as well: it is given back here.
 class packed_region final : public memory_resource {
  public:
   /// Null when the system refuses the addresses.
@@ -67,7 +69,12 @@ class packed_region final : public memory_resource {
         return first_ + begin;
       }
     }
-    return default_resource().allocate(bytes, alignment);
+    void* const elsewhere = default_resource().allocate(bytes, alignment);
+    if (elsewhere != nullptr) {
+      const std::lock_guard lock(mutex_);
+      ++holders_;
+    }
+    return elsewhere;
   }
 
   void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
@@ -76,9 +83,7 @@ class packed_region final : public memory_resource {
         reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(first_);
     if (begin >= size_) {
       default_resource().deallocate(memory, bytes, alignment);
-      return;
-    }
-    {
+    } else {
       const std::lock_guard lock(mutex_);
       for (std::size_t at = begin / unit_; at <= (begin + bytes - 1) / unit_; ++at) {
         if (--blocks_in_[at] != 0) continue;
