@@ -119,14 +119,16 @@ asan() {
 # Of the run before: at least 90 % of the lines of include/.
 coverage() { "$python" tests/tools/coverage.py build/asan 90; }
 tsan() { preset tsan "exec array checkpoint distributed"; }
-# The layers that the others are compiled into; every codec is compiled with tests/support.
-# The doors that the umbrella leaves out are compiled only, each alone and with its bodies, so that
-# none of them lives on what another one includes.
+# All bodies are compiled, tests run of the layers that ask whether there are exceptions, and the programs of the
+# pages have what is a template. The doors that the umbrella leaves out are compiled only, each alone and with its
+# bodies, so that none of them lives on what another one includes.
 noexcept() {
+  local syntax=(g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude)
   printf '%s\n' distributed dcp dcp_save gguf megatron ocdbt orbax orbax_group_save safetensors torch |
-    xargs -P "$jobs" -I '{}' g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude \
-      -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
-    preset noexcept "core memory exec store zarr handler checkpoint embedded"
+    xargs -P "$jobs" -I '{}' "${syntax[@]}" -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
+    printf 'examples/docs/%s.cpp\n' arrays data_types distributed extend handlers hierarchy recipes stores tutorial |
+    xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Itests/support '{}' &&
+    row noexcept "core exec zarr handler embedded"
 }
 cxx23() { row cxx23 "checkpoint embedded"; }
 clang19() { need_packages clang-19 && preset clang19; }

@@ -17,9 +17,9 @@ targets=(${*:-metadata hierarchy shard codecs safetensors checkpoint zip pickle 
 build=build/fuzz
 jobs=${JOBS:-$(nproc)}
 # Inputs of a fixed run.
-declare -A runs_of=([metadata]=15000 [hierarchy]=25000 [shard]=2500 [codecs]=57500
-  [safetensors]=40000 [checkpoint]=2000 [zip]=15000 [pickle]=17500 [ocdbt]=11000 [dcp]=1250
-  [gguf]=37500)
+declare -A runs_of=([metadata]=7500 [hierarchy]=12500 [shard]=1250 [codecs]=28750
+  [safetensors]=20000 [checkpoint]=1000 [zip]=7500 [pickle]=8750 [ocdbt]=5500 [dcp]=625
+  [gguf]=18750)
 
 # The fixed form has the library as the step asan compiles it, with the marks that libFuzzer follows.
 export LLVM_PROFILE_FILE=/dev/null
