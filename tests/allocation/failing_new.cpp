@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 namespace {
 
@@ -15,7 +17,15 @@ std::atomic<bool> failed{false};
 std::atomic<bool> lasts{false};
 std::atomic<long> left{0};
 
+std::atomic<std::size_t> slow{0};
+std::atomic<long> slow_left{0};
+
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (bytes == slow.load() && slow_left.fetch_sub(1) == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    failed = true;
+    return nullptr;
+  }
   if (armed.load()) {
     const long at = left.fetch_sub(1);
     if (at == 1 || (at < 1 && lasts.load())) {
@@ -45,8 +55,15 @@ void test::fail_allocation(long n, bool lasting) noexcept {
   armed = true;
 }
 
+void test::fail_slowly(std::size_t bytes, long n) noexcept {
+  failed = false;
+  slow_left = n;
+  slow = bytes;
+}
+
 bool test::allocations_work() noexcept {
   armed = false;
+  slow = 0;
   return failed;
 }
 

@@ -4,10 +4,15 @@
 
 // The global `operator new` of this program fails when it is told to.
 
+#include <cstddef>
+
 namespace test {
 
 /// From now on the `n`-th allocation fails (1 is the next one); with `lasting` so do all after it.
 void fail_allocation(long n, bool lasting) noexcept;
+
+/// The `n`-th allocation of `bytes` fails, after a pause in which other threads go on.
+void fail_slowly(std::size_t bytes, long n) noexcept;
 
 /// No allocation fails any more. Whether one has failed since `fail_allocation`.
 bool allocations_work() noexcept;

@@ -4,10 +4,17 @@
 // Every allocation of every call is made to fail in turn: alone, and with all that follow.
 
 #include <zarrpoint/array.hpp>
+#include <zarrpoint/array/read/object_table.hpp>
+#include <zarrpoint/array/shard/shard_index_cache.hpp>
+#include <zarrpoint/array/write/read_ahead.hpp>
+#include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/memory/device/staging_ring.hpp>
+#include <zarrpoint/store/zip/zip_checksum.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "failing_new.hpp"
+#include "support/fake_device.hpp"
 #include "support/random_rounds.hpp"
 #include "support/temp_directory.hpp"
 
@@ -15,6 +22,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -314,6 +322,216 @@ TEST_CASE("allocation: arrays and groups") {
   sweep_both("open_array", [&] { return dropped(root.open_array(key.str())); });
   sweep_both("find", [&] { return dropped(root.find("of/a")); });
   sweep_both("consolidate", [&] { return root.consolidate(); });
+}
+
+TEST_CASE("what several threads share about an object is lost to all its items, or there for all") {
+  detail::object_table<int> table;
+  detail::plan_item item{};
+  item.object_first = 4;
+  item.object_items = 2;
+  detail::plan_item before{}, behind{};
+  before.object_items = behind.object_items = 4;
+  behind.object_first = 6;
+  const auto make = []() -> result<std::shared_ptr<int>> { return std::make_shared<int>(7); };
+  CHECK(table.get(before, make));
+  for (const long n : {1, 2, 3}) {  // the entry, its count and its place
+    test::fail_allocation(n, false);
+    const auto lost = guarded([&] { return table.get(item, make); });
+    if (!test::allocations_work()) break;  // there was a place
+    CHECK_FALSE(lost);
+    // An item that went on without the first would wait for it for ever.
+    const auto other = table.get(item, make);
+    REQUIRE_FALSE(other);
+    CHECK(other.failure().code == errc::resource_limit);
+    CHECK_FALSE(table.get(behind, make));
+    CHECK(table.get(before, make));
+    table.clear();
+    CHECK(table.get(before, make));
+  }
+  table.clear();
+  CHECK(table.get(item, make));
+}
+
+TEST_CASE(
+    "the pieces of a zip member that are there stay, if one that joins them finds no memory") {
+  const std::vector<std::byte> bytes(30, std::byte{1});
+  const bytes_view all(bytes);
+  for (const long n : {1, 2}) {
+    detail::zip_checksum sum;
+    sum.add(0, all.first(10));
+    sum.add(20, all.first(10));
+    test::fail_allocation(n, true);
+    const auto added = guarded([&] { return sum.add(10, all.first(10)), result<void>(); });
+    test::allocations_work();
+    if (!added) sum.add(10, all.first(10));
+    CHECK(sum.hole(30).first == 30);
+    CHECK_FALSE(sum.overlaps());
+    CHECK(sum.value() == detail::crc32(0, all));
+  }
+}
+
+/// One part of four items, for which allocations fail once it is begun.
+class one_part final : public detail::read_ahead::parts {
+ public:
+  explicit one_part(long failing = 0) : failing_(failing) {}
+  detail::item_run run_of(std::size_t i) const override { return {i / 4 * 4, 4}; }
+  result<std::unique_ptr<source_part>> begin(const detail::item_run&, bool) override {
+    auto out = std::make_unique<part>();
+    if (failing_ != 0) test::fail_allocation(std::exchange(failing_, 0), false);
+    return std::unique_ptr<source_part>(std::move(out));
+  }
+
+ private:
+  class part final : public source_part {
+   public:
+    result<host_view> wait() override { return host_view{}; }
+    bytes_view memory() const override { return {}; }
+  };
+  long failing_;
+};
+
+TEST_CASE("parts of a source for which there is no memory are errors of their items, at any step") {
+  using item = detail::read_ahead::item;
+  const auto part_of = [](const item& of) {
+    return guarded([&]() -> result<void> { return dropped(of.part()); });
+  };
+  SUBCASE("once it is begun") {
+    one_part parts(1);
+    detail::read_ahead ahead(parts, 8, 0);
+    const item first(ahead, 0);
+    const item second(ahead, 1);
+    CHECK_FALSE(part_of(first));
+    CHECK(test::allocations_work());
+    CHECK_FALSE(part_of(second));
+    const item other(ahead, 4);
+    CHECK(part_of(other));
+  }
+  SUBCASE("when the first of its items is claimed") {
+    one_part parts;
+    detail::read_ahead ahead(parts, 12, 0);
+    const item before(ahead, 0);
+    test::fail_allocation(1, false);
+    const item lost(ahead, 4);
+    CHECK(test::allocations_work());
+    const item with_it(ahead, 5);
+    const item behind(ahead, 8);
+    for (const item* each : {&lost, &with_it, &behind}) CHECK_FALSE(part_of(*each));
+    CHECK(part_of(before));
+  }
+  SUBCASE("when later parts are claimed already") {
+    one_part parts;
+    detail::read_ahead ahead(parts, 12, 0);
+    const item before(ahead, 0);
+    const item behind(ahead, 8);
+    test::fail_allocation(1, false);
+    const item lost(ahead, 4);
+    CHECK(test::allocations_work());
+    CHECK(part_of(behind));
+    CHECK_FALSE(part_of(lost));
+    CHECK(part_of(before));
+  }
+  SUBCASE("an item that ends without its part") {
+    one_part parts;
+    detail::read_ahead ahead(parts, 4, 0);
+    std::optional<item> one(std::in_place, ahead, 0);
+    test::fail_allocation(1, true);
+    one.reset();
+    CHECK_FALSE(test::allocations_work());
+  }
+}
+
+TEST_CASE("indexes of shards are kept where there is memory, and found where they are kept") {
+  const auto open_shard = []() -> result<shard_index_cache::shard> {
+    ZARRPOINT_TRY(index, detail::shard_index::make(4));
+    shard_index_cache::shard out;
+    out.index = detail::make_counted<const detail::shard_index>(std::move(index));
+    return out;
+  };
+  for (const bool lasting : {false, true}) {
+    for (long n = 1;; ++n) {
+      shard_index_cache cache(std::size_t{1} << 20, 2);
+      test::fail_allocation(n, lasting);
+      const auto got = guarded([&]() -> result<void> {
+        return dropped(cache.get("of a name that is not short", open_shard));
+      });
+      const bool failed = test::allocations_work();
+      for (const char* const key : {"b", "of a name that is not short", "c", "d"})
+        CHECK(cache.get(key, open_shard));
+      if (!failed) {
+        CHECK(got);
+        break;
+      }
+    }
+  }
+}
+
+/// Has memory when it is told to.
+class told_resource final : public memory_resource {
+ public:
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+    return refuses ? nullptr : default_resource().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+    default_resource().deallocate(memory, bytes, alignment);
+  }
+  bool refuses = true;
+};
+
+TEST_CASE("blocks of a staging ring come back, also when there is no memory for the error's text") {
+  zarrpoint_test::fake_device device(1);
+  const zarrpoint_test::fake_space space{&device, 0};
+  told_resource memory;
+  detail::staging_ring<zarrpoint_test::fake_space> ring(
+      space, {.slots = 2, .slot_bytes = 4096, .resource = &memory});
+  for (int i = 0; i < 3; ++i) {
+    test::fail_allocation(1, true);
+    const auto none = guarded([&] { return dropped(ring.acquire()); });
+    const auto tried = guarded([&]() -> result<void> {
+      CHECK_FALSE(ring.try_acquire());
+      return {};
+    });
+    test::allocations_work();
+    CHECK_FALSE(none);
+  }
+  memory.refuses = false;
+  for (int i = 0; i < 100; ++i) {
+    auto one = ring.acquire();
+    auto two = ring.acquire();
+    REQUIRE(one);
+    REQUIRE(two);
+    const auto last = space.record().value();
+    test::fail_allocation(1, true);
+    one->release(last);
+    two->release(last);
+    CHECK_FALSE(test::allocations_work());
+  }
+}
+
+TEST_CASE("a write of a shard ends, though an inner chunk that others wait for finds no memory") {
+  const thread_pool pool(2);
+  context how;
+  how.executor = pool.executor();
+  const memory_store store;
+  dims whole(8, 1), inner(8, 1);  // a key that is not short
+  whole[0] = 16;
+  whole[7] = inner[7] = 65536;
+  sharding_config shard;
+  shard.chunk_shape = inner;
+  shard.codecs = raw_codecs();
+  array_metadata metadata;
+  metadata.type = dtype_kind::uint8;
+  metadata.shape = metadata.chunk_shape = whole;
+  metadata.fill = fill_value::zero(metadata.type);
+  metadata.codecs = {shard.to_spec().value()};
+  const array made = array::create(store, store_key::parse("of/a").value(), metadata, how).value();
+  const std::vector<std::uint8_t> values(16 * 65536, 7);
+  // 31 bytes are the first that a string of libstdc++ allocates: that of its chunk, or of its key.
+  for (long n = 1; n <= 6; ++n) {
+    test::fail_slowly(31, n);
+    const auto written = made.write(box::whole(whole), std::span(values));
+    test::allocations_work();
+    if (!written) CHECK(written.failure().code == errc::resource_limit);
+  }
 }
 
 TEST_CASE("a failure for which there is no memory keeps its code") {

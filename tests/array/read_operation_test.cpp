@@ -4,9 +4,11 @@
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/store/zip/zip_store.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"
+#include "support/zip_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -184,6 +186,24 @@ TEST_CASE("rows that are side by side in a file are read into their places") {
   from.reset_counts();
   from.w.read(box{{0, 1}, {8, 511}}).value();
   CHECK(from.store->reads == 1);
+}
+
+TEST_CASE(
+    "a chunk that is a member of a zip file, and has no checksum of its own, has that of the "
+    "file") {
+  const std::string metadata =
+      R"({"zarr_format":3,"node_type":"array","shape":[100],"data_type":"uint8","chunk_grid":)"
+      R"({"name":"regular","configuration":{"chunk_shape":[100]}},"chunk_key_encoding":)"
+      R"({"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]})";
+  std::string bytes = test::zip_of({{"zarr.json", metadata}, {"c/0", std::string(100, 'h')}});
+  bytes[bytes.find("hhhh") + 50] = 'j';
+  const any_store store(zip_store::open(test::blob_of(bytes)).value());
+  const array damaged = array::open(store, store_key::root()).value();
+  const auto read = damaged.read(box::whole({100}));
+  REQUIRE_FALSE(read);
+  CHECK(read.failure().code == errc::corrupt);
+  CHECK(read.failure().message.find("chunk c/0") != std::string::npos);
+  CHECK(read.failure().message.find("crc32") != std::string::npos);
 }
 
 TEST_CASE("large uncompressed chunks are read in slabs, by all workers") {

@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace scratch_pool_test { namespace {
@@ -117,6 +120,50 @@ TEST_CASE("operations share the scratch memory of a context that has some") {
   REQUIRE(shared.scratch != nullptr);
   CHECK(with_scratch(shared).scratch == shared.scratch);
   CHECK(shared.scratch->limiter().limit() == own.limit.bytes_in_flight);
+}
+
+/// Memory that is not given back before it may be.
+class gate final : public memory_resource {
+ public:
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+    return default_resource().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+    is_waiting = true;
+    while (is_closed) std::this_thread::yield();
+    default_resource().deallocate(memory, bytes, alignment);
+  }
+  std::atomic<bool> is_closed{false};
+  std::atomic<bool> is_waiting{false};
+};
+
+TEST_CASE("threads that find no room at a time each get what the other one made free") {
+  constexpr std::size_t kibibyte = 1024;
+  gate upstream;
+  limits limit;
+  limit.memory = 1000 * kibibyte;
+  scratch_pool pool(limit, upstream);
+  scratch_account account(pool);
+  pool.borrow()->scratch(0, 200 * kibibyte).value();  // is kept, and idle
+  void* const held = pool.resource().allocate(700 * kibibyte, 64);
+  REQUIRE(held != nullptr);
+  upstream.is_closed = true;
+  void* first = nullptr;
+  void* second = nullptr;
+  bool is_charged = false;
+  std::thread one([&] { first = pool.resource().allocate(110 * kibibyte, 64); });
+  while (!upstream.is_waiting) std::this_thread::yield();
+  std::thread two([&] { second = pool.resource().allocate(101 * kibibyte, 64); });
+  std::thread three([&] { is_charged = account.charge(50 * kibibyte); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // they are refused, and wait
+  upstream.is_closed = false;
+  for (std::thread* each : {&one, &two, &three}) each->join();
+  CHECK(first != nullptr);
+  CHECK(second != nullptr);
+  CHECK(is_charged);
+  if (first != nullptr) pool.resource().deallocate(first, 110 * kibibyte, 64);
+  if (second != nullptr) pool.resource().deallocate(second, 101 * kibibyte, 64);
+  pool.resource().deallocate(held, 700 * kibibyte, 64);
 }
 
 }}  // namespace scratch_pool_test

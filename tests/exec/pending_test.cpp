@@ -33,6 +33,30 @@ TEST_CASE("pending: with the inline executor it is done on return") {
   CHECK(pending.get().failure().code == zp::errc::invalid_argument);
 }
 
+TEST_CASE("pending: what nobody took is gone with it, for as long as an executor keeps the task") {
+  const zp::testing::manual_executor manual;
+  const zp::any_executor executor(manual);
+  const auto one = std::make_shared<int>(1);
+  const auto work = [&one] { return zp::result<std::shared_ptr<int>>(one); };
+  {
+    const auto dropped = zp::run_async(executor, work);
+    dropped.wait();
+    CHECK(one.use_count() == 2);
+  }
+  CHECK(one.use_count() == 1);
+  auto assigned = zp::run_async(executor, work);
+  assigned = zp::run_async(executor, work);
+  assigned.wait();
+  CHECK(one.use_count() == 2);
+  assigned = {};
+  CHECK(one.use_count() == 1);
+  auto taken = zp::run_async(executor, work);
+  CHECK(*taken.get().value() == 1);
+  CHECK(one.use_count() == 1);
+  manual.run_all();
+  CHECK(one.use_count() == 1);
+}
+
 TEST_CASE("pending: on a pool, with values, errors and nothing") {
   zp::thread_pool pool(2);
   auto text = zp::run_async(pool.executor(), [] { return zp::result<std::string>("done"); });

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 
@@ -13,6 +14,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,6 +92,40 @@ TEST_CASE("zip_store: what is read whole is compared with its checksum") {
   REQUIRE_FALSE(whole);
   CHECK(whole.failure().code == errc::corrupt);
   CHECK(whole.failure().message.find("crc32") != std::string::npos);
+}
+
+TEST_CASE("zip_store: what is read whole in parts, or as a range of another, is compared, too") {
+  for (const std::size_t size : {std::size_t{5}, std::size_t{2} << 20}) {  // a header waits, or not
+    const std::string data(size, 'h');
+    std::string bytes = test::zip_of({{"a", data}});
+    bytes[bytes.find("hhhh") + 1] = 'j';
+    for (const bool is_damaged : {true, false}) {
+      if (!is_damaged) bytes[bytes.find("hj") + 1] = 'h';
+      const auto store = zip_store::open(test::blob_of(bytes)).value();
+      const auto file =
+          std::make_shared<const detail::container_file>(store.open(test::key("a")).value());
+      const blob& member = file->file();
+      const detail::range_blob range(file, 0, size, "a");
+      std::vector<std::byte> into(size);
+      const mutable_bytes room(into);
+      const read_request whole{0, room};
+      const read_request parts[] = {{0, room.first(2)}, {2, room.subspan(2)}};
+      const read_request others[] = {parts[1], parts[0]};
+      const auto read = [&](const blob& from, std::span<const read_request> requests) {
+        const auto done = from.read(requests);
+        if (!done) CHECK(done.failure().code == errc::corrupt);
+        if (!done) CHECK(done.failure().message.find("crc32") != std::string::npos);
+        return done.has_value();
+      };
+      CHECK(read(member, {&whole, 1}) == !is_damaged);
+      CHECK(read(range, {&whole, 1}) == !is_damaged);
+      CHECK(read(member, parts) == !is_damaged);
+      CHECK(read(range, parts) == !is_damaged);
+      CHECK((into == std::vector<std::byte>(size, std::byte{'h'})) == !is_damaged);
+      CHECK(read(member, {parts, 1}));  // not all of it
+      CHECK(read(member, others));      // in no order
+    }
+  }
 }
 
 TEST_CASE("zip_store: a method without a decoder is named, with the header") {

@@ -83,13 +83,13 @@ class pending {
       : state_(std::move(other.state_)), no_memory_(std::exchange(other.no_memory_, false)) {}
   pending& operator=(pending&& other) noexcept {
     if (this != &other) {
-      wait();
+      drop();
       state_ = std::move(other.state_);
       no_memory_ = std::exchange(other.no_memory_, false);
     }
     return *this;
   }
-  ~pending() { wait(); }
+  ~pending() { drop(); }
 
   /// Whether there is a result to `get`, now or later.
   bool valid() const noexcept { return state_ != nullptr || no_memory_; }
@@ -106,14 +106,23 @@ class pending {
     if (state_ == nullptr)
       return error{errc::invalid_argument, "pending: the result was already taken"};
     wait();
-    const shared_state state = std::move(state_);
-    return *std::move(state->value);
+    result<T> out = *std::move(state_->value);
+    drop();
+    return out;
   }
 
  private:
   template <class F>
   friend auto run_async(const any_executor& executor, F f);
   using shared_state = std::shared_ptr<detail::pending_value<T>>;
+
+  /// Waits, and destroys what nobody took: the task that an executor has may keep the state for
+  /// longer than what the result borrows, such as a memory resource.
+  void drop() {
+    wait();
+    if (state_ != nullptr) state_->value.reset();
+    state_.reset();
+  }
 
   void adopt(result<shared_state> made) {
     if (made) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,8 @@ template <class Object>
 class object_table {
  public:
   /// The object of `item`, which `make()` gives as `result<std::shared_ptr<Object>>`. While one
-  /// worker makes it, others that need it wait. A failure is that of all its items: one that went
-  /// on without the first might wait for it for ever.
+  /// worker makes it, others that need it wait. A failure is that of all its items, also for want
+  /// of memory here: one that went on without the first might wait for it for ever.
   template <class Make>
   result<std::shared_ptr<Object>> get(const plan_item& item, Make&& make) {
     std::shared_ptr<entry> held;
@@ -35,8 +36,12 @@ class object_table {
       const auto found = find(item);
       if (found != entries_.end()) {
         held = *found;
+      } else if (item.object_first >= lost_) {
+        return error{errc::resource_limit, "no memory"};
       } else {
+        const std::size_t before = std::exchange(lost_, item.object_first);
         held = entries_.emplace_back(detail::make_counted<entry>(item));
+        lost_ = before;  // no exception came
       }
     }
     const std::lock_guard lock(held->making);
@@ -57,7 +62,10 @@ class object_table {
   }
 
   /// Forgets all objects, while no worker has any: some items are begun again.
-  void clear() { entries_.clear(); }
+  void clear() {
+    entries_.clear();
+    lost_ = SIZE_MAX;
+  }
 
  private:
   struct entry {
@@ -76,6 +84,7 @@ class object_table {
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<entry>> entries_;  // few, see above
+  std::size_t lost_ = SIZE_MAX;  // first item of the object from which on none is made any more
 };
 
 }}}  // namespace zarrpoint::v0::detail

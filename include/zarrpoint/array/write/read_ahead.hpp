@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -49,18 +50,26 @@ class read_ahead {
   /// An item that a thread is at work on: declared before all else that the work does.
   class item {
    public:
-    item(read_ahead& of, std::size_t i) : of_(of), run_(of.parts_.run_of(i)) {}
+    item(read_ahead& of, std::size_t i)
+        : of_(of), run_(of.parts_.run_of(i)), is_known_(of.claim(run_)) {}
     item(const item&) = delete;
     item& operator=(const item&) = delete;
-    ~item() { of_.done(run_); }
+    ~item() {
+      if (is_known_) of_.done(run_);
+    }
 
     const item_run& run() const noexcept { return run_; }
-    /// The part that it belongs to, whose elements may still have to be waited for.
-    result<std::shared_ptr<source_part>> part() const { return of_.take(run_); }
+    /// The part that it belongs to, whose elements may still have to be waited for. Errors: those
+    /// of the source; `resource_limit`.
+    result<std::shared_ptr<source_part>> part() const {
+      if (!is_known_) return error{errc::resource_limit, "no memory"};
+      return of_.take(run_);
+    }
 
    private:
     read_ahead& of_;
     const item_run run_;
+    const bool is_known_;
   };
 
  private:
@@ -79,6 +88,9 @@ class read_ahead {
   /// False when there was no room. The lock is given up meanwhile.
   bool begin_next(std::unique_lock<std::mutex>& lock, bool wait);
 
+  bool is_lost(const item_run& run) const;
+  /// False where there is no memory to count the items of a part: then no item of it gets it.
+  bool claim(const item_run& run);
   void done(const item_run& run);
 
   parts& parts_;
@@ -88,6 +100,7 @@ class read_ahead {
   std::condition_variable moved_;
   std::map<std::size_t, entry> entries_;  // by first item
   std::size_t next_ = 0;                  // first item whose part is not begun
+  std::size_t lost_ = SIZE_MAX;           // first of those from which on no part gets an entry
   bool beginning_ = false;
 };
 

@@ -55,10 +55,9 @@ class write_operation {
   result<encoded_chunk> encode(const plan_item& item, const read_ahead::item* claimed,
                                const stored_object* before);
 
-  result<void> write_chunk(const plan_item& item, const std::string& key,
-                           const read_ahead::item* claimed);
+  result<void> write_chunk(const plan_item& item, const read_ahead::item* claimed);
 
-  result<void> write_in_shard(std::size_t i, const plan_item& item, const std::string& key,
+  result<void> write_in_shard(std::size_t i, const plan_item& item,
                               const read_ahead::item* claimed);
 
   /// Where few of the inner chunks of many objects are touched: each object by itself.

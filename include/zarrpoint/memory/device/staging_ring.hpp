@@ -13,7 +13,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -124,6 +123,9 @@ class staging_ring {
         budget_(options.budget),
         put_by_(options.put_by),
         blocks_(std::max<std::size_t>(options.slots, 1)) {
+    // To give a block back allocates nothing.
+    unmade_.reserve(blocks_.size());
+    free_.reserve(blocks_.size());
     for (block& one : blocks_) unmade_.push_back(&one);
   }
   staging_ring(const staging_ring&) = delete;
@@ -155,7 +157,10 @@ class staging_ring {
         mine = take_next(refused);
       }
       if (mine->memory.empty()) {
-        if (auto made = make(*mine); !made) {
+        unmade back{*this, mine};
+        auto made = make(*mine);
+        back.one = nullptr;
+        if (!made) {
           if (!put_back_unmade(mine)) return std::move(made).failure();
           refused = true;
           continue;
@@ -181,9 +186,10 @@ class staging_ring {
       mine = take_next(false);
     }
     if (mine->memory.empty()) {
-      if (make(*mine)) return slot(this, mine);
-      static_cast<void>(put_back_unmade(mine));
-      return std::nullopt;
+      unmade back{*this, mine};
+      if (!make(*mine)) return std::nullopt;
+      back.one = nullptr;
+      return slot(this, mine);
     }
     if (mine->last) {
       const auto happened = space_.happened(*mine->last);
@@ -212,6 +218,15 @@ class staging_ring {
  private:
   static constexpr std::size_t page = 4096;
 
+  /// Puts a block back, unless that is taken away: also when the text of an error finds no memory.
+  struct unmade {
+    staging_ring& ring;
+    block* one;
+    ~unmade() {
+      if (one != nullptr) static_cast<void>(ring.put_back_unmade(one));
+    }
+  };
+
   /// With the lock held and something to take: what is made already if its copies are done, then
   /// what is still to be made, and at last what has to be waited for.
   block* take_next(bool refused) {
@@ -222,7 +237,7 @@ class staging_ring {
       return out;
     }
     block* const out = free_.front();
-    free_.pop_front();
+    free_.erase(free_.begin());
     return out;
   }
   bool is_busy(const block& one) const {
@@ -274,7 +289,7 @@ class staging_ring {
     if (one->last) {
       free_.push_back(one);
     } else {
-      free_.push_front(one);  // can be used at once
+      free_.insert(free_.begin(), one);  // can be used at once
     }
     returned_.notify_all();  // under the lock: a waiter that goes on may destroy the ring
   }
@@ -288,7 +303,7 @@ class staging_ring {
   mutable std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<block*> unmade_;
-  std::deque<block*> free_;  ///< those released first come first
+  std::vector<block*> free_;  ///< few; those released first come first
   bool pin_refused_ = false;
   double pin_seconds_ = 0;
 };

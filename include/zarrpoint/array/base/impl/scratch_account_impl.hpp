@@ -16,7 +16,10 @@ ZARRPOINT_INLINE scratch_account::scratch_account(scratch_account&& other) noexc
 
 ZARRPOINT_INLINE bool scratch_account::charge(std::size_t bytes) noexcept {
   limited_resource& budget = owner_->budget_;
-  if (!budget.charge(bytes) && !(owner_->drop_idle() && budget.charge(bytes))) return false;
+  if (!budget.charge(bytes)) {
+    owner_->drop_idle();  // or another thread did, which has not taken all of it
+    if (!budget.charge(bytes)) return false;
+  }
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
   return true;
 }

@@ -71,9 +71,10 @@ ZARRPOINT_INLINE scratch_pool::lease scratch_pool::borrow(scratch_account* kept)
 
 ZARRPOINT_INLINE void* scratch_pool::reclaiming_resource::allocate(std::size_t bytes,
                                                                    std::size_t alignment) noexcept {
-  void* memory = owner_->budget_.allocate(bytes, alignment);
-  if (memory == nullptr && owner_->drop_idle()) memory = owner_->budget_.allocate(bytes, alignment);
-  return memory;
+  void* const memory = owner_->budget_.allocate(bytes, alignment);
+  if (memory != nullptr) return memory;
+  owner_->drop_idle();  // or another thread did, which has not taken all of it
+  return owner_->budget_.allocate(bytes, alignment);
 }
 
 ZARRPOINT_INLINE void scratch_pool::reclaiming_resource::deallocate(

@@ -107,9 +107,17 @@ ZARRPOINT_INLINE void shard_index_cache::put(std::string_view key, shard made,
                                              std::optional<index_version> version) {
   const std::size_t bytes = entry_size(key, *made.index);
   if (bytes > most_ || most_open_ == 0) return;
+  // What takes memory comes before what is then noted; without it, nothing more is kept.
+  entries one;
+  const auto room = guarded([&]() -> result<void> {
+    one.push_front({std::string(key), bytes, std::move(made), version});
+    if (by_key_.size() == by_key_.capacity()) by_key_.reserve(2 * by_key_.size() + 8);
+    return {};
+  });
+  if (!room) return;
   auto at = place_of(key);
   if (at != by_key_.end() && (*at)->key == key) at = drop(at);
-  used_.push_front({std::string(key), bytes, std::move(made), version});
+  used_.splice(used_.begin(), one);
   by_key_.insert(at, used_.begin());
   bytes_ += bytes;
   while (bytes_ > most_ || used_.size() > most_open_) drop(place_of(used_.back().key));

@@ -51,6 +51,10 @@ ZARRPOINT_INLINE read_ahead::entry& read_ahead::entry_of(const item_run& run) {
 ZARRPOINT_INLINE bool read_ahead::begin_next(std::unique_lock<std::mutex>& lock, bool wait) {
   const item_run run = parts_.run_of(next_);
   ZARRPOINT_ASSERT(run.first == next_);
+  if (is_lost(run)) {
+    next_ += run.count;
+    return true;
+  }
   if (entry_of(run).left == 0) {  // its items were given up
     entries_.erase(run.first);
     next_ += run.count;
@@ -58,7 +62,11 @@ ZARRPOINT_INLINE bool read_ahead::begin_next(std::unique_lock<std::mutex>& lock,
   }
   beginning_ = true;
   lock.unlock();
-  result<std::unique_ptr<source_part>> begun = guarded([&] { return parts_.begin(run, wait); });
+  result<std::shared_ptr<source_part>> begun =
+      guarded([&]() -> result<std::shared_ptr<source_part>> {
+        ZARRPOINT_TRY(made, parts_.begin(run, wait));
+        return std::shared_ptr<source_part>(std::move(made));
+      });
   lock.lock();
   beginning_ = false;
   moved_.notify_all();
@@ -70,12 +78,22 @@ ZARRPOINT_INLINE bool read_ahead::begin_next(std::unique_lock<std::mutex>& lock,
     lock.unlock();  // to drop a part may take a wait
     if (begun) begun->reset();
     lock.lock();
-  } else if (begun) {
-    mine.begun.emplace(std::shared_ptr<source_part>(*std::move(begun)));
   } else {
-    mine.begun.emplace(std::move(begun).failure());
+    mine.begun.emplace(std::move(begun));
   }
   return true;
+}
+
+ZARRPOINT_INLINE bool read_ahead::is_lost(const item_run& run) const {
+  return run.first >= lost_ && !entries_.contains(run.first);
+}
+
+ZARRPOINT_INLINE bool read_ahead::claim(const item_run& run) {
+  const std::lock_guard lock(mutex_);
+  if (is_lost(run)) return false;
+  const auto made = guarded([&]() -> result<void> { return entry_of(run), result<void>(); });
+  if (!made) lost_ = run.first;
+  return made.has_value();
 }
 
 ZARRPOINT_INLINE void read_ahead::done(const item_run& run) {

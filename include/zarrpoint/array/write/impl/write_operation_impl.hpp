@@ -173,10 +173,8 @@ ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i) {
 ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i,
                                                      const read_ahead::item* claimed) {
   const plan_item item = plan_.at(i);
-  const std::string key = of_.chunk_key(item.object);
-  result<void> done =
-      of_.sharded() ? write_in_shard(i, item, key, claimed) : write_chunk(item, key, claimed);
-  if (!done) return std::move(done).at("chunk " + key);
+  result<void> done = of_.sharded() ? write_in_shard(i, item, claimed) : write_chunk(item, claimed);
+  if (!done) return std::move(done).at("chunk " + of_.chunk_key(item.object));
   std::size_t bytes = memory_size(of_.metadata.type);
   for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
   if (bytes != 0) meter_->add(of_.key.str(), bytes);
@@ -221,8 +219,8 @@ ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& 
 }
 
 ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item,
-                                                           const std::string& key,
                                                            const read_ahead::item* claimed) {
+  const std::string key = of_.chunk_key(item.object);
   ZARRPOINT_TRY(before, open_before(item, key));
   ZARRPOINT_TRY(full_key, of_.key.child(key));
   if (claimed != nullptr) ZARRPOINT_CHECK(reader_->wait_for_room(*claimed, item));
@@ -243,11 +241,12 @@ ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item
 }
 
 ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, const plan_item& item,
-                                                              const std::string& key,
                                                               const read_ahead::item* claimed) {
+  // Nothing is allocated before it has its shard: there those behind it wait for it, or for its
+  // failure.
   const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
     if (one_ != nullptr) return one_;
-    ZARRPOINT_TRY(made, make_writer(item, key));
+    ZARRPOINT_TRY(made, make_writer(item, of_.chunk_key(item.object)));
     ZARRPOINT_CHECK(made->begin(item.object_items, !options_.elide_fill, *pool_));
     return made;
   };
@@ -261,7 +260,7 @@ ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, con
   shards_.finish(item);
   if (!*done) return {};
   ZARRPOINT_TRY(digest, shard->finish(*pool_));
-  collect(key, std::move(digest));
+  collect(of_.chunk_key(item.object), std::move(digest));
   return {};
 }
 

@@ -274,7 +274,9 @@ ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> 
     }
     return {};
   };
-  return parallel_for(group_.how.executor, reads.size(), read_one, how);
+  // No more, should the executor have more threads by now.
+  return parallel_for(group_.how.executor, reads.size(), read_one,
+                      {.max_workers = workers, .stop = how.stop});
 }
 
 ZARRPOINT_INLINE result<void> once_reader::read_alone(const shared_request& one,

@@ -22,7 +22,9 @@ ZARRPOINT_INLINE void zip_checksum::add(std::uint64_t offset, bytes_view bytes) 
   const std::lock_guard lock(mutex_);
   auto next = pieces_.lower_bound(begin);
   if (next != pieces_.begin() && std::prev(next)->second.end >= begin) --next;
-  // Those that it overlaps or touches become one with it.
+  // Those that it overlaps or touches become one with it, in the memory of the first of them: no
+  // piece is lost where there is no memory.
+  std::map<std::uint64_t, piece>::node_type joined;
   while (next != pieces_.end() && next->first <= made.end) {
     const auto [other_begin, other] = *next;
     if (other.end == begin) {
@@ -34,9 +36,20 @@ ZARRPOINT_INLINE void zip_checksum::add(std::uint64_t offset, bytes_view bytes) 
     }
     begin = std::min(begin, other_begin);
     made.end = std::max(made.end, other.end);
-    next = pieces_.erase(next);
+    const auto gone = next++;
+    if (joined.empty()) {
+      joined = pieces_.extract(gone);
+    } else {
+      pieces_.erase(gone);
+    }
   }
-  pieces_.emplace_hint(next, begin, made);
+  if (joined.empty()) {
+    pieces_.emplace_hint(next, begin, made);
+  } else {
+    joined.key() = begin;
+    joined.mapped() = made;
+    pieces_.insert(next, std::move(joined));
+  }
 }
 
 ZARRPOINT_INLINE std::pair<std::uint64_t, std::uint64_t> zip_checksum::hole(

@@ -79,9 +79,22 @@ class zip_stored_blob final : public zip_member_blob {
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
-    if (begin_ != 0) return bytes_.read(requests);
-    ZARRPOINT_TRY(begin, find());
-    return range_blob(archive_, begin, member_.size, name()).read(requests);
+    if (begin_ != 0) {
+      ZARRPOINT_CHECK(bytes_.read(requests));
+    } else {
+      ZARRPOINT_TRY(begin, find());
+      ZARRPOINT_CHECK(range_blob(archive_, begin, member_.size, name()).read(requests));
+    }
+    // Parts in their order may be the whole.
+    std::uint64_t end = 0;
+    for (const read_request& one : requests) {
+      if (one.offset != end) return {};
+      end += one.into.size();
+    }
+    if (end != member_.size) return {};
+    std::uint32_t crc = 0;
+    for (const read_request& one : requests) crc = crc32(crc, one.into);
+    return check_crc(crc);
   }
 
  private:
