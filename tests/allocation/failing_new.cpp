@@ -21,7 +21,8 @@ std::atomic<std::size_t> slow{0};
 std::atomic<long> slow_left{0};
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  if (bytes == slow.load() && slow_left.fetch_sub(1) == 1) {
+  const std::size_t wanted = slow.load();
+  if (wanted != 0 && bytes == wanted && slow_left.fetch_sub(1) == 1) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     failed = true;
     return nullptr;

@@ -14,7 +14,7 @@ void fail_allocation(long n, bool lasting) noexcept;
 /// The `n`-th allocation of `bytes` fails, after a pause in which other threads go on.
 void fail_slowly(std::size_t bytes, long n) noexcept;
 
-/// No allocation fails any more. Whether one has failed since `fail_allocation`.
+/// No allocation fails any more. Whether one has failed since `fail_allocation`, or `fail_slowly`.
 bool allocations_work() noexcept;
 
 }  // namespace test

@@ -144,7 +144,7 @@ TEST_CASE("threads that find no room at a time each get what the other one made 
   limit.memory = 1000 * kibibyte;
   scratch_pool pool(limit, upstream);
   scratch_account account(pool);
-  pool.borrow()->scratch(0, 200 * kibibyte).value();  // is kept, and idle
+  pool.borrow()->scratch(0, 240 * kibibyte).value();  // is kept, and idle
   void* const held = pool.resource().allocate(700 * kibibyte, 64);
   REQUIRE(held != nullptr);
   upstream.is_closed = true;
@@ -154,7 +154,7 @@ TEST_CASE("threads that find no room at a time each get what the other one made 
   std::thread one([&] { first = pool.resource().allocate(110 * kibibyte, 64); });
   while (!upstream.is_waiting) std::this_thread::yield();
   std::thread two([&] { second = pool.resource().allocate(101 * kibibyte, 64); });
-  std::thread three([&] { is_charged = account.charge(50 * kibibyte); });
+  std::thread three([&] { is_charged = account.charge(80 * kibibyte); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // they are refused, and wait
   upstream.is_closed = false;
   for (std::thread* each : {&one, &two, &three}) each->join();

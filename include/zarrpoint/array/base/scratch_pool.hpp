@@ -68,9 +68,8 @@ class scratch_pool {
   memory_resource& resource() noexcept { return resource_; }
   /// Counts that memory and the text of strings, and keeps to `limits::memory`.
   const limited_resource& budget() const noexcept { return budget_; }
-  /// Gives up idle workspaces with what they keep, as long as more than `bytes` are in use; false
-  /// when there was none to give up.
-  bool drop_idle(std::size_t bytes = 0) noexcept;
+  /// Gives up idle workspaces with what they keep, as long as more than `bytes` are in use.
+  void drop_idle(std::size_t bytes = 0) noexcept;
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
   /// What operations leave for later ones, in memory of `resource()`: rings of pinned memory.

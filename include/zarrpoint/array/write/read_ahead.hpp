@@ -100,7 +100,7 @@ class read_ahead {
   std::condition_variable moved_;
   std::map<std::size_t, entry> entries_;  // by first item
   std::size_t next_ = 0;                  // first item whose part is not begun
-  std::size_t lost_ = SIZE_MAX;           // first of those from which on no part gets an entry
+  std::size_t lost_ = SIZE_MAX;           // no part from this item on gets a new entry
   bool beginning_ = false;
 };
 

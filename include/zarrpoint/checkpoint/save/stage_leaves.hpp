@@ -99,7 +99,7 @@ class leaf_stager final : private read_ahead::parts {
     for (const one_leaf& of : leaves_to_copy_) pinned.note(*of.source);
   }
 
-  /// Copies all that was added. Errors: those of the sources, naming the leaf.
+  /// Copies all that was added. Errors: those of the sources, naming the leaf; `resource_limit`.
   result<void> run() {
     std::size_t longest = 0;
     for (const auto& [name, lane] : lanes_) longest = std::max(longest, lane.size());

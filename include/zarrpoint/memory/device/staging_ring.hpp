@@ -166,12 +166,11 @@ class staging_ring {
           continue;
         }
       } else if (mine->last) {
+        lent back{*this, mine};
         const auto waited = space_.wait(*mine->last);
         mine->last.reset();
-        if (!waited) {
-          give_back(mine, std::nullopt);
-          return waited.failure();
-        }
+        if (!waited) return waited.failure();
+        back.one = nullptr;
       }
       return slot(this, mine);
     }
@@ -192,12 +191,11 @@ class staging_ring {
       return slot(this, mine);
     }
     if (mine->last) {
+      lent back{*this, mine};
       const auto happened = space_.happened(*mine->last);
-      if (!happened || !*happened) {
-        give_back(mine, std::move(mine->last));
-        return std::nullopt;
-      }
+      if (!happened || !*happened) return std::nullopt;
       mine->last.reset();
+      back.one = nullptr;
     }
     return slot(this, mine);
   }
@@ -218,12 +216,21 @@ class staging_ring {
  private:
   static constexpr std::size_t page = 4096;
 
-  /// Puts a block back, unless that is taken away: also when the text of an error finds no memory.
+  /// Puts a block back unless `one` was set to null: also when the text of an error finds no
+  /// memory.
   struct unmade {
     staging_ring& ring;
     block* one;
     ~unmade() {
       if (one != nullptr) static_cast<void>(ring.put_back_unmade(one));
+    }
+  };
+  /// The same of one that is made.
+  struct lent {
+    staging_ring& ring;
+    block* one;
+    ~lent() {
+      if (one != nullptr) ring.give_back(one, std::exchange(one->last, std::nullopt));
     }
   };
 

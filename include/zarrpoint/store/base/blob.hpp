@@ -58,8 +58,7 @@ class blob {
   /// object, `io` when the store fails. What `into` holds after an error is unspecified.
   virtual result<void> read(std::uint64_t offset, mutable_bytes into) const = 0;
 
-  /// All of `requests`, in any order; the store may join neighbours into one operation. A single
-  /// one is read as above.
+  /// All of `requests`, in any order; the store may join neighbours into one operation.
   result<void> read(std::span<const read_request> requests) const;
 
   /// The whole object in memory without copying it; `unsupported` where the store cannot. Reading

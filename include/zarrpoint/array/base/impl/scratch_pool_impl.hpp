@@ -82,15 +82,13 @@ ZARRPOINT_INLINE void scratch_pool::reclaiming_resource::deallocate(
   owner_->budget_.deallocate(memory, bytes, alignment);
 }
 
-ZARRPOINT_INLINE bool scratch_pool::drop_idle(std::size_t bytes) noexcept {
+ZARRPOINT_INLINE void scratch_pool::drop_idle(std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  const std::size_t before = idle_.size();
   while (!idle_.empty() && budget_.in_use() > bytes) {
     warm_bytes_ -= idle_.back()->held();
     idle_.pop_back();
     --workspaces_;
   }
-  return idle_.size() != before;
 }
 
 ZARRPOINT_INLINE void scratch_pool::take_back(std::unique_ptr<codec_workspace> returned,

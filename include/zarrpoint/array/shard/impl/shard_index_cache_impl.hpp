@@ -107,7 +107,7 @@ ZARRPOINT_INLINE void shard_index_cache::put(std::string_view key, shard made,
                                              std::optional<index_version> version) {
   const std::size_t bytes = entry_size(key, *made.index);
   if (bytes > most_ || most_open_ == 0) return;
-  // What takes memory comes before what is then noted; without it, nothing more is kept.
+  // What takes memory comes before what is then noted; where there is none, the index is not kept.
   entries one;
   const auto room = guarded([&]() -> result<void> {
     one.push_front({std::string(key), bytes, std::move(made), version});

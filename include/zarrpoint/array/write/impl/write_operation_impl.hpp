@@ -242,8 +242,8 @@ ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item
 
 ZARRPOINT_INLINE result<void> write_operation::write_in_shard(std::size_t i, const plan_item& item,
                                                               const read_ahead::item* claimed) {
-  // Nothing is allocated before it has its shard: there those behind it wait for it, or for its
-  // failure.
+  // It allocates nothing before it has its shard: those behind it wait there for its place, or for
+  // its failure.
   const auto begin = [&]() -> result<std::shared_ptr<shard_writer>> {
     if (one_ != nullptr) return one_;
     ZARRPOINT_TRY(made, make_writer(item, of_.chunk_key(item.object)));

@@ -274,7 +274,7 @@ ZARRPOINT_INLINE result<void> once_reader::read_all(std::span<const round_read> 
     }
     return {};
   };
-  // No more, should the executor have more threads by now.
+  // Each has memory: the executor may have more threads by now.
   return parallel_for(group_.how.executor, reads.size(), read_one,
                       {.max_workers = workers, .stop = how.stop});
 }

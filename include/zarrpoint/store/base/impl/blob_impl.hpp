@@ -19,8 +19,6 @@ ZARRPOINT_INLINE mapping::mapping(bytes_view bytes, std::shared_ptr<const void> 
     : bytes_(bytes), owner_(std::move(owner)) {}
 
 ZARRPOINT_INLINE result<void> blob::read(std::span<const read_request> requests) const {
-  // Of what is read whole some blobs check more.
-  if (requests.size() == 1) return read(requests[0].offset, requests[0].into);
   return read_vectored(requests);
 }
 

@@ -79,6 +79,7 @@ class zip_stored_blob final : public zip_member_blob {
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
+    if (requests.size() == 1) return read(requests[0].offset, requests[0].into);
     if (begin_ != 0) {
       ZARRPOINT_CHECK(bytes_.read(requests));
     } else {
