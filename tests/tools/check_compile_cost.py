@@ -95,8 +95,8 @@ ROWS = {
     "own handler, compiled": (HANDLER, COMPILED, (72_000, 600, 260)),
     "own table with gzip, compiled": (CODECS, COMPILED, (72_000, 950, 275)),
     "distributed.hpp, compiled": ("#include <zarrpoint/distributed.hpp>\n" + UMBRELLA, COMPILED, (89_000, 10, 325)),
-    "umbrella": (UMBRELLA, [], (106_000, 150, 650)),
-    "open and load": (LOADER, [], (106_000, 16_000, 980)),
+    "umbrella": (UMBRELLA, [], (104_000, 150, 650)),
+    "open and load": (LOADER, [], (104_000, 16_000, 980)),
 }  # fmt: skip
 TIMED_ONLY = {
     "open and load, -O2": (LOADER, O2, None),
