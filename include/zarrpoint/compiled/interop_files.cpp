@@ -17,5 +17,6 @@
 #include <zarrpoint/interop/gguf/impl/gguf_scheme_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/shown_names_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>

@@ -21,22 +21,40 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What a file holds under a name and this library has no elements for. It is shown as an array
+/// whose data type is `type`, which no reader knows, so that a load of it is `unsupported`, and
+/// whose attribute `unread` tells the reason.
+struct unread_entry {
+  std::string type;    ///< what the format calls it: a class, a dtype
+  std::string reason;  ///< a sentence without a full stop
+  dims shape{};        ///< empty where it has none
+};
+
+/// The attribute with the reason of an `unread_entry`.
+inline constexpr std::string_view unread_member = "unread";
+
+/// The `zarr.json` of such an entry. Its stored bytes, if there are any, are the objects `c/0`,
+/// `c/1` and so on beneath it, for those who compare them.
+node unread_document(const unread_entry& what);
+
 /// Arrays that lie in a file of another format, as a Zarr v3 hierarchy to read and list: the
-/// documents are made, and each array is one chunk, which is opened when it is asked for.
+/// documents are made, and each array is one chunk, which is opened when it is asked for. Names
+/// that cannot be keys are told as `shown_names` says, with the attribute `original_name`.
 class made_hierarchy {
  public:
   /// Gives the chunk, as an object with that name in messages.
   using chunk_opener = std::function<result<std::unique_ptr<blob>>(std::string name)>;
 
-  /// Adds an array, whose chunk has its own shape; one without elements has no chunk. Errors:
-  /// `unsupported` for a name that is not a valid key, or is another's, too.
+  /// Adds an array, whose chunk has its own shape; one without elements has no chunk.
   result<void> add(const std::string& name, const array_metadata& as, chunk_opener chunk);
   /// The same with a chunk that is in memory.
   result<void> add(const std::string& name, const array_metadata& as, std::vector<std::byte> chunk);
+  /// Adds what cannot be read, with its stored bytes.
+  result<void> add(const std::string& name, const unread_entry& what,
+                   std::vector<chunk_opener> stored);
 
   /// Adds the groups, the root with attributes; call it once, after all arrays. Errors:
-  /// `unsupported` for an array that lies beneath another; `resource_limit` where names make groups
-  /// of which the names alone take more than 64 MiB.
+  /// `resource_limit` where names make groups of which the names alone take more than 64 MiB.
   result<void> finish(const node& attributes);
 
   /// Once it is finished. A null pointer for no such key.
@@ -46,13 +64,20 @@ class made_hierarchy {
  private:
   using chunk_list = std::vector<std::pair<std::string, chunk_opener>>;
 
-  result<void> add_document(const std::string& path, const node& document) const;
+  struct entry {
+    std::string document;
+    std::vector<std::pair<std::string, chunk_opener>> chunks;  ///< by their keys beneath it
+  };
+
+  result<void> add_document(const std::string& path, std::string_view text) const;
+  result<void> add_entries();
   /// The first chunk whose key is not less.
   chunk_list::const_iterator first_chunk(std::string_view key) const;
 
   memory_store documents_;
-  std::vector<std::string> names_;  ///< of the arrays, sorted at the end
-  chunk_list chunks_;               ///< by their keys, sorted likewise
+  std::vector<std::string> names_;  ///< of the arrays; at the end as they are shown, sorted
+  std::vector<entry> entries_;      ///< one for each name, until the end
+  chunk_list chunks_;               ///< by their keys, sorted at the end
 };
 
 /// The metadata of an array whose one chunk holds its elements as they are, row by row.

@@ -7,11 +7,14 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
@@ -26,27 +29,54 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
+  const auto list = [](const dims& extents) {
+    node::array out;
+    for (const index_t extent : extents) out.emplace_back(std::int64_t{extent});
+    return out;
+  };
+  dims chunk = what.shape;
+  for (index_t& extent : chunk) extent = std::max<index_t>(extent, 1);
+  const auto named = [](const char* name, node configuration) {
+    return node::object{{"name", name}, {"configuration", std::move(configuration)}};
+  };
+  return node::object{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", list(what.shape)},
+      {"data_type", printable(what.type, 200)},
+      {"chunk_grid", named("regular", node::object{{"chunk_shape", list(chunk)}})},
+      {"chunk_key_encoding", named("default", node::object{{"separator", "/"}})},
+      {"fill_value", 0},
+      {"codecs", node::array{named("bytes", node::object{})}},
+      {"attributes", node::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
+}
+
 ZARRPOINT_INLINE result<void> made_hierarchy::add_document(const std::string& path,
-                                                           const node& document) const {
+                                                           std::string_view text) const {
   ZARRPOINT_TRY(at, store_key::parse(path));
   ZARRPOINT_TRY(key, at.child("zarr.json"));
-  return documents_.put(key, as_bytes(dump_json(document)));
+  return documents_.put(key, as_bytes(text));
 }
 
 ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
                                                   chunk_opener chunk) {
-  const auto refuse = [&](const std::string& why) {
-    return error{errc::unsupported, "the name " + in_quotes(name) + why};
-  };
-  if (name.empty()) return refuse(" is not a valid key: it is empty");
-  const auto key = store_key::parse(name);
-  if (!key) return refuse(" is not a valid key: " + key.failure().message);
-  if (name.size() > max_leaf_name) return refuse(" is too long for a key");
-  ZARRPOINT_TRY(document, to_v3(as));
-  ZARRPOINT_CHECK(add_document(name, document));
-  names_.push_back(name);
+  ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
+  entry made{dump_json(document), {}};
   if (!box::whole(as.shape).empty())
-    chunks_.emplace_back(name + '/' + as.keys.key(dims(as.shape.rank(), 0)), std::move(chunk));
+    made.chunks.emplace_back(as.keys.key(dims(as.shape.rank(), 0)), std::move(chunk));
+  names_.push_back(name);
+  entries_.push_back(std::move(made));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const unread_entry& what,
+                                                  std::vector<chunk_opener> stored) {
+  entry made{dump_json(unread_document(what)), {}};
+  for (chunk_opener& each : stored)
+    made.chunks.emplace_back("c/" + std::to_string(made.chunks.size()), std::move(each));
+  names_.push_back(name);
+  entries_.push_back(std::move(made));
   return {};
 }
 
@@ -59,35 +89,56 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
              });
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
+ZARRPOINT_INLINE result<void> made_hierarchy::add_entries() {
+  std::vector<std::string> shown = shown_names(names_);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    entry& each = entries_[i];
+    if (shown[i] != names_[i]) {
+      ZARRPOINT_TRY(document, parse_json(as_bytes(each.document)));
+      node attributes;
+      if (node* const own = document.find("attributes")) attributes = std::move(*own);
+      attributes.set(std::string(original_name_member),
+                     is_utf8(names_[i]) ? names_[i] : printable(names_[i], names_[i].size()));
+      document.set("attributes", std::move(attributes));
+      each.document = dump_json(document);
+    }
+    ZARRPOINT_CHECK(add_document(shown[i], each.document));
+    for (auto& [key, chunk] : each.chunks)
+      chunks_.emplace_back(shown[i] + '/' + key, std::move(chunk));
+    each = {};
+  }
+  entries_ = {};
+  names_ = std::move(shown);
   v0::detail::sort_names(names_);
   v0::detail::sort_by_text(chunks_, [](const auto& one) -> std::string_view { return one.first; });
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
+  group_budget budget;
+  for (const std::string& name : names_)  // before their names are made
+    if (name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(name));
+  ZARRPOINT_CHECK(add_entries());
   node group;
   group.set("zarr_format", 3);
   group.set("node_type", "group");
   node root = group;
   if (!attributes.is_null()) root.set("attributes", attributes);
-  ZARRPOINT_CHECK(add_document("", root));
-  group_budget budget;
+  ZARRPOINT_CHECK(add_document("", dump_json(root)));
+  const std::string document = dump_json(group);
   std::vector<std::string> groups;  // made when all are known to fit
   std::string last;
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const std::string& name = names_[i];
-    const auto refuse = [&](const std::string& why) {
-      return error{errc::unsupported, "the name " + in_quotes(name) + why};
-    };
-    if (i > 0 && names_[i - 1] == name) return refuse(" is that of two arrays");
+  for (const std::string& name : names_) {
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
-      std::string above = name.substr(0, at);
-      if (std::binary_search(names_.begin(), names_.end(), above))
-        return refuse(" lies beneath " + in_quotes(above) + ", which is an array");
-      if (last.starts_with(above + '/')) continue;
+      std::string above = name.substr(0, at + 1);
+      if (last.starts_with(above)) continue;
+      above.pop_back();
       ZARRPOINT_CHECK(budget.charge(above));
       groups.push_back(std::move(above));
     }
     last = name + '/';
   }
-  for (const std::string& each : groups) ZARRPOINT_CHECK(add_document(each, group));
+  for (const std::string& each : groups) ZARRPOINT_CHECK(add_document(each, document));
   return {};
 }
 
