@@ -18,8 +18,9 @@ TEST_CASE("torch_dtype: the names of types and storages, both ways") {
       CHECK(torch::dtype_name(kind));
     }
   }
-  CHECK(named == 20);
-  CHECK(typed == 12);
+  CHECK(named == 21);
+  CHECK(typed == 13);
+  CHECK(torch::dtype_named("complex32") == dtype(dtype_kind::complex_float16));
   CHECK(torch::storage_name(dtype_kind::bfloat16) == "BFloat16Storage");
   CHECK_FALSE(torch::dtype_named("string"));
   CHECK_FALSE(torch::dtype_named(""));

@@ -23,6 +23,7 @@ struct description {
   std::string type{};  // of _rebuild_tensor_v3
   std::string kind = "storage";
   std::size_t parts = 5;
+  std::vector<std::string> metadata{};  // the keys of the last argument, if any
 };
 
 torch::pickle_value pickled(const description& of) {
@@ -32,7 +33,9 @@ torch::pickle_value pickled(const description& of) {
                     [&](std::size_t i) { return to.integer(list[i]), result<void>(); });
   };
   to.global("torch._utils", of.function);
-  to.tuple(of.type.empty() ? of.parts : 7, [&](std::size_t part) -> result<void> {
+  const std::size_t without = of.type.empty() ? of.parts : 7;
+  const std::size_t parts = of.metadata.empty() ? without : of.type.empty() ? 7 : 8;
+  to.tuple(parts, [&](std::size_t part) -> result<void> {
       if (part == 0) {
         ZARRPOINT_CHECK(to.tuple(5, [&](std::size_t i) -> result<void> {
           if (i == 0) return to.string(of.kind);
@@ -46,7 +49,12 @@ torch::pickle_value pickled(const description& of) {
       if (part == 1) return to.integer(of.offset), result<void>();
       if (part == 2) return numbers(of.shape);
       if (part == 3) return numbers(of.strides);
-      if (part == 6) return to.global("torch", of.type), result<void>();
+      if (part == 6 && !of.type.empty()) return to.global("torch", of.type), result<void>();
+      if (part >= 6)
+        return to.dict(of.metadata.size(), [&](std::size_t i) -> result<void> {
+          ZARRPOINT_CHECK(to.string(of.metadata[i]));
+          return to.boolean(true), result<void>();
+        });
       return to.boolean(part == 4), result<void>();
     }).value();
   to.reduce();
@@ -86,6 +94,51 @@ TEST_CASE("torch_tensor: where the elements are") {
                         .value();
   CHECK(wide.spec.type == dtype(dtype_kind::uint16));
   CHECK(wide.storage_bytes == 24);
+}
+
+TEST_CASE("torch_tensor: conjugates and negatives are what PyTorch makes of the elements") {
+  const auto conj = torch::describe_tensor(
+                        pickled({.storage_class = "ComplexFloatStorage", .metadata = {"conj"}}))
+                        .value();
+  CHECK(conj.signs.conjugate);
+  CHECK_FALSE(conj.signs.negative);
+  CHECK(torch::describe_tensor(pickled({.metadata = {"neg"}})).value().signs.negative);
+  CHECK(torch::describe_tensor(pickled({.function = "_rebuild_tensor_v3",
+                                        .storage_class = "UntypedStorage",
+                                        .count = 24,
+                                        .type = "uint16",
+                                        .metadata = {"neg"}}))
+            .value()
+            .signs.negative);
+  CHECK(refusal({.metadata = {"conj"}}) == errc::corrupt);
+  CHECK(refusal({.metadata = {"neg", "other"}}) == errc::unsupported);
+  CHECK(refusal({.storage_class = "BoolStorage", .metadata = {"neg"}}) == errc::unsupported);
+
+  const auto applied = [](torch::element_signs signs, auto values, dtype type, dims shape) {
+    torch::apply_signs(signs, dense_view(reinterpret_cast<std::byte*>(values.data()),
+                                         tensor_spec{type, std::move(shape)}));
+    return values;
+  };
+  using floats = std::vector<float>;
+  const dtype pairs = dtype_kind::complex64;
+  CHECK(applied({true, false}, floats{1, 2, 3, -4}, pairs, {2}) == floats{1, -2, 3, 4});
+  CHECK(applied({false, true}, floats{1, 2, 3, -4}, pairs, {2}) == floats{-1, -2, -3, 4});
+  CHECK(applied({true, true}, floats{1, 2, 3, -4}, pairs, {2}) == floats{-1, 2, -3, -4});
+  CHECK(applied({false, true}, floats{1, -2}, dtype_kind::float32, {1, 2}) == floats{-1, 2});
+  CHECK(applied({}, floats{1, -2}, dtype_kind::float32, {2}) == floats{1, -2});
+  using bytes = std::vector<std::uint8_t>;
+  CHECK(applied({false, true}, bytes{1, 0, 128}, dtype_kind::uint8, {3}) == bytes{255, 0, 128});
+  using wide = std::vector<std::int64_t>;
+  CHECK(applied({false, true}, wide{1, INT64_MIN}, dtype_kind::int64, {2}) == wide{-1, INT64_MIN});
+  using half = std::vector<std::uint16_t>;
+  CHECK(applied({false, true}, half{0x3c00, 0x8001}, dtype_kind::float16, {2}) ==
+        half{0xbc00, 0x0001});
+  floats column{1, 2, 3, 4};
+  mutable_host_view odd = dense_view(reinterpret_cast<std::byte*>(column.data()),
+                                     tensor_spec{dtype(dtype_kind::float32), {2}});
+  odd.strides[0] = 8;
+  torch::apply_signs({false, true}, odd);
+  CHECK(column == floats{-1, 2, -3, 4});
 }
 
 TEST_CASE("torch_tensor: what lies about itself is refused") {

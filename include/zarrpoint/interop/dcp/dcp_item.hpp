@@ -6,6 +6,7 @@
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
@@ -31,6 +32,7 @@ struct box_source {
   std::unique_ptr<blob> storage;
   std::uint64_t offset = 0;  ///< of the first element in the storage, in bytes
   dims strides;              ///< in bytes, one for each axis of the box
+  torch::element_signs signs{};
 };
 
 /// Errors: those of `open_item` and of `torch::open`; `corrupt` where the archive holds no tensor

@@ -33,6 +33,7 @@ constexpr std::optional<std::string_view> dtype_name(dtype_kind kind) noexcept {
     case dtype_kind::float64:
     case dtype_kind::complex64:
     case dtype_kind::complex128: return to_string(dtype(kind));
+    case dtype_kind::complex_float16: return "complex32";
     default: return std::nullopt;
   }
 }
@@ -58,6 +59,7 @@ constexpr std::optional<std::string_view> storage_name(dtype_kind kind) noexcept
     case dtype_kind::bfloat16: return "BFloat16Storage";
     case dtype_kind::float32: return "FloatStorage";
     case dtype_kind::float64: return "DoubleStorage";
+    case dtype_kind::complex_float16: return "ComplexHalfStorage";
     case dtype_kind::complex64: return "ComplexFloatStorage";
     case dtype_kind::complex128: return "ComplexDoubleStorage";
     default: return std::nullopt;

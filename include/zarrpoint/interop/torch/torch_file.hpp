@@ -38,12 +38,13 @@ class file {
   result<tensor_info> tensor(const pickle_value& value) const;
 
   /// The elements without a copy; valid while the mapping lives. Errors: `unsupported` when the
-  /// store cannot map, or the elements are not aligned or of another byte order; `corrupt` for a
-  /// bool that is none.
+  /// store cannot map, or the elements are not aligned, of another byte order, or have `signs`;
+  /// `corrupt` for a bool that is none.
   result<tensor_in_file> view(const tensor_info& of) const;
 
-  /// The storage of a tensor as an object, for callers that read ranges of it. Errors: `corrupt`
-  /// when there is none, or one of another size; `unsupported` for another byte order.
+  /// The storage of a tensor as an object, for callers that read ranges of it and
+  /// apply its `signs`. Errors: `corrupt` when there is none, or one of another size; `unsupported`
+  /// for another byte order.
   result<std::unique_ptr<blob>> storage(const tensor_info& of) const;
 
   /// Copies the elements to memory of their dtype and shape, any strides. Errors: `dtype_mismatch`,

@@ -186,7 +186,8 @@ ZARRPOINT_INLINE result<box_source> open_box(const any_store& base, const tensor
     if (chunk.from.is_raw) {
       if (item->size() != bytes)
         return error{errc::corrupt, name + ": it is not as long as its elements"};
-      return box_source{std::move(item), 0, row_major_strides(chunk.at.shape, of.spec.type.size())};
+      return box_source{
+          std::move(item), 0, row_major_strides(chunk.at.shape, of.spec.type.size()), {}};
     }
     // The description of a tensor is a few hundred bytes.
     ZARRPOINT_TRY(
@@ -194,7 +195,7 @@ ZARRPOINT_INLINE result<box_source> open_box(const any_store& base, const tensor
     if (!torch::is_tensor(file.root()))
       return error{errc::corrupt, name + ": its item holds no tensor of a kind that is known"};
     ZARRPOINT_TRY(info, file.tensor(file.root()));
-    box_source out{nullptr, info.offset, {}};
+    box_source out{nullptr, info.offset, {}, info.signs};
     if (info.spec.type != of.spec.type || !fit_strides(info, chunk.at.shape, out.strides))
       return error{errc::corrupt, name + ": its item holds " + to_string(info.spec) +
                                       ", the metadata say " +
@@ -289,6 +290,7 @@ ZARRPOINT_INLINE result<void> chunk_blob::read_part(const box& part, std::byte* 
     for (std::size_t d = 0; d < part.rank(); ++d)
       what.from += static_cast<std::uint64_t>(skipped[d] * opened->strides[d]);
     ZARRPOINT_CHECK(copy(*opened->storage, what));
+    torch::apply_signs(opened->signs, {what.to, spec.type, what.shape, strides, {}, {}});
   }
   return {};
 }
@@ -355,7 +357,9 @@ ZARRPOINT_INLINE result<mapping> chunk_blob::map() const {
   if (plan_.boxes.size() != 1 || plan_.boxes[0]->at != plan_.at) return refusal;
   ZARRPOINT_TRY(opened, source(0));
   const tensor_spec spec{plan_.tensor->spec.type, plan_.at.shape};
-  if (!is_dense(host_view{nullptr, spec.type, spec.shape, opened->strides, {}, {}})) return refusal;
+  if (opened->signs.any() ||
+      !is_dense(host_view{nullptr, spec.type, spec.shape, opened->strides, {}, {}}))
+    return refusal;
   ZARRPOINT_TRY(whole, opened->storage->map());
   const auto begin = static_cast<std::size_t>(opened->offset);
   const auto bytes = static_cast<std::size_t>(size_);

@@ -32,6 +32,9 @@ ZARRPOINT_INLINE result<tensor_info> file::tensor(const pickle_value& value) con
 
 ZARRPOINT_INLINE result<tensor_in_file> file::view(const tensor_info& of) const {
   ZARRPOINT_TRY(storage, open_storage(of));
+  if (of.signs.any())
+    return error{errc::unsupported,
+                 storage->name() + ": its elements are conjugates or negatives of those stored"};
   ZARRPOINT_TRY(mapped, storage->map());
   ZARRPOINT_TRY(elements, elements_of(mapped.bytes(), of).at(storage->name()));
   if (reinterpret_cast<std::uintptr_t>(elements.data) % of.spec.type.scalar_size() != 0)
@@ -56,6 +59,7 @@ ZARRPOINT_INLINE result<void> file::read(const tensor_info& of,
   for (const index_t extent : into.shape)
     if (extent == 0) return {};
   copy_elements(into, elements);
+  apply_signs(of.signs, into);
   return {};
 }
 

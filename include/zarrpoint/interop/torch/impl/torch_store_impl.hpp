@@ -40,7 +40,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
                                                              std::string name) {
   ZARRPOINT_TRY(bytes, byte_count(of.spec));
   const dims packed = row_major_strides(of.spec.shape, of.spec.type.size());
-  bool is_packed = true;
+  bool is_packed = !of.signs.any();
   for (std::size_t d = 0; d < packed.rank(); ++d)
     is_packed = is_packed && (of.spec.shape[d] == 1 || of.strides[d] == packed[d]);
   if (is_packed) {

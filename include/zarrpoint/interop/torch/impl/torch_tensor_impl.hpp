@@ -10,7 +10,9 @@
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,9 +100,72 @@ ZARRPOINT_INLINE result<void> place_torch_elements(std::uint64_t offset, const d
   return {};
 }
 
+/// The last argument of a tensor, which PyTorch 1.13 and later write: `{"conj": True}`.
+ZARRPOINT_INLINE result<void> read_torch_signs(const pickle_value& value, tensor_info& out) {
+  if (value.is_none()) return {};
+  if (value.kind() != pickle_kind::dict) return tensor_corrupt("its metadata are not a dict");
+  for (std::size_t i = 0; i < value.member_count(); ++i) {
+    const std::string* const key = value.key(i).if_string();
+    // PyTorch asks whether the key is there, not for its value.
+    if (key != nullptr && *key == "conj") {
+      out.signs.conjugate = true;
+    } else if (key != nullptr && *key == "neg") {
+      out.signs.negative = true;
+    } else {
+      return error{errc::unsupported,
+                   "tensor with metadata " + (key == nullptr ? "that are not known"
+                                                             : zarrpoint::detail::in_quotes(*key))};
+    }
+  }
+  const dtype type = out.spec.type;
+  const bool has_signs =
+      type.is_complex() || type.is_integer() || (type.is_floating() && type.scalar_size() > 1);
+  if (out.signs.conjugate && !type.is_complex())
+    return tensor_corrupt("it is the conjugate of elements that are not complex");
+  if (out.signs.negative && !has_signs)
+    return error{errc::unsupported,
+                 "tensor that is a negative view of " + std::string(to_string(type))};
+  return {};
+}
+
+/// Turns the sign of one scalar.
+template <class T>
+void negate(std::byte* at, bool is_integer) {
+  T bits{};
+  std::memcpy(&bits, at, sizeof(T));
+  constexpr T sign = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+  bits = is_integer ? static_cast<T>(T{0} - bits) : static_cast<T>(bits ^ sign);
+  std::memcpy(at, &bits, sizeof(T));
+}
+
+ZARRPOINT_INLINE void negate_scalar(std::byte* at, dtype type) {
+  switch (type.scalar_size()) {
+    case 1: return negate<std::uint8_t>(at, type.is_integer());
+    case 2: return negate<std::uint16_t>(at, type.is_integer());
+    case 4: return negate<std::uint32_t>(at, type.is_integer());
+    default: return negate<std::uint64_t>(at, type.is_integer());
+  }
+}
+
+ZARRPOINT_INLINE void apply_signs_along(const element_signs& signs, const mutable_host_view& to,
+                                        std::size_t axis, std::byte* at) {
+  if (axis < to.shape.rank()) {
+    for (index_t i = 0; i < to.shape[axis]; ++i, at += to.strides[axis])
+      apply_signs_along(signs, to, axis + 1, at);
+    return;
+  }
+  if (signs.negative) negate_scalar(at, to.type);
+  if (to.type.is_complex() && signs.negative != signs.conjugate)
+    negate_scalar(at + to.type.scalar_size(), to.type);
+}
+
 }}  // namespace torch::detail
 
 namespace torch {
+
+ZARRPOINT_INLINE void apply_signs(const element_signs& signs, const mutable_host_view& to) {
+  if (signs.any()) detail::apply_signs_along(signs, to, 0, to.data);
+}
 
 ZARRPOINT_INLINE bool is_tensor(const pickle_value& value) {
   for (const char* name : {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
@@ -140,6 +205,8 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, 
   out.spec.shape = shape;
   if (count > 4) out.requires_grad = arguments.element(4).to_bool().value_or(false);
   ZARRPOINT_CHECK(detail::place_torch_elements(*offset, strides, out));
+  const std::size_t metadata = has_type ? 7 : 6;
+  if (count > metadata) ZARRPOINT_CHECK(detail::read_torch_signs(arguments.element(metadata), out));
   return out;
 }
 
