@@ -85,7 +85,7 @@ inline void shorten(std::string& key) {
   append_cut(key, whole);
 }
 
-/// A name that is no key, as one.
+/// A name that is not a key, as one.
 inline std::string made_key(std::string_view name) {
   std::string out;
   std::size_t segments = 0;
