@@ -110,7 +110,7 @@ class planner {
     ZARRPOINT_TRY(chosen, choose());
     for (const group_entry* group : empty_) moved_.push_back(group->name);
     for (const std::size_t i : chosen) {
-      if (all[i].fault) return zp::error(*all[i].fault).at("array \"" + escaped(all[i].name) + '"');
+      if (all[i].fault) return left_in(all[i]);
       plan_.arrays.push_back({i, name_of(i), all[i].spec->type});
     }
     ZARRPOINT_CHECK(rename());
@@ -223,6 +223,14 @@ class planner {
   }
 
  private:
+  /// Why an array that cannot be read stops the conversion.
+  static zp::error left_in(const entry& array) {
+    zp::error out = zp::error(*array.fault).at("array \"" + escaped(array.name) + '"');
+    if (!array.name.empty())
+      out.message += "; --skip \"" + escaped(array.name) + "\" leaves it out";
+    return out;
+  }
+
   /// In the source; a single array has the name of its file.
   std::string name_of(std::size_t i) const {
     const std::string& name = plan_.from.entries()[i].name;
@@ -249,7 +257,13 @@ class planner {
       return wanted && !unwanted;
     };
     for (std::size_t i = 0; i < plan_.from.entries().size(); ++i) {
-      if (is_chosen(name_of(i))) out.push_back(i);
+      const entry& array = plan_.from.entries()[i];
+      if (is_chosen(name_of(i))) {
+        out.push_back(i);
+      } else if (array.fault) {
+        note("array \"" + escaped(array.name) +
+             "\", which cannot be read, is left out: " + to_string(*array.fault));
+      }
     }
     for (const group_entry& group : plan_.from.groups()) {
       if (!holds_array(group.name) && is_chosen(group.name)) empty_.push_back(&group);

@@ -196,14 +196,7 @@ class comparison {
       ++(a == nullptr ? only_in_b_ : only_in_a_);
       return tell(name, "only in " + where, zp::node::object{{"only_in", where}});
     }
-    for (const entry* each : {a, b}) {
-      if (!each->fault) continue;
-      failed_ = true;
-      bar_.reset();
-      fail(zp::error(*each->fault)
-               .at(std::string(each == a ? "A" : "B") + ": array " + called(name)));
-      return {};
-    }
+    if (a->fault || b->fault) return compare_unread(name, *a, *b);
     ++compared_;
     const std::uint64_t before = differ_;
     if (a->spec->type != b->spec->type) {
@@ -221,6 +214,127 @@ class comparison {
     }
     if (differ_ != before) ++different_arrays_;
     return {};
+  }
+
+  /// Says why an array is not compared.
+  zp::result<void> give_up(zp::error why) {
+    failed_ = true;
+    bar_.reset();
+    fail(why);
+    return {};
+  }
+
+  zp::result<void> give_up_on(const std::string& name, const std::string& side, zp::error why) {
+    return give_up(std::move(why).at(side + ": array " + called(name)));
+  }
+
+  /// Two arrays of which at least one cannot be read: their types and shapes, and where both are
+  /// stored in the same way the bytes of their objects.
+  zp::result<void> compare_unread(const std::string& name, const entry& a, const entry& b) {
+    for (const entry* each : {&a, &b})
+      if (each->fault && each->fault->code != zp::errc::unsupported)
+        return give_up_on(name, each == &a ? "A" : "B", *each->fault);
+    const auto shape_of = [](const entry& of) {
+      return of.spec ? std::optional(of.spec->shape) : of.told_shape;
+    };
+    const std::uint64_t before = differ_;
+    if (a.type != b.type)
+      ZARRPOINT_CHECK(
+          tell(name, "dtype " + escaped(a.type) + " | " + escaped(b.type),
+               zp::node::object{{"dtype", zp::node::array{text_node(a.type), text_node(b.type)}}}));
+    const auto x = shape_of(a), y = shape_of(b);
+    if (x && y && *x != *y)
+      ZARRPOINT_CHECK(tell(name, "shape " + shape_text(*x) + " | " + shape_text(*y),
+                           zp::node::object{{"shape", zp::node::array{to_node(*x), to_node(*y)}}}));
+    if (differ_ == before) {
+      ZARRPOINT_TRY(done, compare_stored(name, a, b));
+      if (!done) return {};
+    }
+    ++compared_;
+    if (differ_ != before) ++different_arrays_;
+    return {};
+  }
+
+  /// False where nothing can be said.
+  zp::result<bool> compare_stored(const std::string& name, const entry& a, const entry& b) {
+    for (const entry* each : {&a, &b}) {
+      if (each->fault) continue;
+      const entry& unread = each == &a ? b : a;
+      ZARRPOINT_CHECK(give_up_on(name, each == &a ? "B" : "A", *unread.fault));
+      return false;
+    }
+    const auto index_a = static_cast<std::size_t>(&a - a_.entries().data());
+    const auto index_b = static_cast<std::size_t>(&b - b_.entries().data());
+    const zp::node form = a_.stored_form(index_a);
+    if (form.is_null()) {
+      ZARRPOINT_CHECK(give_up_on(name, "A", *a.fault));
+      return false;
+    }
+    if (form != b_.stored_form(index_b)) {
+      ZARRPOINT_CHECK(give_up(zp::error(*a.fault).at(
+          "array " + called(name) + ": A and B store it in two ways, and neither is read")));
+      return false;
+    }
+    auto where = stored_difference(index_a, index_b);
+    if (!where && where.failure().code == zp::errc::cancelled) return std::move(where).failure();
+    if (!where) {
+      ZARRPOINT_CHECK(give_up(std::move(where).failure().at("array " + called(name))));
+      return false;
+    }
+    if (!where->empty()) {
+      ZARRPOINT_CHECK(tell(name, "the stored bytes differ: " + *where,
+                           zp::node::object{{"stored", text_node(*where)}}));
+    } else {
+      bar_.reset();
+      note("array " + called(name) +
+           ": only its stored bytes were compared: " + std::string(a.fault->message));
+    }
+    return true;
+  }
+
+  /// Where the objects of two arrays differ; empty where they do not.
+  zp::result<std::string> stored_difference(std::size_t a, std::size_t b) const {
+    ZARRPOINT_TRY(keys_a, a_.stored_objects(a));
+    ZARRPOINT_TRY(keys_b, b_.stored_objects(b));
+    for (std::size_t i = 0; i < std::max(keys_a.size(), keys_b.size()); ++i) {
+      const bool only_a =
+          i >= keys_b.size() || (i < keys_a.size() && keys_a[i].key < keys_b[i].key);
+      const bool only_b =
+          i >= keys_a.size() || (i < keys_b.size() && keys_b[i].key < keys_a[i].key);
+      if (only_a) return "object " + escaped(keys_a[i].key) + " is only in A";
+      if (only_b) return "object " + escaped(keys_b[i].key) + " is only in B";
+      if (keys_a[i].size != keys_b[i].size)
+        return "object " + escaped(keys_a[i].key) + " has " + std::to_string(keys_a[i].size) +
+               " | " + std::to_string(keys_b[i].size) + " bytes";
+      ZARRPOINT_TRY(x, a_.open_stored(a, keys_a[i].key));
+      ZARRPOINT_TRY(y, b_.open_stored(b, keys_b[i].key));
+      if (x == nullptr || y == nullptr || x->size() != y->size())
+        return zp::error{zp::errc::io,
+                         "object " + escaped(keys_a[i].key) + " was changed while it was compared"};
+      ZARRPOINT_TRY(at, first_difference(*x, *y));
+      if (at) return "object " + escaped(keys_a[i].key) + " at byte " + std::to_string(*at);
+    }
+    return std::string();
+  }
+
+  zp::result<std::optional<std::uint64_t>> first_difference(const zp::blob& a,
+                                                            const zp::blob& b) const {
+    constexpr std::uint64_t most = std::uint64_t{1} << 20;
+    const auto length = static_cast<std::size_t>(std::min(most, a.size()));
+    std::vector<std::byte> x(length), y(length);
+    for (std::uint64_t at = 0; at < a.size(); at += length) {
+      ZARRPOINT_CHECK(a_.check_stop());
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(length, a.size() - at));
+      const auto into = [&](std::vector<std::byte>& all) {
+        return zp::mutable_bytes(all).first(count);
+      };
+      ZARRPOINT_CHECK(a.read(at, into(x)));
+      ZARRPOINT_CHECK(b.read(at, into(y)));
+      const auto end = x.begin() + static_cast<std::ptrdiff_t>(count);
+      const auto found = std::mismatch(x.begin(), end, y.begin()).first;
+      if (found != end) return std::optional(at + static_cast<std::uint64_t>(found - x.begin()));
+    }
+    return std::optional<std::uint64_t>();
   }
 
   zp::result<void> compare_values(const std::string& name, const entry& a, const entry& b) {
@@ -326,6 +440,8 @@ exit_status run_diff(const diff_arguments& of, const zp::context& how) {
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(a, open_source(of.a, how));
     ZARRPOINT_TRY(b, open_source(of.b, how));
+    for (const auto& [path, from] : {std::pair(&of.a, a.get()), std::pair(&of.b, b.get())})
+      for (const std::string& warning : from->warnings()) note(escaped(*path) + ": " + warning);
     comparison all(of, *a, *b);
     ZARRPOINT_CHECK(all.run());
     answer = all.status();

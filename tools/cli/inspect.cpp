@@ -197,7 +197,9 @@ class inspection {
     return {label,
             array.typestr == "array" ? "" : escaped(kind_of_leaf(array)),
             escaped(array.type),
-            array.spec ? shape_text(array.spec->shape) : "",
+            array.spec         ? shape_text(array.spec->shape)
+            : array.told_shape ? shape_text(*array.told_shape)
+                               : "",
             chunked ? shape_text(array.chunk_shape) : "",
             array.shard_shape ? shape_text(*array.shard_shape) : "",
             std::move(codecs),
@@ -228,6 +230,7 @@ class inspection {
     const entry& array = from_.entries()[shown_[position]];
     zp::node out = zp::node::object{{"name", text_node(array.name)}, {"dtype", array.type}};
     if (array.spec) out.set("shape", to_node(array.spec->shape));
+    if (!array.spec && array.told_shape) out.set("shape", to_node(*array.told_shape));
     if (array.spec && array.zarr_format != 0) {
       out.set("zarr_format", array.zarr_format);
       out.set("chunks", to_node(array.chunk_shape));

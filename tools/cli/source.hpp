@@ -11,6 +11,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 
 #include "element_text.hpp"
 
@@ -33,7 +34,8 @@ struct entry {
   std::optional<zp::error> fault{};  ///< why its elements cannot be read
   std::string type;                  ///< the stored name of its dtype, known or not
   std::optional<zp::tensor_spec> spec{};
-  zp::dims chunk_shape{};  ///< the unit of reading
+  std::optional<zp::dims> told_shape{};  ///< where there is no spec: what its document says
+  zp::dims chunk_shape{};                ///< the unit of reading
   std::optional<zp::dims> shard_shape{};
   std::vector<zp::codec_spec> codecs{};  ///< of a chunk
   zp::node fill_value{};
@@ -50,6 +52,14 @@ struct entry {
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
     return std::min(a + b, most_bytes);  // neither is more, so that the sum fits
   }
+};
+
+/// One object below an array.
+struct stored_key {
+  std::string key;  ///< relative to the array
+  std::uint64_t size = 0;
+
+  friend bool operator==(const stored_key&, const stored_key&) = default;
 };
 
 /// A group below the root.
@@ -147,6 +157,18 @@ class source {
   /// Bytes of its objects in the store.
   virtual zp::result<std::uint64_t> stored_bytes(std::size_t index) const = 0;
   virtual void verify(verification& to) const = 0;
+
+  /// How an array is stored, but for its attributes; null where that is not known. Where two are
+  /// stored in the same way, equal objects mean equal elements, read or not.
+  virtual zp::node stored_form(std::size_t) const { return {}; }
+  /// Its objects, sorted by key.
+  virtual zp::result<std::vector<stored_key>> stored_objects(std::size_t) const {
+    return std::vector<stored_key>();
+  }
+  /// One of them. A null pointer for no such key.
+  virtual zp::result<std::unique_ptr<zp::blob>> open_stored(std::size_t, const std::string&) const {
+    return std::unique_ptr<zp::blob>();
+  }
 
  protected:
   std::string format_;

@@ -7,6 +7,8 @@
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/interop/gguf/gguf_scheme.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
@@ -44,9 +46,27 @@ std::string stored_type(const zp::detail::stored_leaf& leaf) {
   return type->if_array() != nullptr ? "struct" : "?";
 }
 
+/// The shape of an array that may be of no known type.
+std::optional<zp::dims> shape_in(const zp::node& document) {
+  const zp::node* const shape = document.find("shape");
+  if (shape == nullptr || shape->if_array() == nullptr) return {};
+  zp::dims out;
+  for (const zp::node& extent : *shape->if_array()) {
+    const auto number = extent.to_int64();
+    if (!number || *number < 0 || out.rank() == zp::max_rank) return {};
+    out.push_back(*number);
+  }
+  return out;
+}
+
 /// What a document says although its array cannot be opened.
 void describe_unparsed(const zp::detail::stored_leaf& leaf, entry& to) {
-  const zp::node* codecs = leaf.document->content().find("codecs");
+  const zp::node& document = leaf.document->content();
+  const zp::node* const own =
+      leaf.zarr_format == 2 ? &leaf.attributes : document.find("attributes");
+  if (own != nullptr && own->if_object() != nullptr) to.attributes = *own;
+  to.told_shape = shape_in(document);
+  const zp::node* codecs = document.find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return;
   for (const zp::node& codec : *codecs->if_array()) {
     if (const zp::node* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
@@ -95,6 +115,7 @@ zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents co
     add(leaf, how);
   }
   add_groups();
+  tell_names();
   lent_.resize(arrays_.size());
   const bool single = entries_.size() == 1 && entries_[0].name.empty();
   format_ = std::string("Zarr v") + (any_v2 ? "2" : "3") +
@@ -130,6 +151,11 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     arrays_.emplace_back(*std::move(opened));
   } else {
     made.fault = std::move(opened).failure();
+    // What a file of another format holds and this library has no elements for: it says why.
+    const zp::node* const reason = made.attributes.find(zp::detail::unread_member);
+    if (made.fault->code == zp::errc::unsupported && reason != nullptr && !made.spec &&
+        reason->if_string() != nullptr)
+      made.fault->message = *reason->if_string();
     arrays_.emplace_back();
   }
   entries_.push_back(std::move(made));
@@ -149,6 +175,41 @@ void zarr_source::add_groups() {
     const bool is_object = own != nullptr && own->if_object() != nullptr;
     groups_.push_back({name, is_object ? *own : zp::node()});
   }
+}
+
+void zarr_source::tell_names() {
+  std::size_t count = 0;
+  std::string first;
+  for (const entry& each : entries_) {
+    const zp::node* const original = each.attributes.find(zp::detail::original_name_member);
+    if (original == nullptr || original->if_string() == nullptr) continue;
+    if (count++ == 0)
+      first = '"' + escaped(*original->if_string()) + "\" as \"" + escaped(each.name) + '"';
+  }
+  if (count == 0) return;
+  const std::string others =
+      count == 1 ? "" : ", and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
+  warnings_.push_back("names that are not valid keys are shown in another way: " + first + others +
+                      "; the attribute \"original_name\" has what the file says");
+}
+
+zp::node zarr_source::stored_form(std::size_t index) const {
+  zp::node out = contents_.leaves[index].document->content();
+  if (zp::node::object* const members = out.if_object())
+    std::erase_if(*members, [](const auto& one) { return one.key == "attributes"; });
+  return out;
+}
+
+zp::result<std::vector<stored_key>> zarr_source::stored_objects(std::size_t index) const {
+  ZARRPOINT_TRY(key, zp::store_key::parse(entries_[index].name));
+  return list_objects(store_, key);
+}
+
+zp::result<std::unique_ptr<zp::blob>> zarr_source::open_stored(std::size_t index,
+                                                               const std::string& key) const {
+  ZARRPOINT_TRY(array, zp::store_key::parse(entries_[index].name));
+  ZARRPOINT_TRY(full, array.child(key));
+  return store_.open(full);
 }
 
 zp::result<void> zarr_source::read(std::size_t index, const zp::selection& part,

@@ -25,6 +25,10 @@ class zarr_source final : public source {
   zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override;
   zp::result<std::uint64_t> stored_bytes(std::size_t index) const override;
   void verify(verification& to) const override;
+  zp::node stored_form(std::size_t index) const override;
+  zp::result<std::vector<stored_key>> stored_objects(std::size_t index) const override;
+  zp::result<std::unique_ptr<zp::blob>> open_stored(std::size_t index,
+                                                    const std::string& key) const override;
 
   const zp::any_store& store() const { return store_; }
   const zp::context& how() const { return how_; }
@@ -37,18 +41,13 @@ class zarr_source final : public source {
  private:
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
   void add_groups();
+  void tell_names();
 
   zp::any_store store_;
   zp::context how_;
   zp::detail::checkpoint_contents contents_;
   std::vector<std::optional<zp::array>> arrays_;
   mutable std::vector<std::optional<zp::mapped_view>> lent_;
-};
-
-/// One object below an array.
-struct stored_key {
-  std::string key;  ///< relative to the array
-  std::uint64_t size = 0;
 };
 
 /// The objects below `at` but for metadata documents, sorted by key. Errors: `io`,
