@@ -301,6 +301,22 @@ class Convert(Case):
         self.text("convert", index, self.folder / "c.zarr")
         self.check(self.folder / "c.zarr", {"x": np.arange(3), "y": np.arange(4.0)})
 
+    def test_the_weight_map_decides(self):
+        folder = self.folder / "in"
+        folder.mkdir()
+        save_file({"x": np.arange(3), "y": np.arange(4.0)}, folder / "1.safetensors")
+        save_file({"x": np.arange(5), "old": np.arange(2)}, folder / "2.safetensors")
+        index = folder / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": {"x": "2.safetensors", "y": "1.safetensors"}}))
+        for number, place in enumerate((folder, index)):
+            said = self.expect(OK, "convert", place, self.folder / f"{number}.zarr").stderr.decode()
+            self.assertIn('leaves out 2 tensors of its files: "x" of 1.safetensors, "old" of', said)
+            self.check(self.folder / f"{number}.zarr", {"x": np.arange(5), "y": np.arange(4.0)})
+            notes = [one["message"] for one in self.json("verify", place)["findings"]]
+            self.assertEqual(len(notes), 2)
+            self.assertIn('the weight_map takes it from "2.safetensors"', notes[0])
+        self.text("diff", folder, index)
+
     def test_casts(self):
         array = np.array([[0.1, -2.5, 3e38, 1e-40], [np.nan, np.inf, -np.inf, -0.0]])
         np.savez(self.folder / "a.npz", w=array, n=np.arange(5))

@@ -331,6 +331,7 @@ class Verify(Case):
         index.write_text(json.dumps({"metadata": {"total_size": 56}, "weight_map": names}))
         found = self.json("verify", index)
         self.assertEqual((found["arrays"], found["notes"]), (2, 1))
+        self.assertIn("not in the weight_map", found["findings"][0]["message"])
         index.write_text(json.dumps({"metadata": {"total_size": 57}, "weight_map": names}))
         self.assertIn("total_size", self.faults(index)[0]["message"])
         for wrong in ({"x": "2.safetensors"}, {"x": "../1.safetensors"}, {"x": 1}):

@@ -3,8 +3,14 @@
 """GGUF files and those of torch.save: each command takes them as it takes others."""
 
 import json
+import re
 
-from support import FAILED, GOLDEN, OK, Case
+import ml_dtypes
+import numpy as np
+from safetensors import SafetensorError, deserialize
+
+from support import FAILED, GOLDEN, OK, UNVERIFIED, Case
+from unsupported import safetensors_of
 
 GGUF = GOLDEN / "gguf"
 
@@ -34,6 +40,48 @@ class Weights(Case):
         cut = self.folder / "cut.gguf"
         cut.write_bytes((GGUF / "small.gguf").read_bytes()[:-40])
         self.assertIn(b"runs past the end of the file", self.expect(FAILED, "inspect", cut).stderr)
+
+    def test_every_dtype_of_safetensors(self):
+        """The list is the peer's own: it says it where it refuses another."""
+        with self.assertRaises(SafetensorError) as said:
+            deserialize(safetensors_of({"x": ("F9", [1], b"1")}))
+        names = re.findall("`([^`]+)`", str(said.exception).split("expected one of")[1])
+        self.assertGreaterEqual(len(names), 22)
+        data = bytes(i % 2 for i in range(128))  # bools too
+        tensors = {}
+        for name in names:
+            bits = 8 if name == "BOOL" else int(re.search("[0-9]+", name).group())
+            tensors[name] = (name, [16], data[: bits * 2])
+        file, copy = self.folder / "all.safetensors", self.folder / "copy.safetensors"
+        file.write_bytes(safetensors_of(tensors))
+        self.assertEqual(len(deserialize(file.read_bytes())), len(names))
+        self.expect(OK, "verify", file)
+        self.expect(OK, "convert", file, self.folder / "all.zarr")
+        self.expect(OK, "diff", file, self.folder / "all.zarr")
+        self.expect(OK, "convert", self.folder / "all.zarr", copy)
+        there = {name: one for name, one in deserialize(copy.read_bytes())}
+        for name, one in deserialize(file.read_bytes()):
+            self.assertEqual(there[name], one)
+        for name, kind in (("F8_E8M0", "float8_e8m0fnu"), ("F8_E4M3FNUZ", "float8_e4m3fnuz")):
+            values = np.array(self.json("cat", file, name)).astype(getattr(ml_dtypes, kind))
+            self.assertEqual(values.tobytes(), data[:16])
+
+    def test_elements_of_four_bits(self):
+        file = self.folder / "f.safetensors"
+        file.write_bytes(safetensors_of({"x": ("F4", [2, 2], b"\x21\x43")}))
+        self.assertEqual(self.json("cat", file), [[0.5, 1], [1.5, 2]])
+        self.assertEqual(self.json("cat", file, "--slice", ":,1"), [1, 2])
+
+    def test_a_dtype_of_safetensors_that_nobody_knows(self):
+        file = self.folder / "f.safetensors"
+        file.write_bytes(safetensors_of({"new": ("F9", [2], b"123"), "x": ("U8", [2], b"\1\2")}))
+        self.assertEqual(self.json("cat", file, "x"), [1, 2])
+        found = {one["name"]: one for one in self.json("inspect", file)["arrays"]}
+        self.assertIn('the dtype "F9" is not known', found["new"]["error"])
+        self.assertEqual(found["new"]["dtype"], "F9")
+        self.expect(UNVERIFIED, "verify", file)
+        self.assertIn("F9", self.refused("convert", file, self.folder / "o.npz"))
+        self.expect(OK, "convert", file, self.folder / "o.npz", "--skip", "new")
 
     def test_files_of_torch_save(self):
         for name in ("torch-1.13.0.pt", "torch-2.15.0.pt"):

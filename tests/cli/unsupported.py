@@ -12,10 +12,12 @@ of include/zarrpoint/codec/base/known_codecs.hpp.
 
 import gzip
 import io
+import json
 import os
 import pickle
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,17 @@ CODECS = ROOT / "include/zarrpoint/codec/base/known_codecs.hpp"
 BEGIN, END = "<!-- tests/cli/unsupported.py begins -->\n", "<!-- tests/cli/unsupported.py ends -->"
 LITERAL = r'"((?:[^"\\]|\\.)*)"'
 INTERNAL = ("an array in a file",)  # of a class that is only read; no command comes there
+
+
+def safetensors_of(tensors):
+    """A file of tensors, each its dtype, its shape and its bytes."""
+    header, data = {}, b""
+    for name, (dtype, shape, held) in tensors.items():
+        offsets = [len(data), len(data) + len(held)]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+        data += held
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
 
 def npy(array):
@@ -115,6 +128,7 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
      file(raw_npy([1, 0], "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "1," * 40 + "), }")), "inspect FILE"),
     ("npy files of later formats", file(raw_npy([9, 0], "")), "inspect FILE"),
     ("JSON that is not an index", file(b'{"x": 1}'), "inspect FILE"),
+    ("safetensors of a dtype that the format has since got", file(safetensors_of({"x": ("F9", [2], b"123")})), "cat FILE x"),
     ("other files", file(b"something else"), "inspect FILE"),
     ("pipes, devices", lambda path: os.mkfifo(path), "inspect FILE"),
     ("arrays of very many dimensions, shown", tensors(x=np.zeros((2,) * 20, "int8")), "cat FILE"),

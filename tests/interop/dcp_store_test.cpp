@@ -416,11 +416,31 @@ TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
   CHECK(from->view<float>("t").value().is_zero_copy());
   CHECK(refuses(
       index(R"({"t":"model-00001-of-00002.safetensors","u":"model-00001-of-00002.safetensors"})"),
-      "names the tensor \"u\", which no file has"));
+      "names the tensor \"u\", which \"model-00001-of-00002.safetensors\" has not"));
   CHECK(refuses(index(R"({"t":"other.safetensors"})"), "no such file"));
   CHECK(refuses(index(R"({"t":"../other.safetensors"})"), "segment"));
   CHECK(refuses(index(R"({"t":5})"), "is not text"));
   CHECK(refuses(index("5"), "weight_map"));
+}
+
+TEST_CASE("dcp: a tensor in two files is that of the file that the index names") {
+  const memory_store folder;
+  const dims old_shape{2};
+  const dims shape{3};
+  put_safetensors(folder, "shard-1-model-1.safetensors", old_shape, box::whole(old_shape), {});
+  put_safetensors(folder, "shard-2-model-1.safetensors", shape, box::whole(shape), {});
+  CHECK(refuses(state_of(folder),
+                "it is in \"shard-1-model-1.safetensors\" and in \"shard-2-model-1.safetensors\""));
+  for (const auto& [file, wanted] : {std::pair("shard-1-model-1.safetensors", old_shape),
+                                     std::pair("shard-2-model-1.safetensors", shape)}) {
+    memory_store more;
+    for (const char* const name : {"shard-1-model-1.safetensors", "shard-2-model-1.safetensors"})
+      REQUIRE(more.put(key(name), get(folder, key(name), 1 << 20).value().value()));
+    REQUIRE(more.put(key("model.safetensors.index.json"),
+                     as_bytes(R"({"weight_map":{"t":")" + std::string(file) + "\"}}")));
+    const auto from = open(state_of(more).value()).value();
+    CHECK(from.metadata("t").value().spec.shape == wanted);
+  }
 }
 
 TEST_CASE("dcp: cells that Megatron-Core stored flat") {

@@ -80,7 +80,9 @@ struct random_tensor {
   random_tensor(std::mt19937& random, zp::tensor_spec of)
       : spec(of), data(zp::byte_count(of).value()) {
     for (std::byte& each : data)
-      each = static_cast<std::byte>(random() % (spec.type == zp::dtype_kind::bool_ ? 2 : 256));
+      each = static_cast<std::byte>(random() % (spec.type == zp::dtype_kind::bool_ ? 2
+                                                : spec.type.is_below_byte() ? 1U << spec.type.bits()
+                                                                            : 256));
   }
   zp::host_view view() const { return zp::dense_view(data.data(), spec); }
 };
@@ -167,6 +169,7 @@ TEST_CASE("safetensors: what is saved is read back, of every dtype, shape and la
       zp::tensor_spec spec{kind, {}};
       for (std::size_t d = random() % 4; d > 0; --d)
         spec.shape.push_back(static_cast<zp::index_t>(random() % 6 + (random() % 8 == 0 ? 0 : 1)));
+      if (spec.type.is_below_byte()) spec.shape.push_back(4);  // whole bytes
       owned.emplace_back(random, spec);
     }
     std::vector<st::named_view> tensors;
@@ -190,9 +193,16 @@ TEST_CASE("safetensors: what is saved is read back, of every dtype, shape and la
     }
     for (const st::named_view& each : tensors) {
       const auto expected = gathered(each.view);
-      const zp::host_view view = file.view(each.name).value();
-      CHECK(view.spec() == each.view.spec());
-      CHECK(same_bytes(view, expected));
+      if (each.view.type.is_below_byte()) {
+        CHECK(file.view(each.name).failure().code == zp::errc::unsupported);
+      } else {
+        const zp::host_view view = file.view(each.name).value();
+        CHECK(view.spec() == each.view.spec());
+        CHECK(same_bytes(view, expected));
+      }
+      std::vector<std::byte> dense(expected.size());
+      CHECK(file.read(each.name, zp::dense_view(dense.data(), each.view.spec())));
+      CHECK(dense == expected);
       // Into memory of another order.
       std::vector<std::byte> other(expected.size());
       zp::tensor_spec turned = each.view.spec();
@@ -208,6 +218,41 @@ TEST_CASE("safetensors: what is saved is read back, of every dtype, shape and la
     REQUIRE(st::save(store, key("m.safetensors"), tensors, metadata));
     CHECK(zp::get(store, key("m.safetensors"), 1 << 20).value() == first);
   }
+}
+
+TEST_CASE("safetensors: packed elements in more than one block") {
+  std::mt19937 random(2);
+  for (const zp::dtype_kind kind : {zp::dtype_kind::float4_e2m1fn, zp::dtype_kind::float6_e2m3fn}) {
+    const random_tensor large(random, {kind, {4, 1'100'003}});
+    zp::memory_store store;
+    for (const zp::host_view& view : {large.view(), reversed(large.view())}) {
+      const st::named_view tensors[] = {{"x", view}};
+      REQUIRE(st::save(store, key("x"), tensors));
+      const auto expected = gathered(view);
+      std::vector<std::byte> copy(expected.size());
+      const st::file file = st::open(store, key("x")).value();
+      REQUIRE(file.read("x", zp::dense_view(copy.data(), view.spec())));
+      CHECK(copy == expected);
+    }
+  }
+  const random_tensor odd(random, {zp::dtype_kind::float4_e2m1fn, {3}});
+  const st::named_view tensors[] = {{"x", odd.view()}};
+  CHECK(st::save(zp::memory_store(), key("x"), tensors).failure().code == zp::errc::unsupported);
+}
+
+TEST_CASE("safetensors: a dtype that is none of ours") {
+  const st::file file =
+      open_text(file_text(R"({"a":{"dtype":"F9","shape":[2],"data_offsets":[0,3]},)"
+                          R"("b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}})",
+                          "abcd"))
+          .value();
+  CHECK(file.tensors().size() == 2);
+  CHECK(file.contains("a"));
+  for (const zp::error& refused : {file.spec("a").failure(), file.view("a").failure()}) {
+    CHECK(refused.code == zp::errc::unsupported);
+    CHECK(refused.message.find("the dtype \"F9\" is not known") != std::string::npos);
+  }
+  CHECK(*file.view("b").value().data == std::byte{'d'});
 }
 
 TEST_CASE("safetensors: tensors larger than a block, not in the order of the file") {

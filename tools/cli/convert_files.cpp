@@ -4,6 +4,7 @@
 // To safetensors and npz: single files, written under a temporary name and renamed, or a directory
 // of them.
 
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/cast.hpp>
@@ -187,8 +188,9 @@ zp::result<void> write_safetensors(const conversion& what, safetensors_parts of,
   std::uint64_t end = 0;
   for (const converted& each : order) {
     const zp::tensor_spec spec{each.type, what.spec(each).shape};
-    ZARRPOINT_TRY(bytes, byte_count(spec));
-    plan.tensors.push_back({each.name, spec, end, bytes});
+    ZARRPOINT_TRY(bytes, zp::safetensors::detail::stored_byte_count(spec).at(
+                             "array \"" + escaped(each.name) + '"'));
+    plan.tensors.push_back({each.name, spec, end, bytes, {}});
     end += bytes;
   }
   ZARRPOINT_TRY(preamble, zp::safetensors::detail::dump_header(plan));
@@ -196,7 +198,11 @@ zp::result<void> write_safetensors(const conversion& what, safetensors_parts of,
   ZARRPOINT_CHECK(to.write(0, zp::as_bytes(preamble)));
   for (std::size_t i = 0; i < order.size(); ++i) {
     std::uint64_t at = preamble.size() + plan.tensors[i].offset;
+    const bool is_packed = order[i].type.is_below_byte();
+    zp::safetensors::detail::packer packed(order[i].type);
     ZARRPOINT_CHECK(stream(what, order[i], bar, [&](zp::bytes_view part) -> zp::result<void> {
+      std::vector<std::byte> full;
+      if (is_packed) part = full = packed.add(part);
       ZARRPOINT_CHECK(to.write(at, part));
       at += part.size();
       return {};
@@ -222,7 +228,8 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
   zp::safetensors::detail::files_plan plan;
   for (const converted& each : parts.arrays) {
     const zp::tensor_spec spec{each.type, what.spec(each).shape};
-    ZARRPOINT_TRY(bytes, byte_count(spec));
+    ZARRPOINT_TRY(bytes, zp::safetensors::detail::stored_byte_count(spec).at(
+                             "array \"" + escaped(each.name) + '"'));
     plan.names.push_back(each.name);
     plan.bytes.push_back(bytes);
   }

@@ -3,6 +3,7 @@
 #include "raw_elements.hpp"
 
 #include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
@@ -75,18 +76,24 @@ zp::result<void> raw_elements::read(const zp::selection& part,
   ZARRPOINT_CHECK(part.check(spec.shape));
   const zp::index_t count = element_count(part.shape).value_or(0);
   if (count == 0) return {};
-  if (!spec.type.is_variable() && !swapped && is_aligned(*this)) {
+  if (!spec.type.is_variable() && !swapped && !packed && is_aligned(*this)) {
     copy_elements(
         into, subview(zp::host_view{data.data(), spec.type, spec.shape, strides, {}, {}}, part));
     return check_bools(into);
   }
   const auto element = static_cast<zp::index_t>(memory_size(spec.type));
+  const auto bits = static_cast<unsigned>(spec.type.bits());
   zp::dims at(part.rank(), 0);
   for (zp::index_t i = 0; i < count; ++i) {
     zp::index_t offset = 0;
     for (std::size_t d = 0; d < part.rank(); ++d)
       offset += (part.offset[d] + at[d] * part.step[d]) * strides[d];
-    ZARRPOINT_CHECK(read_one(data.data() + offset, *this, into.data + i * element));
+    if (packed) {
+      into.data[i] =
+          zp::safetensors::detail::packed_element(data, bits, static_cast<std::uint64_t>(offset));
+    } else {
+      ZARRPOINT_CHECK(read_one(data.data() + offset, *this, into.data + i * element));
+    }
     for (std::size_t d = part.rank(); d-- > 0;) {
       if (++at[d] < part.shape[d]) break;
       at[d] = 0;
@@ -97,7 +104,7 @@ zp::result<void> raw_elements::read(const zp::selection& part,
 
 zp::result<std::optional<zp::host_view>> raw_elements::lend() const {
   using lent = std::optional<zp::host_view>;
-  if (spec.type.is_variable() || swapped || !is_aligned(*this)) return lent();
+  if (spec.type.is_variable() || swapped || packed || !is_aligned(*this)) return lent();
   if (spec.type == zp::dtype_kind::bool_ &&
       !std::all_of(data.begin(), data.end(), [](std::byte b) { return b <= std::byte{1}; }))
     return bad_bool();

@@ -24,6 +24,7 @@ struct raw_elements {
   zp::tensor_spec spec;
   zp::dims strides;             ///< in bytes
   bool swapped = false;         ///< in the other byte order
+  bool packed = false;          ///< below eight bits: row by row without gaps, as in safetensors
   std::size_t text_length = 0;  ///< of strings: UTF-32 code points an element
 
   /// The elements of a part. Errors: `corrupt` for a bool that is neither 0 nor 1, and for text

@@ -30,6 +30,15 @@ zp::error told(const finding& fault) {
   return {code, fault.file + ": " + fault.message};
 }
 
+/// The index of a model in several files, where a directory is nothing else: it is read as its
+/// index.
+std::string index_in(const std::string& path) {
+  for (const char* const other : {"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"})
+    if (is_there(path + '/' + other)) return {};
+  const std::string index = path + "/model.safetensors.index.json";
+  return kind_of(index) == path_kind::file ? index : std::string();
+}
+
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
 zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
   std::vector<finding> faults;
@@ -43,6 +52,8 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
+  if (const std::string index = index_in(path); !index.empty())
+    return open_safetensors_index(index);
   auto opened = open_zarr(path, how);
   if (opened || opened.failure().code != zp::errc::not_found) return opened;
   auto loose = open_loose_arrays(path, how);

@@ -3,6 +3,7 @@
 
 // A safetensors file, and the index that Hugging Face writes beside several.
 
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace cli {
@@ -62,9 +65,16 @@ class safetensors_source final : public source {
   void add(std::size_t in_shard, const zp::safetensors::tensor_info& info) {
     entry made;
     made.name = info.name;
-    made.spec = info.spec;
-    made.type = to_string(info.spec.type);
     made.chunk_shape = info.spec.shape;
+    if (info.spec.type.valid()) {
+      made.spec = info.spec;
+      made.type = to_string(info.spec.type);
+    } else {
+      made.type = info.stored_type;
+      made.fault =
+          zp::error{zp::errc::unsupported, "the dtype " + zp::detail::in_quotes(info.stored_type) +
+                                               " is not known to this version"};
+    }
     entries_.push_back(std::move(made));
     tensors_.push_back({in_shard, &info});
   }
@@ -74,7 +84,19 @@ class safetensors_source final : public source {
   void take_metadata(const zp::safetensors::metadata_map& from) {
     for (const auto& [key, value] : from) attributes_.set(key, value);
   }
-  void finish(std::vector<finding> notes, std::string format) {
+  /// Says that tensors of the files are not read, though they are there.
+  void leave_out(std::vector<finding> tensors) {
+    if (tensors.empty()) return;
+    std::string text = "the weight_map leaves out " + std::to_string(tensors.size()) +
+                       (tensors.size() == 1 ? " tensor" : " tensors") + " of its files:";
+    for (std::size_t i = 0; i < tensors.size() && i < 8; ++i)
+      text += (i == 0 ? " \"" : ", \"") + escaped(tensors[i].node) + "\" of " +
+              escaped(file_name(tensors[i].file));
+    if (tensors.size() > 8) text += " and " + std::to_string(tensors.size() - 8) + " more";
+    warnings_.push_back(std::move(text));
+    for (finding& each : tensors) notes_.push_back(std::move(each));
+  }
+  void finish(std::string format) {
     std::vector<std::size_t> order(entries_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(),
@@ -87,8 +109,10 @@ class safetensors_source final : public source {
     }
     entries_ = std::move(entries);
     tensors_ = std::move(tensors);
-    notes_ = std::move(notes);
     format_ = std::move(format);
+  }
+  void add_fault(const std::string& path, std::string what) {
+    notes_.push_back({path, {}, {}, {}, std::move(what)});
   }
   const shard& at(std::size_t in_shard) const { return shards_[in_shard]; }
 
@@ -120,6 +144,7 @@ class safetensors_source final : public source {
         in.bytes.bytes().subspan(static_cast<std::size_t>(in.data_offset + from.info->offset),
                                  static_cast<std::size_t>(from.info->bytes));
     out.spec = from.info->spec;
+    out.packed = out.spec.type.is_below_byte();
     out.strides = zp::row_major_strides(out.spec.shape, out.spec.type.size());
     return out;
   }
@@ -158,39 +183,38 @@ zp::result<index_document> parse_index(const zp::node& document) {
   return out;
 }
 
-/// The tensors of the index, and what its files hold beside them.
-zp::result<std::vector<finding>> add_indexed(safetensors_source& to, const index_document& index,
-                                             const std::string& path,
-                                             const std::map<std::string, std::size_t>& shards) {
+/// The tensors of the index, each from the file that it names.
+zp::result<void> add_indexed(safetensors_source& to, const index_document& index,
+                             const std::string& path,
+                             const std::map<std::string, std::size_t>& shards) {
   std::uint64_t total = 0;
-  for (const auto& [name, file] : index.files) {
-    const std::size_t at = shards.at(file);
-    const auto tensors = to.at(at).file.tensors();
-    const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                    [&](const auto& info) { return info.name == name; });
-    if (found == tensors.end())
-      return zp::error{zp::errc::corrupt, "weight_map: tensor \"" + escaped(name) +
-                                              "\" is not in \"" + escaped(file) + '"'};
-    total += found->bytes;
-    to.add(at, *found);
-  }
-  std::vector<finding> notes;
-  if (index.total_size && *index.total_size != total)
-    notes.push_back({path,
-                     {},
-                     {},
-                     {},
-                     "total_size is " + std::to_string(*index.total_size) + ", the tensors have " +
-                         std::to_string(total) + " bytes"});
+  std::set<std::string_view> found;
+  std::vector<finding> left;
   for (const auto& [file, at] : shards) {
     for (const auto& info : to.at(at).file.tensors()) {
-      if (const auto entry = index.files.find(info.name);
-          entry == index.files.end() || entry->second != file)
-        notes.push_back(
-            {to.at(at).path, info.name, {}, {}, "not in the weight_map", severity::note});
+      const auto entry = index.files.find(info.name);
+      if (entry == index.files.end() || entry->second != file) {
+        const std::string why = entry == index.files.end()
+                                    ? "not in the weight_map, so it is not read"
+                                    : "the weight_map takes it from \"" + escaped(entry->second) +
+                                          "\", so this one is not read";
+        left.push_back({to.at(at).path, info.name, {}, {}, why, severity::note});
+        continue;
+      }
+      found.insert(entry->first);
+      total += info.bytes;
+      to.add(at, info);
     }
   }
-  return notes;
+  for (const auto& [name, file] : index.files)
+    if (!found.contains(name))
+      return zp::error{zp::errc::corrupt, "weight_map: tensor \"" + escaped(name) +
+                                              "\" is not in \"" + escaped(file) + '"'};
+  if (index.total_size && *index.total_size != total)
+    to.add_fault(path, "total_size is " + std::to_string(*index.total_size) +
+                           ", the tensors have " + std::to_string(total) + " bytes");
+  to.leave_out(std::move(left));
+  return {};
 }
 
 }  // namespace
@@ -202,7 +226,7 @@ zp::result<source_pointer> open_safetensors(const std::string& path) {
   auto made = std::make_unique<safetensors_source>(path, std::move(shards));
   made->add_all(0);
   made->take_metadata(made->at(0).file.metadata());
-  made->finish({}, "safetensors");
+  made->finish("safetensors");
   return source_pointer(std::move(made));
 }
 
@@ -227,9 +251,8 @@ zp::result<source_pointer> open_safetensors_index(const std::string& path) {
     const std::size_t count = shards.size();
     auto made = std::make_unique<safetensors_source>(path, std::move(shards));
     for (std::size_t i = 0; i < count; ++i) made->take_metadata(made->at(i).file.metadata());
-    ZARRPOINT_TRY(notes, add_indexed(*made, index, path, positions));
-    made->finish(std::move(notes),
-                 "safetensors in " + std::to_string(count) + (count == 1 ? " file" : " files"));
+    ZARRPOINT_CHECK(add_indexed(*made, index, path, positions));
+    made->finish("safetensors in " + std::to_string(count) + (count == 1 ? " file" : " files"));
     return source_pointer(std::move(made));
   };
   return open().at(path);

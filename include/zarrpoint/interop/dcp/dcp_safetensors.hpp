@@ -18,10 +18,12 @@ namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 /// like, which torch.distributed.checkpoint wrote. Empty where there are none. Errors: `corrupt`.
 result<std::vector<std::string>> safetensors_files(const any_store& store, const store_key& at);
 
-/// What is in them. A tensor has a box in each file that has its name; where a box begins their
-/// `DCP_SHARDING_INFO` tells, and the shape is what all of them reach. Errors: `not_found` for a
-/// file that is gone; `corrupt` for two dtypes or ranks of one tensor, for an offset that does not
-/// fit, and for a tensor of the index that no file has; those of `safetensors::open`.
+/// What is in them. An index decides which tensors there are, and in which file each lies. A tensor
+/// that the `DCP_SHARDING_INFO` of files names has a box in each of them, which begins where that
+/// says; the shape is what all of them reach. Errors: `not_found` for a file that is gone;
+/// `corrupt` for two dtypes or ranks of one tensor, for an offset that does not fit, for a tensor
+/// in two files where neither settles it, and for one that the file of the index does not have;
+/// those of `safetensors::open`.
 result<metadata> read_safetensors(const any_store& store, const store_key& at,
                                   const std::vector<std::string>& files);
 

@@ -69,7 +69,7 @@ result<place> locate(std::string_view path, const file_store_options& how);
 /// used from several threads at once.
 class file {
  public:
-  /// The tensors, in the order of their data.
+  /// The tensors, in the order of their data; also those whose dtype is none of ours.
   std::span<const tensor_info> tensors() const noexcept { return header_.tensors; }
   /// Their names, in the order of their data.
   std::vector<std::string> names() const;
@@ -80,12 +80,12 @@ class file {
   std::uint64_t data_offset() const noexcept { return data_offset_; }
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }
-  /// Errors: `not_found`.
+  /// Errors: `not_found`; `unsupported` where the dtype is none of ours, as of `view` and `read`.
   result<tensor_spec> spec(std::string_view name) const;
 
   /// The tensor where it lies, without a copy; for as long as a copy of this file lives. Errors:
   /// `not_found`; `unsupported` when the store cannot map, or when the file does not align the
-  /// elements (`read` copies them).
+  /// elements or packs them (`read` copies them).
   result<host_view> view(std::string_view name) const;
 
   /// Copies the tensor into memory of its dtype and shape; with the file's own reads, so that a
@@ -98,12 +98,16 @@ class file {
   file(std::shared_ptr<const blob> source, header checked, std::uint64_t data_offset);
 
   const tensor_info* find(std::string_view name) const;
+  /// Errors: `not_found`; `unsupported` for a dtype that is none of ours.
   result<const tensor_info*> get(std::string_view name) const;
   std::string context(std::string_view name) const;
 
   result<host_view> view_of(const tensor_info& tensor) const;
 
   result<void> read_into(const tensor_info& tensor, const mutable_host_view& into) const;
+  /// Elements from one on, in the order of the file.
+  result<void> read_packed(const tensor_info& tensor, std::uint64_t first,
+                           mutable_bytes into) const;
 
   std::shared_ptr<const blob> source_;
   header header_;

@@ -33,12 +33,14 @@ inline constexpr std::size_t data_alignment = 64;
 /// What a file says about itself under `__metadata__`.
 using metadata_map = std::map<std::string, std::string>;
 
-/// One tensor of a file: little-endian, row-major, without gaps.
+/// One tensor of a file: little-endian, row-major, without gaps. Elements of fewer than eight bits
+/// are packed there, the first in the lowest bits.
 struct tensor_info {
   std::string name;
-  tensor_spec spec;
-  std::uint64_t offset = 0;  ///< of its first byte, counted from the end of the header
-  std::uint64_t bytes = 0;
+  tensor_spec spec;           ///< the dtype is `invalid` where it is none of ours
+  std::uint64_t offset = 0;   ///< of its first byte, counted from the end of the header
+  std::uint64_t bytes = 0;    ///< in the file
+  std::string stored_type{};  ///< what the file calls a dtype that is none of ours
 
   friend bool operator==(const tensor_info&, const tensor_info&) = default;
 };
@@ -65,8 +67,14 @@ constexpr std::optional<std::string_view> dtype_name(dtype type) noexcept {
     case dtype_kind::uint16: return "U16";
     case dtype_kind::uint32: return "U32";
     case dtype_kind::uint64: return "U64";
+    case dtype_kind::float4_e2m1fn: return "F4";
+    case dtype_kind::float6_e2m3fn: return "F6_E2M3";
+    case dtype_kind::float6_e3m2fn: return "F6_E3M2";
     case dtype_kind::float8_e4m3fn: return "F8_E4M3";
+    case dtype_kind::float8_e4m3fnuz: return "F8_E4M3FNUZ";
     case dtype_kind::float8_e5m2: return "F8_E5M2";
+    case dtype_kind::float8_e5m2fnuz: return "F8_E5M2FNUZ";
+    case dtype_kind::float8_e8m0fnu: return "F8_E8M0";
     case dtype_kind::float16: return "F16";
     case dtype_kind::bfloat16: return "BF16";
     case dtype_kind::float32: return "F32";
@@ -97,7 +105,7 @@ result<dims> parse_shape(const node& value);
 ///
 /// Errors: `corrupt` when it is not a JSON object of the format's schema, has a key twice, or when
 /// its tensors do not tile the data from 0 to the end without holes and overlaps, each with the
-/// bytes of its shape; `unsupported` naming the dtype or member that is not known;
+/// bytes of its shape; `unsupported` naming a member that is not known;
 /// `out_of_range` for a shape or number beyond 63 bits; `resource_limit` above 4 million JSON
 /// values, which is half a million tensors.
 result<header> parse_header(bytes_view text, std::uint64_t data_bytes);

@@ -70,8 +70,20 @@ ZARRPOINT_INLINE result<void> add_box(tensor_entry& to, tensor_chunk chunk, dtyp
   return {};
 }
 
+/// Says why a tensor is in two files.
+ZARRPOINT_INLINE error two_files(const tensor_entry& of, const std::string& file) {
+  return {errc::corrupt, "it is in " + v0::detail::in_quotes(of.chunks.front().from.file) +
+                             " and in " + v0::detail::in_quotes(file) +
+                             ", and no index says which one counts; remove one"};
+}
+
 ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const store_key& at,
                                                    const std::vector<std::string>& files) {
+  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
+  std::map<std::string_view, std::string_view> file_of;
+  if (index)
+    for (const node::member& one : *index->if_object())
+      file_of.emplace(one.key, *one.value.if_string());
   std::map<std::string, tensor_entry> found;
   for (const std::string& name : files) {
     ZARRPOINT_TRY(key, at.child(name));
@@ -84,23 +96,29 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
       info = std::move(parsed);
     }
     for (const safetensors::tensor_info& tensor : file.tensors()) {
+      const bool is_part = info.find(tensor.name) != nullptr;
+      if (index) {  // what it does not name, or takes from elsewhere, is left from another save
+        const auto mapped = file_of.find(tensor.name);
+        if (mapped == file_of.end() || (mapped->second != name && !is_part)) continue;
+      }
       const auto add = [&]() -> result<void> {
+        if (!tensor.spec.type.valid() || tensor.spec.type.is_below_byte())
+          return error{errc::unsupported, "its dtype is not read from a directory of files"};
         ZARRPOINT_TRY(offset, saved_offset(info, tensor.name, tensor.spec.shape.rank()));
         stored_item item{name, file.data_offset() + tensor.offset, tensor.bytes, {}, true};
         tensor_entry& entry = found[tensor.name];
         entry.name = tensor.name;
+        if (!is_part && !entry.chunks.empty()) return two_files(entry, name);
         return add_box(entry, {{offset, tensor.spec.shape}, std::move(item)}, tensor.spec.type);
       };
       ZARRPOINT_CHECK(add().at(name + ": the tensor " + v0::detail::in_quotes(tensor.name)));
     }
   }
-  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
-  if (index)
-    for (const node::member& one : *index->if_object())
-      if (!found.contains(one.key))
-        return error{errc::corrupt, std::string(safetensors::detail::files_index) +
-                                        " names the tensor " + v0::detail::in_quotes(one.key) +
-                                        ", which no file has"};
+  for (const auto& [name, file] : file_of)
+    if (!found.contains(std::string(name)))
+      return error{errc::corrupt, std::string(safetensors::detail::files_index) +
+                                      " names the tensor " + v0::detail::in_quotes(name) +
+                                      ", which " + v0::detail::in_quotes(file) + " has not"};
   metadata out;
   for (auto& [name, entry] : found) {
     const std::string context = "the tensor " + v0::detail::in_quotes(name);

@@ -9,6 +9,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -167,8 +168,9 @@ ZARRPOINT_INLINE result<files_report> save_files(std::string_view directory,
   return guarded([&]() -> result<files_report> {
            detail::files_plan plan;
            for (const named_view& each : tensors) {
-             ZARRPOINT_TRY(bytes,
-                           byte_count(each.view.spec()).at(detail::tensor_context(each.name)));
+             ZARRPOINT_TRY(
+                 bytes,
+                 detail::stored_byte_count(each.view.spec()).at(detail::tensor_context(each.name)));
              plan.names.push_back(each.name);
              plan.bytes.push_back(bytes);
            }

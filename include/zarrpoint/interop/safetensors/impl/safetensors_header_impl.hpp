@@ -9,6 +9,7 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -72,15 +73,16 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const node::member& entry) {
   if (!begin || !end || *end < *begin) return broken("\"data_offsets\" are not a range");
 
   const std::optional<dtype> known = dtype_named(*type->if_string());
-  if (!known)
-    return error{errc::unsupported, "dtype " + in_quotes(*type->if_string()) + " is not known"};
   ZARRPOINT_TRY(extents, parse_shape(*shape));
+  // A dtype of a later version of the format: the other tensors can be read all the same.
+  if (!known)
+    return tensor_info{entry.key, {{}, extents}, *begin, *end - *begin, *type->if_string()};
   const tensor_spec spec{*known, extents};
-  ZARRPOINT_TRY(bytes, byte_count(spec));
+  ZARRPOINT_TRY(bytes, stored_byte_count(spec));
   if (bytes != *end - *begin)
     return broken(std::to_string(*end - *begin) + " bytes are stored, but " +
                   std::to_string(bytes) + " are needed for " + to_string(spec));
-  return tensor_info{entry.key, spec, *begin, bytes};
+  return tensor_info{entry.key, spec, *begin, bytes, {}};
 }
 
 ZARRPOINT_INLINE result<metadata_map> parse_metadata(const node& value) {

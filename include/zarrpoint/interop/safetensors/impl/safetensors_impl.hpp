@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -104,7 +106,12 @@ ZARRPOINT_INLINE const tensor_info* file::find(std::string_view name) const {
 }
 
 ZARRPOINT_INLINE result<const tensor_info*> file::get(std::string_view name) const {
-  if (const tensor_info* tensor = find(name)) return tensor;
+  if (const tensor_info* tensor = find(name)) {
+    if (tensor->spec.type.valid()) return tensor;
+    return error{errc::unsupported, context(name) + ": the dtype " +
+                                        v0::detail::in_quotes(tensor->stored_type) +
+                                        " is not known to this version"};
+  }
   return error{errc::not_found, context(name) + ": the file has no tensor of that name"};
 }
 
@@ -113,6 +120,10 @@ ZARRPOINT_INLINE std::string file::context(std::string_view name) const {
 }
 
 ZARRPOINT_INLINE result<host_view> file::view_of(const tensor_info& tensor) const {
+  if (tensor.spec.type.is_below_byte())
+    return error{errc::unsupported, "the file packs its elements of " +
+                                        std::to_string(tensor.spec.type.bits()) +
+                                        " bits, so it cannot be viewed"};
   if (mapping_.bytes().empty()) return error{errc::unsupported, "the store cannot map it"};
   const bytes_view data =
       mapping_.bytes().subspan(static_cast<std::size_t>(data_offset_ + tensor.offset),
@@ -136,7 +147,8 @@ ZARRPOINT_INLINE result<void> file::read_into(const tensor_info& tensor,
     return error{errc::shape_mismatch, "shape " + to_string(tensor.spec.shape) +
                                            " cannot be read as " + to_string(into.shape)};
   const std::uint64_t first = data_offset_ + tensor.offset;
-  if (is_dense(into)) {
+  const dtype type = tensor.spec.type;
+  if (is_dense(into) && !type.is_below_byte()) {
     const mutable_bytes target(into.data, static_cast<std::size_t>(tensor.bytes));
     if (target.empty()) return {};
     ZARRPOINT_CHECK(source_->read(first, target));
@@ -147,11 +159,25 @@ ZARRPOINT_INLINE result<void> file::read_into(const tensor_info& tensor,
       into, 0, [&](const mutable_host_view& part, std::uint64_t offset) -> result<void> {
         ZARRPOINT_TRY(bytes, byte_count(part.spec()));
         const mutable_bytes block(scratch.data(), bytes);
-        ZARRPOINT_CHECK(source_->read(first + offset, block));
+        ZARRPOINT_CHECK(type.is_below_byte() ? read_packed(tensor, offset, block)
+                                             : source_->read(first + offset, block));
         ZARRPOINT_CHECK(detail::check_elements(block, part.type));
         copy_elements(part, dense_view(static_cast<const std::byte*>(scratch.data()), part.spec()));
         return {};
       });
+}
+
+ZARRPOINT_INLINE result<void> file::read_packed(const tensor_info& tensor, std::uint64_t first,
+                                                mutable_bytes into) const {
+  const auto bits = static_cast<unsigned>(tensor.spec.type.bits());
+  const std::uint64_t base = first / 8 * 8;  // eight elements fill whole bytes
+  const std::uint64_t begin = base / 8 * bits;
+  const std::uint64_t bytes = ceil_div((first - base + into.size()) * bits, 8);
+  ZARRPOINT_TRY(packed, buffer::allocate(static_cast<std::size_t>(bytes)));
+  ZARRPOINT_CHECK(source_->read(data_offset_ + tensor.offset + begin, packed.bytes()));
+  for (std::size_t i = 0; i < into.size(); ++i)
+    into[i] = detail::packed_element(packed.bytes(), bits, first - base + i);
+  return {};
 }
 
 ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key) {
@@ -209,8 +235,9 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
   plan.tensors.reserve(order.size());
   std::uint64_t end = 0;
   for (const named_view* each : order) {
-    ZARRPOINT_TRY(bytes, byte_count(each->view.spec()).at(detail::tensor_context(each->name)));
-    plan.tensors.push_back({each->name, each->view.spec(), end, bytes});
+    ZARRPOINT_TRY(
+        bytes, detail::stored_byte_count(each->view.spec()).at(detail::tensor_context(each->name)));
+    plan.tensors.push_back({each->name, each->view.spec(), end, bytes, {}});
     ZARRPOINT_TRY(next, checked_add<std::uint64_t>(end, bytes));
     end = next;
   }
@@ -222,9 +249,10 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
   buffer scratch;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const host_view& view = order[i]->view;
-    const std::uint64_t first = preamble.size() + plan.tensors[i].offset;
+    std::uint64_t first = preamble.size() + plan.tensors[i].offset;
+    const bool is_packed = view.type.is_below_byte();
     if (plan.tensors[i].bytes == 0) continue;
-    if (is_dense(view)) {
+    if (is_dense(view) && !is_packed) {
       ZARRPOINT_CHECK(
           writer->write(first, {view.data, static_cast<std::size_t>(plan.tensors[i].bytes)}));
       continue;
@@ -233,11 +261,17 @@ ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
       ZARRPOINT_TRY(made, buffer::allocate(detail::block_bytes));
       scratch = std::move(made);
     }
+    detail::packer packed(view.type);
     ZARRPOINT_CHECK(detail::for_each_block(
         view, 0, [&](const host_view& part, std::uint64_t offset) -> result<void> {
           ZARRPOINT_TRY(bytes, byte_count(part.spec()));
           copy_elements(dense_view(scratch.data(), part.spec()), part);
-          return writer->write(first + offset, {scratch.data(), bytes});
+          const bytes_view elements(scratch.data(), bytes);
+          if (!is_packed) return writer->write(first + offset, elements);
+          const std::vector<std::byte> full = packed.add(elements);
+          ZARRPOINT_CHECK(writer->write(first, full));
+          first += full.size();
+          return {};
         }));
   }
   return writer->finish();
