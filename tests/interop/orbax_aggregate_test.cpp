@@ -106,8 +106,8 @@ TEST_CASE("orbax: _METADATA says which leaves are in msgpack") {
   CHECK(some->load<std::string>("name").value() == "gemma");
   CHECK(some->load<tensor>("w").value().spec().shape == dims{2, 3});
   const auto lost = write(leaf("other", "np.ndarray", "true"));
-  REQUIRE(!lost);
-  CHECK(lost.failure().message.find("has no value") != std::string::npos);
+  REQUIRE(lost);
+  CHECK(lost->load<tensor>("other").failure().code == errc::corrupt);
   // A TensorFlow checkpoint has a text of that name.
   fs::remove(made / "c/_METADATA");
   test::write_file(made / "c/checkpoint", "model_checkpoint_path: \"a\"\n");
@@ -168,7 +168,7 @@ TEST_CASE("orbax: damaged and hostile msgpack") {
   CHECK(fails("\x81\x01\x02", "a key that is not a text"));
   CHECK(fails("\x82" + text("a") + "\x01" + text("a") + "\x02", "two leaves have the name \"a\""));
   for (const char* bad : {"..", "a\\b", "/x"})
-    CHECK(!tree_of("\x81" + text(bad) + array(1, "int8", "a")));
+    CHECK(tree_of("\x81" + text(bad) + array(1, "int8", "a")));
   std::string deep;
   for (int i = 0; i < 80; ++i) deep += "\x91";
   CHECK(fails(one(deep + "\x01"), "nested too deep"));

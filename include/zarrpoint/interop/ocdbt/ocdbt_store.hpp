@@ -9,7 +9,9 @@
 #include <zarrpoint/store/base/key.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -21,7 +23,8 @@ namespace zarrpoint { inline namespace v0 {
 /// checksums, which are verified; values in data files have none.
 ///
 /// A key of the database that is not a `store_key` (an empty segment, `..`, more than 1,024
-/// bytes) cannot be opened, and `list` is `unsupported` where it would have to name it.
+/// bytes) cannot be opened, and `list` is `unsupported` where it would have to name it; see
+/// `beneath`.
 class ocdbt_store {
  public:
   /// The database whose manifest is `manifest.ocdbt` beneath `root`. Errors: `not_found` for none,
@@ -39,6 +42,10 @@ class ocdbt_store {
 
   const void* identity() const noexcept { return state_.get(); }
 
+  /// A handle that sees the keys which begin with `prefix`, such as "a//b/", each without it. A
+  /// prefix need not be a `store_key`. Its `list` leaves out what it cannot name.
+  ocdbt_store beneath(std::string_view prefix) const;
+
   /// The version that this handle sees.
   ocdbt_version version() const;
 
@@ -52,6 +59,7 @@ class ocdbt_store {
   static result<ocdbt_store> read(any_store base, store_key root, const ocdbt_options& how);
 
   std::shared_ptr<const state> state_;
+  std::optional<std::string> prefix_;
 };
 
 }}  // namespace zarrpoint::v0

@@ -41,7 +41,7 @@ struct aggregate_array {
 
 /// One leaf of such a file.
 struct aggregate_leaf {
-  tree_leaf leaf;
+  tree_leaf leaf;  ///< its name is its `path_text`
   aggregate_kind kind = aggregate_kind::empty;
   std::string text;
   std::unique_ptr<aggregate_array> array;  ///< where `kind` says so
@@ -49,7 +49,7 @@ struct aggregate_leaf {
 
 using aggregate_leaves = std::vector<aggregate_leaf>;
 
-/// The leaves of such a file, by their names; elements stay where they are. Errors: `corrupt`;
+/// The leaves of such a file, by their paths; elements stay where they are. Errors: `corrupt`;
 /// `unsupported` for what neither Orbax nor Flax writes, and for types that Zarr has not;
 /// `resource_limit`; those of the file.
 result<aggregate_leaves> read_aggregate(const blob& file);

@@ -55,6 +55,10 @@ namespace detail {
 /// Whether a directory holds a tree: `_METADATA`, or the older msgpack file.
 result<bool> holds_tree(const stored_place& directory);
 
+/// Refuses a directory that holds no tree and had one: what else Orbax writes into it is there.
+/// Errors: `corrupt`, saying what to do.
+result<void> check_metadata(const stored_place& directory);
+
 /// Whether a file of a name lies in a directory.
 result<bool> holds(const stored_place& directory, std::string_view name);
 

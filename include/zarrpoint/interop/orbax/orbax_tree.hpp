@@ -27,7 +27,8 @@ struct tree_key {
 /// One leaf of a tree, as `_METADATA` tells it.
 struct tree_leaf {
   std::vector<tree_key> path;
-  /// The texts of `path`, joined by "/": its name in the hierarchy.
+  /// Its name in the hierarchy: the texts of `path`, joined by "/". Where that is not a key, or is
+  /// another's or lies beneath another's, it is told as `detail::shown_names` says.
   std::string name;
   /// The same joined by ".": where Orbax keeps the array.
   std::string storage;
@@ -39,11 +40,13 @@ struct tree_leaf {
 
   /// Whether its value type tells its value.
   bool is_empty() const;
+  /// The texts of `path`, joined by "/".
+  std::string original_name() const;
 };
 
 /// The tree of an Orbax checkpoint (`_METADATA`).
 struct tree {
-  std::vector<tree_leaf> leaves;  ///< sorted by name; no name is that of another's parent
+  std::vector<tree_leaf> leaves;  ///< sorted by name; no name is another's, or its parent's
   /// An array has all of its chunks, so that a missing one was lost.
   bool has_all_chunks = false;
   bool is_ocdbt = false;  ///< its arrays were saved to an OCDBT database
@@ -52,8 +55,7 @@ struct tree {
   std::string rich_types;
 };
 
-/// Reads `_METADATA`. Errors: `corrupt`; `unsupported` for two leaves of one name ("a/b" beneath
-/// the root, and "b" beneath "a"); `resource_limit`.
+/// Reads `_METADATA`. Errors: `corrupt`; `resource_limit`.
 result<tree> read_tree(bytes_view json, const json_limits& limits = {});
 
 namespace detail {
@@ -64,9 +66,11 @@ void sort_by_name(std::vector<T>& leaves, F name) {
   v0::detail::sort_by(leaves, [&](const T& a, const T& b) { return name(a) < name(b); });
 }
 
-/// Sorts the leaves, and drops those in whose place a subtree is. Errors: `unsupported` for two of
-/// one name.
-result<void> arrange(std::vector<tree_leaf>& leaves);
+/// The texts of a path, each with a zero behind it: no two paths have the same.
+std::string path_text(const std::vector<tree_key>& path);
+
+/// Drops what partial saves put in the place of a subtree that is there; names and sorts the rest.
+void arrange(std::vector<tree_leaf>& leaves);
 
 }  // namespace detail
 

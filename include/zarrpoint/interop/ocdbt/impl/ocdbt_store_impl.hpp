@@ -68,7 +68,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> ocdbt_store::open(const store_key
   if (key.is_root()) return made();
   return guarded([&]() -> result<made> {
            detail::ocdbt_item item;
-           ZARRPOINT_TRY(is_there, state_->tree.find(key.str(), item));
+           ZARRPOINT_TRY(is_there,
+                         state_->tree.find(prefix_.value_or("") + std::string(key.str()), item));
            if (!is_there) return made();
            return detail::open_ocdbt_value(*state_->files, item, describe(key));
          })
@@ -77,7 +78,15 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> ocdbt_store::open(const store_key
 
 ZARRPOINT_INLINE std::string ocdbt_store::describe(const store_key& key) const {
   const std::string database = state_->files->describe();
-  return key.is_root() ? database : database + ":" + std::string(key.str());
+  const std::string whole = prefix_.value_or("") + std::string(key.str());
+  return whole.empty() ? database
+                       : database + ":" + detail::printable(whole, 2 * store_key::max_size);
+}
+
+ZARRPOINT_INLINE ocdbt_store ocdbt_store::beneath(std::string_view prefix) const {
+  ocdbt_store out = *this;
+  out.prefix_ = prefix_.value_or("") + std::string(prefix);
+  return out;
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> ocdbt_store::list(const store_key& prefix) const {
@@ -85,16 +94,23 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> ocdbt_store::list(const store_k
            detail::ocdbt_item item;
            std::optional<error> failed;
            std::uint64_t keys = 0;
+           const std::string above = prefix_.value_or("");
            auto out =
                detail::list_children(prefix, [&](std::string_view text) -> const std::string* {
-                 const auto found = state_->tree.at_least(text, item);
+                 const auto found = state_->tree.at_least(above + std::string(text), item);
                  if (!found) failed = found.failure();
                  // Nodes that share children have more keys than bytes.
                  if (found && *found && ++keys > state_->chosen.below.keys)
                    failed = error{errc::corrupt, "it has more keys than its version says"};
-                 return !failed && *found ? &item.key : nullptr;
+                 if (failed || !*found || !item.key.starts_with(above)) return nullptr;
+                 item.key.erase(0, above.size());
+                 return &item.key;
                });
            if (failed) return std::move(*failed);
+           if (prefix_)
+             std::erase_if(out, [](const list_entry& entry) {
+               return detail::key_segment_fault(entry.name) != nullptr;
+             });
            for (const list_entry& entry : out)
              if (const char* fault = detail::key_segment_fault(entry.name))
                return error{

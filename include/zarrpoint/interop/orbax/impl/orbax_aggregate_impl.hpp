@@ -32,6 +32,10 @@ class aggregate_reader {
     if (in_.left() > 0) return damaged("something follows its value");
     sort_by_name(out_,
                  [](const aggregate_leaf& each) -> const std::string& { return each.leaf.name; });
+    for (std::size_t i = 1; i < out_.size(); ++i)
+      if (out_[i].leaf.name == out_[i - 1].leaf.name)
+        return damaged("two leaves have the name " +
+                       v0::detail::in_quotes(out_[i].leaf.original_name()));
     return std::move(out_);
   }
 
@@ -70,10 +74,9 @@ class aggregate_reader {
     made.leaf.path = path_;
     made.leaf.value_type = value_type;
     made.leaf.is_skipped = true;
-    for (std::size_t i = 0; i < path_.size(); ++i) {
-      made.leaf.name += (i > 0 ? "/" : "") + path_[i].text;
+    made.leaf.name = path_text(path_);
+    for (std::size_t i = 0; i < path_.size(); ++i)
       made.leaf.storage += (i > 0 ? "." : "") + path_[i].text;
-    }
     return &made;
   }
 

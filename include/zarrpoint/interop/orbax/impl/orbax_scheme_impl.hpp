@@ -14,6 +14,7 @@
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& s
     ZARRPOINT_TRY(key, step.key.child(name));
     const stored_place item{step.store, std::move(key)};
     ZARRPOINT_TRY(is_tree, holds_tree(item));
+    if (!is_tree) ZARRPOINT_CHECK(check_metadata(item));
     std::string json;
     if (!wanted.empty() && !is_tree) {
       ZARRPOINT_TRY(file, json_file(item));
@@ -84,6 +86,14 @@ ZARRPOINT_INLINE error no_tree(const stored_place& directory, std::string_view i
                                "\"checkpoint\", and no item or step with one"};
 }
 
+/// Whether one of the directories beneath is an item with `_METADATA`.
+ZARRPOINT_INLINE bool holds_item(const stored_place& step, const std::vector<std::string>& names) {
+  constexpr std::size_t most = 64;  // of other directories that have many
+  return std::any_of(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), most)),
+      [&](const std::string& name) { return holds(step, name + "/_METADATA").value_or(false); });
+}
+
 /// Whether a directory is Orbax's by what lies in it. A manager's root has only steps.
 ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
   if (directory.store.describe(directory.key).find(unfinished_mark) != std::string::npos)
@@ -99,13 +109,21 @@ ZARRPOINT_INLINE result<bool> is_orbax(const stored_place& directory) {
     if (has) return false;
   }
   ZARRPOINT_TRY(names, finished_beneath(directory));
+  // Of a step of which nothing but an item tells.
+  const std::string path = directory.store.describe(directory.key);
+  if (step_number(std::string_view(path).substr(path.rfind('/') + 1)) &&
+      holds_item(directory, names))
+    return true;
   for (const std::string& name : names) {
     if (!step_number(name)) continue;
     ZARRPOINT_TRY(is_step, holds(directory, name + "/_CHECKPOINT_METADATA"));
     if (is_step) return true;
     ZARRPOINT_TRY(key, directory.key.child(name));
-    ZARRPOINT_TRY(has, holds_tree({directory.store, std::move(key)}));
+    const stored_place step{directory.store, std::move(key)};
+    ZARRPOINT_TRY(has, holds_tree(step));
     if (has) return true;
+    const auto items = finished_beneath(step);
+    if (items && holds_item(step, *items)) return true;
   }
   return false;
 }
@@ -119,6 +137,7 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory,
                  directory.store.describe(directory.key) + ": its save was not finished"};
   ZARRPOINT_TRY(is_item, detail::holds_tree(directory));
   if (is_item && item.empty()) return found_tree{directory, {}};
+  if (!is_item) ZARRPOINT_CHECK(detail::check_metadata(directory));
   ZARRPOINT_TRY(names, detail::finished_beneath(directory));
   std::vector<std::string> items = names;
   if (item.empty())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
@@ -31,6 +32,18 @@ ZARRPOINT_INLINE result<bool> holds_tree(const stored_place& directory) {
   ZARRPOINT_TRY(object, directory.store.open(key));
   if (object == nullptr) return false;
   return is_aggregate(*object);
+}
+
+ZARRPOINT_INLINE result<void> check_metadata(const stored_place& directory) {
+  ZARRPOINT_TRY(children, directory.store.list(directory.key));
+  for (const list_entry& child : children)
+    if (child.name == "manifest.ocdbt" || child.name == "_sharding" ||
+        child.name == "array_metadatas" || child.name == "_strings.json")
+      return error{errc::corrupt,
+                   directory.store.describe(directory.key) + ": its _METADATA is missing, and " +
+                       v0::detail::in_quotes(child.name) +
+                       " is there: copy it once more, with the files whose names begin with \"_\""};
+  return {};
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> finished_beneath(const stored_place& directory) {

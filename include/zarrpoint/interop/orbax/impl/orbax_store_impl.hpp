@@ -9,16 +9,21 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_held.hpp>
+#include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -44,13 +49,37 @@ ZARRPOINT_INLINE json_limits limits_within(std::uint64_t memory) noexcept {
 
 /// A leaf that is an array: beneath its name lies what `base` has beneath another key.
 struct placed_array {
-  std::string name;
+  const tree_leaf* leaf;
+  any_store base;
   store_key storage;
+
+  const std::string& name() const { return leaf->name; }
 };
 
-ZARRPOINT_INLINE error not_held(const char* why) {
-  return {errc::corrupt,
-          std::string("no array is stored for it, and the msgpack file \"checkpoint\" ") + why};
+/// Whether Orbax itself keeps leaves of that kind as arrays; others have handlers of the user's.
+ZARRPOINT_INLINE bool is_array_type(std::string_view value_type) {
+  return value_type == "jax.Array" || value_type == "np.ndarray" || value_type == "scalar";
+}
+
+/// `.zarray` of a leaf that cannot be read. A type makes it `unsupported`; with none it is damage.
+ZARRPOINT_INLINE std::string unread_v2(std::string_view type) {
+  if (type.empty()) return dump_json(node::object{{"zarr_format", 2}, {"dtype", "missing"}});
+  // No type of Zarr v2 has a period in it.
+  const bool is_class = type.find('.') != type.npos;
+  return dump_json(
+      node::object{{"zarr_format", 2},
+                   {"shape", node::array{}},
+                   {"chunks", node::array{}},
+                   {"dtype", (is_class ? "" : "orbax.") + v0::detail::printable(type, 200)},
+                   {"fill_value", 0},
+                   {"order", "C"},
+                   {"compressor", node()},
+                   {"filters", node()}});
+}
+
+/// Whether a name may be that of a chunk of Zarr v2.
+ZARRPOINT_INLINE bool may_be_chunk(std::string_view name) {
+  return name.find_first_not_of("0123456789.") == name.npos;
 }
 
 ZARRPOINT_INLINE bool is_document(std::string_view name) {
@@ -64,9 +93,12 @@ struct tree_store::state {
   any_store base;  ///< where the arrays are
   any_store item;  ///< the directory
   orbax::tree tree;
-  memory_store made;                         ///< the documents of groups, and the texts
-  std::vector<detail::placed_array> arrays;  ///< sorted by name
-  std::vector<std::string> keys;             ///< one beneath each array
+  memory_store made{};                         ///< the documents of groups, and the texts
+  std::vector<detail::placed_array> arrays{};  ///< sorted by name
+  std::vector<std::string> keys{};             ///< one beneath each array
+  std::vector<std::string_view> storages{};    ///< of the arrays, sorted
+  std::vector<const tree_leaf*> renamed{};     ///< sorted by the names that are shown
+  std::optional<ocdbt_store> database{};       ///< what `base` is, if it is one
   std::string name;
   detail::held_leaves held;           ///< what the file `checkpoint` holds
   std::uint64_t document_bytes;       ///< what a document may have
@@ -78,8 +110,8 @@ struct tree_store::state {
     while (true) {
       const auto at = std::lower_bound(
           arrays.begin(), arrays.end(), wanted,
-          [](const detail::placed_array& a, std::string_view b) { return a.name < b; });
-      if (at != arrays.end() && at->name == wanted) {
+          [](const detail::placed_array& a, std::string_view b) { return a.name() < b; });
+      if (at != arrays.end() && at->name() == wanted) {
         rest = key.substr(wanted.size());
         if (rest.starts_with('/')) rest.remove_prefix(1);
         return &*at;
@@ -111,6 +143,46 @@ struct tree_store::state {
   }
 
   result<std::unique_ptr<blob>> open(const store_key& key, const std::string& called) const {
+    ZARRPOINT_TRY(object, open_stored(key, called));
+    if (renamed.empty() || (key.name() != "zarr.json" && key.name() != ".zattrs"))
+      return std::move(object);
+    const std::string leaf(key.parent().str());
+    const auto at =
+        std::lower_bound(renamed.begin(), renamed.end(), leaf,
+                         [](const tree_leaf* a, const std::string& b) { return a->name < b; });
+    if (at == renamed.end() || (*at)->name != leaf) return std::move(object);
+    return with_original(std::move(object), **at, key.name() == "zarr.json");
+  }
+
+  /// A document with what the leaf is called in Python.
+  result<std::unique_ptr<blob>> with_original(std::unique_ptr<blob> document, const tree_leaf& leaf,
+                                              bool is_v3) const {
+    if (document == nullptr && is_v3) return std::unique_ptr<blob>();
+    node whole = node::object{};
+    if (document != nullptr) {
+      std::vector<std::byte> text(
+          static_cast<std::size_t>(std::min<std::uint64_t>(document->size(), document_bytes)));
+      ZARRPOINT_CHECK(document->read(0, text));
+      ZARRPOINT_TRY(parsed, parse_json(text).at(document->name()));
+      whole = std::move(parsed);
+    }
+    node attributes = whole;
+    if (is_v3) {
+      node* const own = whole.find("attributes");
+      attributes = own != nullptr ? std::move(*own) : node();
+    }
+    attributes.set(std::string(v0::detail::original_name_member), leaf.original_name());
+    if (is_v3) whole.set("attributes", std::move(attributes));
+    return document_of(dump_json(is_v3 ? whole : attributes), leaf);
+  }
+
+  result<std::unique_ptr<blob>> document_of(std::string_view text, const tree_leaf& leaf) const {
+    const bytes_view bytes = as_bytes(text);
+    return v0::detail::make_owned<blob, v0::detail::memory_blob>(
+        std::vector<std::byte>(bytes.begin(), bytes.end()), name + ':' + leaf.name);
+  }
+
+  result<std::unique_ptr<blob>> open_stored(const store_key& key, const std::string& called) const {
     std::string_view rest;
     const detail::placed_array* const at = find(key.str(), rest);
     if (at == nullptr || rest.empty()) {
@@ -119,24 +191,125 @@ struct tree_store::state {
       return std::move(object);
     }
     ZARRPOINT_TRY(stored, at->storage.child(rest));
-    ZARRPOINT_TRY(object, base.open(stored));
-    if (object == nullptr) ZARRPOINT_CHECK(check_missing(*at, rest).at(called));
+    ZARRPOINT_TRY(object, at->base.open(stored));
+    if (object != nullptr) return std::move(object);
+    if (rest == ".zarray" || rest == ".zattrs") return instead_of(*at, rest);
+    if (!detail::is_array_type(at->leaf->value_type) && rest.starts_with("c/")) {
+      ZARRPOINT_TRY(files, foreign_files(*at));
+      for (std::size_t i = 0; i < files.size(); ++i)
+        if (rest.substr(2) == std::to_string(i)) return item.open(files[i]);
+    }
+    // A chunk may be missing by right where those that equal the fill value are left out.
+    if (tree.has_all_chunks && !detail::is_document(rest))
+      return error{errc::not_found, "it is missing, and Orbax stored every chunk"}.at(called);
     return std::move(object);
   }
 
-  /// What is not there may be missing by right: a document of the other version of Zarr, and a
-  /// chunk where those that equal the fill value are left out.
-  result<void> check_missing(const detail::placed_array& array, std::string_view rest) const {
-    if (!detail::is_document(rest)) {
-      if (!tree.has_all_chunks) return {};
-      return error{errc::not_found, "it is missing, and Orbax stored every chunk"};
+  /// What stands for a document of Zarr v2 that is not there.
+  result<std::unique_ptr<blob>> instead_of(const detail::placed_array& array,
+                                           std::string_view wanted) const {
+    using made = std::unique_ptr<blob>;
+    for (const char* name : {".zarray", "zarr.json"}) {
+      if (wanted == name) continue;
+      ZARRPOINT_TRY(key, array.storage.child(name));
+      ZARRPOINT_TRY(document, array.base.open(key));
+      if (document != nullptr) return made();
     }
-    if (rest != ".zarray") return {};
-    ZARRPOINT_TRY(v3, array.storage.child("zarr.json"));
-    ZARRPOINT_TRY(document, base.open(v3));
-    if (document == nullptr)
-      return error{errc::corrupt, "it is missing, and _METADATA says that there is an array"};
-    return {};
+    ZARRPOINT_TRY(other, other_document(array));
+    if (other != nullptr) return wanted == ".zarray" ? std::move(other) : made();
+    const std::string& type = array.leaf->value_type;
+    const bool is_known = detail::is_array_type(type);
+    if (wanted == ".zarray")
+      return document_of(detail::unread_v2(is_known ? "" : type), *array.leaf);
+    const std::string reason =
+        is_known ? array.base.describe(array.storage) +
+                       " is missing, and _METADATA says that there is an array"
+                 : "a handler of the user's own saved it, of the type " +
+                       v0::detail::in_quotes(type) + ", which Orbax itself does not have";
+    return document_of(dump_json(node::object{{std::string(v0::detail::unread_member), reason}}),
+                       *array.leaf);
+  }
+
+  /// The document that has another name, as Orbax's handlers take with `metadata_key`.
+  result<std::unique_ptr<blob>> other_document(const detail::placed_array& array) const {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
+    ZARRPOINT_TRY(children, array.base.list(array.storage));
+    for (const list_entry& child : children) {
+      if (child.is_prefix || detail::may_be_chunk(child.name)) continue;
+      ZARRPOINT_TRY(key, array.storage.child(child.name));
+      ZARRPOINT_TRY(document, array.base.open(key));
+      if (document == nullptr || document->size() > most_bytes) continue;
+      std::vector<std::byte> text(static_cast<std::size_t>(document->size()));
+      ZARRPOINT_CHECK(document->read(0, text));
+      const auto parsed = parse_json(text);
+      const node* const format = parsed ? parsed->find("zarr_format") : nullptr;
+      if (format != nullptr && format->to_int64() == 2 && parsed->find("shape") != nullptr)
+        return std::move(document);
+    }
+    return std::unique_ptr<blob>();
+  }
+
+  /// What a handler of the user's may have written for a leaf: what bears its name, and what that
+  /// name and a period begin.
+  result<std::vector<store_key>> foreign_files(const detail::placed_array& array) const {
+    constexpr std::size_t most = 10'000;
+    const std::string& own = array.leaf->storage;
+    std::vector<store_key> out;
+    ZARRPOINT_TRY(children, item.list(store_key::root()));
+    std::vector<store_key> open;
+    const auto take = [&](const store_key& above, const list_entry& child) -> result<void> {
+      ZARRPOINT_TRY(key, above.child(child.name));
+      (child.is_prefix ? open : out).push_back(std::move(key));
+      return {};
+    };
+    for (const list_entry& child : children) {
+      const bool is_own =
+          child.name == own || (child.name.starts_with(own + '.') &&
+                                !std::binary_search(storages.begin(), storages.end(), child.name));
+      if (is_own && !own.empty()) ZARRPOINT_CHECK(take(store_key::root(), child));
+    }
+    while (!open.empty() && out.size() + open.size() < most) {
+      const store_key folder = std::move(open.back());
+      open.pop_back();
+      ZARRPOINT_TRY(beneath, item.list(folder));
+      for (const list_entry& child : beneath) ZARRPOINT_CHECK(take(folder, child));
+    }
+    v0::detail::sort_by(out, [](const store_key& a, const store_key& b) { return a < b; });
+    return out;
+  }
+
+  /// What lies beneath an array, but for what is another's.
+  result<std::vector<list_entry>> list_array(const detail::placed_array& array,
+                                             std::string_view rest) const {
+    ZARRPOINT_TRY(stored, array.storage.child(rest));
+    ZARRPOINT_TRY(out, array.base.list(stored));
+    std::erase_if(out, [&](list_entry& child) {
+      if (!child.is_prefix || child.name == "c" || detail::may_be_chunk(child.name)) return false;
+      std::string above = array.leaf->storage;
+      for (const std::string_view part : {rest, std::string_view(child.name)})
+        if (!part.empty()) above.append(above.empty() ? "" : "/").append(part);
+      bool is_other = std::binary_search(storages.begin(), storages.end(), above);
+      above += '/';
+      const auto at = std::lower_bound(storages.begin(), storages.end(), above);
+      is_other = is_other || (at != storages.end() && at->starts_with(above));
+      if (!is_other) return false;
+      // An object may have the same name.
+      const auto same = stored.child(child.name);
+      const auto object = same ? array.base.open(*same) : std::unique_ptr<blob>();
+      child.is_prefix = false;
+      return object && *object == nullptr;
+    });
+    if (detail::is_array_type(array.leaf->value_type) || (!rest.empty() && rest != "c")) return out;
+    ZARRPOINT_TRY(document, instead_of(array, ".zattrs"));  // only where there is none
+    if (document == nullptr) return out;
+    ZARRPOINT_TRY(files, foreign_files(array));
+    if (files.empty()) return out;
+    out.clear();
+    if (rest.empty()) out.push_back({"c", true});
+    for (std::size_t i = 0; !rest.empty() && i < files.size(); ++i)
+      out.push_back({std::to_string(i), false});
+    v0::detail::sort_by(out, [](const list_entry& a, const list_entry& b) { return a < b; });
+    return out;
   }
 
   result<void> add_group(const std::string& path, const node& attributes = {}) const {
@@ -145,12 +318,28 @@ struct tree_store::state {
     return made.put(key, as_bytes(detail::group_document(attributes)));
   }
 
+  result<void> add_array(const std::string& path, std::string_view document) const {
+    ZARRPOINT_TRY(at, store_key::parse(path));
+    ZARRPOINT_TRY(key, at.child("zarr.json"));
+    return made.put(key, as_bytes(document));
+  }
+
   result<void> add_text(const std::string& path, const std::string& text) const {
     ZARRPOINT_TRY(at, store_key::parse(path));
-    ZARRPOINT_TRY(document, at.child("zarr.json"));
     ZARRPOINT_TRY(chunk, at.child("c"));
-    ZARRPOINT_CHECK(made.put(document, as_bytes(detail::text_document)));
+    ZARRPOINT_CHECK(add_array(path, detail::text_document));
     return made.put(chunk, detail::text_chunk(text));
+  }
+
+  /// An array that is `corrupt` to all who open it, and no other leaf with it.
+  result<void> add_fault(const tree_leaf& leaf, const std::string& reason) const {
+    return add_array(
+        leaf.name,
+        dump_json(node::object{
+            {"zarr_format", 3},
+            {"node_type", "array"},
+            {"data_type", "missing"},
+            {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}}));
   }
 
   /// The groups above a leaf, of which `last` are there already.
@@ -165,11 +354,16 @@ struct tree_store::state {
     return {};
   }
 
-  result<void> add_stored(const tree_leaf& leaf, std::string_view under) {
-    ZARRPOINT_TRY(storage, store_key::parse(under));
-    ZARRPOINT_CHECK(store_key::parse(leaf.name));
+  result<void> add_stored(const tree_leaf& leaf, const std::string& under) {
+    auto storage = store_key::parse(under);
+    if (!storage && !database) return add_fault(leaf, std::string(storage.failure().message));
     keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
-    arrays.push_back({leaf.name, std::move(storage)});
+    if (storage) {
+      arrays.push_back({&leaf, base, *std::move(storage)});
+    } else {
+      arrays.push_back({&leaf, database->beneath(under.ends_with('/') ? under : under + '/'),
+                        store_key::root()});
+    }
     return {};
   }
 
@@ -177,7 +371,7 @@ struct tree_store::state {
                         detail::aggregate_leaves* aggregate) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
-      if (text == nullptr) return error{errc::corrupt, "_strings.json has no text for it"};
+      if (text == nullptr) return add_fault(leaf, "_strings.json has no text for it");
       return add_text(leaf.name, *text);
     }
     if (leaf.is_empty()) {
@@ -189,15 +383,30 @@ struct tree_store::state {
 
   /// What the file `checkpoint` has of a leaf, if it is there.
   result<void> add_held(const tree_leaf& leaf, detail::aggregate_leaves* aggregate) {
-    if (aggregate == nullptr) return detail::not_held("is not there");
+    const auto lost = [&](const char* why) {
+      return add_fault(
+          leaf,
+          std::string("no array is stored for it, and the msgpack file \"checkpoint\" ") + why);
+    };
+    if (aggregate == nullptr) return lost("is not there");
+    const std::string path = detail::path_text(leaf.path);
     const auto at = std::lower_bound(
-        aggregate->begin(), aggregate->end(), leaf.name,
+        aggregate->begin(), aggregate->end(), path,
         [](const detail::aggregate_leaf& a, const std::string& b) { return a.leaf.name < b; });
-    if (at == aggregate->end() || at->leaf.name != leaf.name)
-      return detail::not_held("has no value");
+    if (at == aggregate->end() || at->leaf.name != path) return lost("has no value for it");
     if (at->kind == detail::aggregate_kind::empty) return {};
     if (at->kind == detail::aggregate_kind::placeholder) return add_stored(leaf, at->text);
     return held.add(leaf.name, std::move(*at));
+  }
+
+  /// Once all are added.
+  void finish() {
+    v0::detail::sort_names(keys);
+    held.finish();
+    for (const detail::placed_array& array : arrays) storages.push_back(array.leaf->storage);
+    v0::detail::sort_names(storages);
+    for (const tree_leaf& leaf : tree.leaves)
+      if (leaf.name != leaf.original_name()) renamed.push_back(&leaf);
   }
 };
 
@@ -225,7 +434,10 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     ZARRPOINT_TRY(found, detail::read_aggregate(*file).at("checkpoint"));
     held = std::move(found);
   } else if (!metadata) {
-    return error{errc::not_found, "there is no _METADATA"};
+    ZARRPOINT_CHECK(detail::check_metadata({item, store_key::root()}));
+    ZARRPOINT_TRY(children, item.list(store_key::root()));
+    return error{errc::not_found, children.empty() ? "there is no such directory, or it is empty"
+                                                   : "there is no _METADATA"};
   }
   orbax::tree tree;
   if (metadata) {
@@ -237,7 +449,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
       tree.leaves.push_back(std::move(each.leaf));
       each.leaf.name = tree.leaves.back().name;  // what is held is found by it
     }
-    ZARRPOINT_CHECK(detail::arrange(tree.leaves).at("checkpoint"));
+    detail::arrange(tree.leaves);
   }
   ZARRPOINT_TRY(strings, document("_strings.json"));
   node texts;
@@ -247,26 +459,28 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
   }
   ZARRPOINT_TRY(manifest_key, store_key::parse("manifest.ocdbt"));
   ZARRPOINT_TRY(manifest, item.open(manifest_key));
-  any_store arrays = item;
+  std::optional<ocdbt_store> database;
+  const auto is_stored = [](const tree_leaf& leaf) {
+    return !leaf.is_skipped && !leaf.is_empty() && detail::is_array_type(leaf.value_type);
+  };
   if (manifest != nullptr) {
-    ZARRPOINT_TRY(database, ocdbt_store::open(base, at, ocdbt_options{}.within(memory)));
-    arrays = std::move(database);
-  } else if (tree.is_ocdbt) {
+    ZARRPOINT_TRY(opened, ocdbt_store::open(base, at, ocdbt_options{}.within(memory)));
+    database = std::move(opened);
+  } else if (tree.is_ocdbt && std::any_of(tree.leaves.begin(), tree.leaves.end(), is_stored)) {
     return error{errc::corrupt,
                  "there is no manifest.ocdbt: its save was not finished; what each process saved "
                  "may be in the databases ocdbt.process_0 and on"};
   }
-  auto out = v0::detail::make_counted<state>(state{std::move(arrays),
-                                                   item,
-                                                   std::move(tree),
-                                                   {},
-                                                   {},
-                                                   {},
-                                                   base.describe(at),
-                                                   detail::held_leaves(file),
-                                                   limits.max_bytes});
+  auto out = v0::detail::make_counted<state>(
+      state{.base = database ? any_store(database->beneath("")) : item,
+            .item = item,
+            .tree = std::move(tree),
+            .name = base.describe(at),
+            .held = detail::held_leaves(file),
+            .document_bytes = limits.max_bytes});
+  out->database = std::move(database);
   std::string last;
-  const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].name.empty();
+  const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].path.empty();
   if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
   for (const tree_leaf& leaf : out->tree.leaves) {
     auto added = out->add_parents(leaf.name, last);
@@ -274,8 +488,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     if (!added)
       return std::move(added).at("the leaf " + v0::detail::in_quotes(leaf.name)).failure();
   }
-  v0::detail::sort_names(out->keys);
-  out->held.finish();
+  out->finish();
   return tree_store(std::move(out));
 }
 
@@ -326,7 +539,7 @@ ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
   if (at == nullptr || key.is_root())
     return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
   const auto stored = at->storage.child(rest);
-  return state_->base.describe(stored ? *stored : at->storage);
+  return at->base.describe(stored ? *stored : at->storage);
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
@@ -336,10 +549,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key&
 ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_key& prefix) const {
   return guarded([&]() -> result<std::vector<list_entry>> {
     std::string_view rest;
-    if (const detail::placed_array* const at = state_->find(prefix.str(), rest)) {
-      ZARRPOINT_TRY(stored, at->storage.child(rest));
-      return state_->base.list(stored);
-    }
+    if (const detail::placed_array* const at = state_->find(prefix.str(), rest))
+      return state_->list_array(*at, rest);
     auto out = v0::detail::list_children(prefix, [&](std::string_view text) {
       const auto at = std::lower_bound(state_->keys.begin(), state_->keys.end(), text);
       return at == state_->keys.end() ? nullptr : &*at;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +18,15 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 ZARRPOINT_INLINE bool tree_leaf::is_empty() const {
   return value_type == "None" || value_type == "Dict" || value_type == "List" ||
          value_type == "Tuple" || value_type == "NamedTuple";
+}
+
+ZARRPOINT_INLINE std::string tree_leaf::original_name() const {
+  std::string out;
+  for (const tree_key& key : path) {
+    if (&key != path.data()) out += '/';
+    out += key.text;
+  }
+  return out;
 }
 
 namespace detail {
@@ -36,15 +45,8 @@ ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
     const node* const kind = key.find("key_type");
     if (text == nullptr || text->if_string() == nullptr) return no_member("\"key\"");
     out.path.push_back({*text->if_string(), kind != nullptr && kind->to_int64() == 1});
-    if (out.path.size() > 1) {
-      out.name += '/';
-      out.storage += '.';
-    }
-    out.name += out.path.back().text;
+    if (out.path.size() > 1) out.storage += '.';
     out.storage += out.path.back().text;
-    if (out.name.size() > store_key::max_size)
-      return error{errc::unsupported, "a leaf has a path of more than " +
-                                          std::to_string(store_key::max_size) + " bytes"};
   }
   const node* const type = value != nullptr ? value->find("value_type") : nullptr;
   if (type == nullptr || type->if_string() == nullptr) return no_member("\"value_type\"");
@@ -54,29 +56,44 @@ ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
   return out;
 }
 
-ZARRPOINT_INLINE result<void> arrange(std::vector<tree_leaf>& leaves) {
-  sort_by_name(leaves, [](const tree_leaf& each) -> const std::string& { return each.name; });
-  const auto has = [&](std::string_view name) {
-    const auto at = std::lower_bound(
-        leaves.begin(), leaves.end(), name,
-        [](const tree_leaf& leaf, std::string_view wanted) { return leaf.name < wanted; });
-    return at != leaves.end() && at->name == name;
-  };
-  // What partial saves put in the place of a subtree goes when the subtree is there.
-  std::vector<std::string> replaced;
-  if (leaves.size() > 1 && leaves[0].name.empty()) replaced.emplace_back();
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const std::string& name = leaves[i].name;
-    if (i > 0 && leaves[i - 1].name == name)
-      return error{errc::unsupported, "two leaves have the name " + v0::detail::in_quotes(name)};
-    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
-      if (has(std::string_view(name).substr(0, at))) replaced.push_back(name.substr(0, at));
+ZARRPOINT_INLINE std::string path_text(const std::vector<tree_key>& path) {
+  std::string out;
+  for (const tree_key& key : path) out.append(key.text).append(1, '\0');
+  return out;
+}
+
+ZARRPOINT_INLINE void arrange(std::vector<tree_leaf>& leaves) {
+  const auto is_empty = [](const tree_leaf& leaf) { return leaf.is_empty(); };
+  if (std::any_of(leaves.begin(), leaves.end(), is_empty)) {
+    std::vector<std::string> paths;
+    paths.reserve(leaves.size());
+    for (const tree_leaf& leaf : leaves) paths.push_back(path_text(leaf.path));
+    v0::detail::sort_names(paths);
+    std::erase_if(leaves, [&](const tree_leaf& leaf) {
+      if (!leaf.is_empty()) return false;
+      const std::string own = path_text(leaf.path);
+      const auto next = std::upper_bound(paths.begin(), paths.end(), own);
+      return next != paths.end() && next->starts_with(own);
+    });
   }
-  v0::detail::sort_names(replaced);
-  std::erase_if(leaves, [&](const tree_leaf& leaf) {
-    return std::binary_search(replaced.begin(), replaced.end(), leaf.name);
-  });
-  return {};
+  if (leaves.size() == 1 && leaves[0].path.empty()) return;
+  // `None` is not shown, and takes no name away from what is.
+  const auto is_shown = [](const tree_leaf& leaf) { return leaf.value_type != "None"; };
+  std::stable_partition(leaves.begin(), leaves.end(), is_shown);
+  std::vector<std::string> names;
+  names.reserve(leaves.size());
+  for (std::size_t i = 0; i < leaves.size() && is_shown(leaves[i]); ++i)
+    names.push_back(leaves[i].original_name());
+  std::vector<std::string> shown = v0::detail::shown_names(names);
+  if (shown.size() < leaves.size()) {
+    names = shown;
+    for (std::size_t i = shown.size(); i < leaves.size(); ++i)
+      names.push_back(leaves[i].original_name());
+    names = v0::detail::shown_names(names);
+    for (std::size_t i = shown.size(); i < leaves.size(); ++i) shown.push_back(std::move(names[i]));
+  }
+  for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].name = std::move(shown[i]);
+  sort_by_name(leaves, [](const tree_leaf& each) -> const std::string& { return each.name; });
 }
 
 }  // namespace detail
@@ -92,7 +109,7 @@ ZARRPOINT_INLINE result<tree> read_tree(bytes_view json, const json_limits& limi
     ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
     out.leaves.push_back(std::move(leaf));
   }
-  ZARRPOINT_CHECK(detail::arrange(out.leaves));
+  detail::arrange(out.leaves);
   const auto is_set = [&](const char* name) {
     const node* const value = document.find(name);
     return value != nullptr && value->if_bool() != nullptr && *value->if_bool();

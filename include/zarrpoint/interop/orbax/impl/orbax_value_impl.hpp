@@ -15,6 +15,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -135,6 +136,17 @@ ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::stri
   return out;
 }
 
+/// Gives a leaf the name under which its tree shows it. `path` is its `path_text`, and `shown` has
+/// those and the names.
+ZARRPOINT_INLINE void show_names(tree_value& of, std::string path,
+                                 const std::map<std::string, std::string>& shown) {
+  if (of.kind == value_kind::leaf) {
+    if (const auto at = shown.find(path); at != shown.end()) of.name = at->second;
+    return;
+  }
+  for (auto& [key, member] : of.members) show_names(member, path + key + '\0', shown);
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<tree_value> to_value(const tree& from) {
@@ -144,7 +156,13 @@ ZARRPOINT_INLINE result<tree_value> to_value(const tree& from) {
       json_limits limits;
       limits.max_depth = 3 * (detail::most_levels + 1) + 2;
       ZARRPOINT_TRY(rich, parse_json(as_bytes(from.rich_types), limits).at("value_metadata_tree"));
-      return detail::rich_value(rich, {}, 0);
+      ZARRPOINT_TRY(value, detail::rich_value(rich, {}, 0));
+      std::map<std::string, std::string> shown;
+      for (const tree_leaf& leaf : from.leaves)
+        if (leaf.name != leaf.original_name())
+          shown.emplace(detail::path_text(leaf.path), leaf.name);
+      if (!shown.empty()) detail::show_names(value, {}, shown);
+      return value;
     }
     detail::value_builder::leaves leaves;
     for (const tree_leaf& leaf : from.leaves) leaves.push_back(&leaf);
