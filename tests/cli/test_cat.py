@@ -495,6 +495,13 @@ class Cat(Case):
         self.assertIn('no array or group "z"; there are "x", "y"', self.refused("cat", path, "z"))
         self.assertEqual(self.json("cat", path, "y"), [0, 1, 2, 3])
 
+    def test_names_with_slashes_at_their_ends(self):
+        path = self.folder / "a.npz"
+        names = ["a", "/a", "a/", "/"]
+        np.savez(path, **{name: np.array([i]) for i, name in enumerate(names)})
+        for i, name in enumerate(names):
+            self.assertEqual(self.json("cat", path, name), [i], name)
+
     def test_npz_deflated_and_stored(self):
         arrays = {"x": random_array("float32", (100, 7)), "y/z": random_array("uint8", (300_000,))}
         np.savez(self.folder / "stored.npz", **arrays)

@@ -161,6 +161,7 @@ zp::result<source_pointer> open_source(const std::string& path, const zp::contex
 }
 
 bool is_within(std::string_view name, std::string_view node) {
+  if (name == node) return true;  // in flat formats a name may begin or end with a slash
   while (node.ends_with('/')) node.remove_suffix(1);
   while (node.starts_with('/')) node.remove_prefix(1);
   return node.empty() || name == node ||
