@@ -1,0 +1,14 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Differences that are known: a pattern of the message, and the reason. docs/conformance.md has the same."""
+
+LIMITS = [
+    (r"convert to npz: .*npy has no dtype \S+", "npz: NumPy has no such data type; the command refuses and says so"),
+    (r"convert to npz: .*array .* npy cannot hold (strings|bytes) that end", "npz: NumPy cuts zeros at the end; the command refuses"),
+    (r"convert to safetensors: .*safetensors has no dtype \S+", "safetensors has no such data type; the command refuses and says so"),
+    (r"convert to zarr2: .*Zarr v2 has no", "Zarr v2 has no such data type or fill value; the command refuses and says so"),
+    (r"convert to \w+: .*invalid_argument: .*(has a control character|has a backslash|consists of periods|is reserved"
+     r"|cannot be a leaf: other leaves|empty|begins with|ends with|too long|is not a valid)",
+     "names that no key can be, or that lie beneath another: the command refuses and says so; --rename helps"),
+    (r'convert to npz: not the same: .*"dtype": \["bytes", "null_terminated_bytes"\]', "npz has bytes of one length only"),
+]  # fmt: skip

@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The zarrpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of Orbax, by itself: OCDBT or directories, Zarr v2 or v3."""
+
+import logging
+import os
+import random
+import shutil
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+warnings.filterwarnings("ignore")
+logging.disable(logging.WARNING)
+
+import jax.numpy as jnp
+import numpy as np
+import orbax.checkpoint as ocp
+from drawn import NUMBERS, PIECES, Leaf, Tree, a_shape, a_text, altered, dtype_of, elements, little, name_of, texts
+
+KINDS = [*NUMBERS, "bfloat16", "float8_e4m3fn", "float8_e5m2"]
+
+
+def a_leaf(rng):
+    style = rng.random()
+    if style < 0.6:
+        kind = rng.choice(KINDS)
+        value = elements(rng, dtype_of(kind), a_shape(rng))
+        return jnp.asarray(value) if rng.random() < 0.5 and not has_nan(value) else value
+    return rng.choice((lambda: rng.randrange(-300, 70000), lambda: rng.random(), lambda: rng.random() < 0.5, lambda: a_text(rng), lambda: None,
+                       lambda: {}, lambda: [], lambda: np.float32(rng.random()), lambda: np.int16(rng.randrange(99))))()  # fmt: skip
+
+
+def has_nan(value):
+    """Whose payload a device may change."""
+    return value.dtype.kind not in "biu" and bool(np.isnan(value.astype(np.complex128)).any())
+
+
+def a_tree(rng, depth=2):
+    out = {}
+    for _ in range(rng.choice((1, 2, 3, 5))):
+        key = rng.choice([*[p for p in PIECES if "~" not in p], "a", "b", "scale", "scale/ema", "w/a", "", "a/b"])
+        if rng.random() < 0.25 and depth:
+            value = a_tree(rng, depth - 1) if rng.random() < 0.6 else [a_leaf(rng) for _ in range(rng.randrange(1, 4))]
+        else:
+            value = a_leaf(rng)
+        out.setdefault(key, value)
+    return out
+
+
+def leaves_of(value, path, out, empty, saved):
+    if isinstance(value, (dict, list, tuple)) and value:
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            leaves_of(member, [*path, str(key)], out, empty, saved[key])
+        return
+    name = "/".join(path)
+    if isinstance(value, str):
+        out.append(Leaf(name, "string", (), texts([value])))
+    elif value is None or isinstance(value, (dict, list, tuple)):
+        empty.append(name)
+    else:
+        value = np.asarray(value, saved.dtype if isinstance(saved, np.generic) else None)  # is read as a number of Python
+        out.append(Leaf(name, name_of(value.dtype), value.shape, little(value)))
+
+
+class Orbax:
+    def __init__(self, rng):
+        self.tree = a_tree(rng)
+        self.options = {"use_ocdbt": rng.random() < 0.6, "use_zarr3": rng.random() < 0.5}
+
+    def alter(self, rng):
+        return self.alter_in(rng, self.tree)
+
+    def alter_in(self, rng, value):
+        members = list(value.items() if isinstance(value, dict) else enumerate(value))
+        rng.shuffle(members)
+        for key, member in members:
+            if isinstance(member, (dict, list)) and member and self.alter_in(rng, member):
+                return True
+            if isinstance(member, str):
+                value[key] = member + "+"
+                return True
+            if isinstance(member, np.ndarray):
+                changed = altered(rng, member)
+                if changed is not None:
+                    value[key] = changed
+                    return True
+        return False
+
+    def write(self, where):
+        path = Path(f"{where}.orbax").absolute()
+        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**self.options)) as saver:
+            saver.save(path, self.tree)
+        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**self.options)) as reader:
+            read = reader.restore(path)
+        leaves, empty = [], []
+        leaves_of(read, [], leaves, empty, self.tree)
+        return Tree(path, leaves)
+
+
+CONTAINERS = {"orbax": Orbax}
