@@ -4,12 +4,13 @@
 
 import json
 import re
+import struct
 
 import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from support import FAILED, GOLDEN, OK, UNVERIFIED, Case
+from support import FAILED, GOLDEN, NO, OK, UNVERIFIED, Case
 from unsupported import safetensors_of
 
 GGUF = GOLDEN / "gguf"
@@ -35,6 +36,51 @@ class Weights(Case):
         renamed.write_bytes((GGUF / "small.gguf").read_bytes())
         self.expect(OK, "diff", renamed, copy)
         self.assertEqual(self.json("cat", f"{renamed}/plain.one"), [7])
+
+    def test_types_of_ggml(self):
+        for number, elements, size in ((40, 64, 36), (41, 128, 18), (4242, 64, 36)):
+            texts = b"GGUF" + struct.pack("<IQQ", 3, 2, 0)
+            for name, kind, shape, offset in (("q", number, (elements, 2), 0), ("a", 0, (6,), 96)):
+                texts += struct.pack("<Q", 1) + name.encode() + struct.pack("<I", len(shape))
+                texts += struct.pack(f"<{len(shape)}QIQ", *shape, kind, offset)
+            texts += bytes(-len(texts) % 32) + b"\1" * 96 + struct.pack("<6f", *range(6))
+            file, copy = self.folder / f"{number}.gguf", self.folder / f"{number}.zarr"
+            file.write_bytes(texts)
+            self.assertEqual(self.json("cat", file, "a"), list(range(6)))
+            if number < 100:
+                self.assertEqual(self.json("cat", file, "q"), [[[1] * size], [[1] * size]])
+                self.expect(OK, "verify", file)
+                continue
+            self.assertIn("type 4242", self.refused("cat", file, "q"))
+            found = {one["name"]: one for one in self.json("inspect", file)["arrays"]}
+            self.assertEqual(found["q"]["dtype"], "type 4242 of ggml")
+            self.expect(UNVERIFIED, "verify", file)
+            self.assertIn("4242", self.refused("convert", file, copy))
+            self.expect(OK, "convert", file, copy, "--skip", "q")
+            other = self.folder / "other.gguf"
+            other.write_bytes(texts.replace(b"\1" * 96, b"\1" * 70 + b"\2" * 26))
+            self.expect(OK, "diff", file, file)
+            self.expect(NO, "diff", file, other)
+
+    def test_a_gguf_model_in_several_files(self):
+        def part(number, name):
+            keys = b"".join(
+                struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IH", 2, value)
+                for key, value in (("split.no", number), ("split.count", 2))
+            )
+            head = b"GGUF" + struct.pack("<IQQ", 3, 1, 2) + keys
+            head += struct.pack("<Q", 1) + name + struct.pack("<IQIQ", 1, 2, 0, 0)
+            return head + bytes(-len(head) % 32) + struct.pack("<2f", number, 7)
+
+        files = [self.folder / f"m-0000{number}-of-00002.gguf" for number in (1, 2)]
+        for number, file in enumerate(files):
+            file.write_bytes(part(number, b"ab"[number : number + 1]))
+        for file in files:
+            self.assertEqual(self.json("cat", file, "a"), [0, 7])
+            self.assertEqual(self.json("cat", file, "b"), [1, 7])
+            self.expect(OK, "verify", file)
+        files[0].unlink()
+        self.assertIn("part 1 of 2, m-00001-of-00002.gguf", self.refused("inspect", files[1]))
 
     def test_a_damaged_gguf_file(self):
         cut = self.folder / "cut.gguf"

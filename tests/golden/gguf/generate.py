@@ -4,7 +4,8 @@
 """Made small.gguf and its values by the package gguf 0.19.0 of PyPI: `python3 generate.py`, with numpy.
 
 index.json lists each tensor as its reader tells it: ggml's name of the type, the shape (row by row) and the bytes in
-values.bin, one tensor after another.
+values.bin, one tensor after another. types.json is its list of element types: number, name, elements and bytes of a
+block.
 """
 
 import json
@@ -65,6 +66,8 @@ def main():
         shape = [int(extent) for extent in reversed(tensor.shape)]
         index.append({"name": tensor.name, "type": tensor.tensor_type.name, "shape": shape, "bytes": len(stored)})
         data += stored
+    types = [[int(one), one.name, *gguf.GGML_QUANT_SIZES[one]] for one in TYPE]
+    (HERE / "types.json").write_text('{"types": [\n' + ",\n".join(json.dumps(one) for one in types) + "\n]}\n")
     (HERE / "values.bin").write_bytes(data)
     (HERE / "index.json").write_text('{"tensors": [\n' + ",\n".join(json.dumps(one) for one in index) + "\n]}\n")
 

@@ -52,17 +52,19 @@ struct element_type {
   dtype_kind kind = dtype_kind::uint8;  ///< of an element, or of the bytes of a block
 };
 
-/// The type by its number in the file; nothing for those that are not known.
+/// The type by its number in the file; nothing for those that are not known, and for Q8_1 (9), of
+/// which ggml's block and that of its Python package have two sizes.
 std::optional<element_type> find_element_type(std::uint32_t number);
 
 /// A tensor: where it lies, and what it is.
 struct tensor_info {
   std::string name;
-  element_type type;
-  dims shape;                ///< of elements, row by row: the reverse of the file's
-  tensor_spec spec;          ///< as stored: of blocks, the bytes as one axis more
-  std::uint64_t offset = 0;  ///< of its first byte in the file
-  std::uint64_t bytes = 0;
+  std::uint32_t type_number = 0;  ///< in the file
+  element_type type;              ///< without a name where the number is not known
+  dims shape;                     ///< of elements, row by row: the reverse of the file's
+  tensor_spec spec;               ///< as stored: of blocks, the bytes as one axis more
+  std::uint64_t offset = 0;       ///< of its first byte in the file
+  std::uint64_t bytes = 0;        ///< where the type is not known, up to the next tensor
 };
 
 /// What a file may ask for before it is refused.
@@ -85,8 +87,8 @@ struct header {
 };
 
 /// Reads the header. Errors: `corrupt`, naming the key or the tensor, also for tensors that overlap
-/// or run past the end; `unsupported` for other versions, big-endian files and element types that
-/// are not known, by number; `resource_limit`; `io`.
+/// or run past the end; `unsupported` for other versions and big-endian files; `resource_limit`;
+/// `io`.
 result<header> read_header(const blob& from, const header_limits& limits = {});
 
 }}}  // namespace zarrpoint::v0::gguf

@@ -8,9 +8,14 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/stored_place.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace gguf {
@@ -23,12 +28,18 @@ namespace zarrpoint { inline namespace v0 { namespace gguf {
 ///
 /// The metadata are attributes of the root: `gguf` has `version`, `alignment` and `metadata`. An
 /// array of more than 64 numbers or texts, as vocabularies are, is an array of its own at
-/// `metadata/<key>`.
+/// `metadata/<key>`. Names that cannot be keys are shown in another way, with the attribute
+/// `original_name`; a tensor of an unknown type is listed and not read.
+///
+/// A model that was split into `m-00001-of-00003.gguf` and on is one hierarchy, whichever of them
+/// is opened, with the metadata of the first.
 class tensor_store {
  public:
-  /// The file at `at`. Errors: `not_found`; those of `read_header`; `unsupported` for names that
-  /// are not valid keys, or of which one is that of a parent of another.
+  /// The file at `at`, with the other parts of its model. Errors: `not_found`, for a part by its
+  /// name; `unsupported` for a part whose own name does not tell those of others; `corrupt` for
+  /// parts that do not belong together; those of `read_header`.
   static result<tensor_store> open(any_store base, store_key at, const header_limits& limits = {});
+  /// A file by itself, also where it is a part.
   static result<tensor_store> open(std::unique_ptr<blob> file, const header_limits& limits = {});
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
@@ -37,10 +48,19 @@ class tensor_store {
 
   const void* identity() const noexcept { return state_.get(); }
 
+  /// Of a model in several files it has the metadata of the first and the tensors of all.
   const gguf::header& header() const noexcept;
 
  private:
   struct state;
+  friend result<std::optional<stored_place>> find_file(const std::string& path,
+                                                       std::uint64_t memory);
+  /// Gives another part by the name of its file.
+  using part_opener = std::function<result<std::unique_ptr<blob>>(const std::string& name)>;
+
+  /// `name`: that of the file, without its directory.
+  static result<tensor_store> open(std::unique_ptr<blob> file, std::string_view name,
+                                   const part_opener& others, const header_limits& limits);
   explicit tensor_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
   std::shared_ptr<const state> state_;

@@ -203,13 +203,13 @@ ZARRPOINT_INLINE result<void> read_shape(header_reader& in, tensor_info& out) {
     out.shape[d] = static_cast<index_t>(extent);
   }
   ZARRPOINT_TRY(number, in.number<std::uint32_t>());
+  out.type_number = number;
   const auto type = find_element_type(number);
-  if (!type)
-    return error{errc::unsupported,
-                 "its element type " + std::to_string(number) + " is not known to this version"};
-  out.type = *type;
-  out.spec = {dtype(type->kind), out.shape};
-  if (type->block_elements > 1) {
+  if (type) {
+    out.type = *type;
+    out.spec = {dtype(type->kind), out.shape};
+  }
+  if (type && type->block_elements > 1) {
     if (rank == 0 || rank == max_rank ||
         out.shape.back() % static_cast<index_t>(type->block_elements) != 0)
       return error{errc::corrupt, "its last axis is not made of whole blocks of " +
@@ -219,7 +219,7 @@ ZARRPOINT_INLINE result<void> read_shape(header_reader& in, tensor_info& out) {
     out.spec.shape.push_back(static_cast<index_t>(type->block_bytes));
   }
   ZARRPOINT_TRY(bytes, byte_count(out.spec));
-  out.bytes = bytes;
+  if (type) out.bytes = bytes;
   ZARRPOINT_TRY(offset, in.number<std::uint64_t>());
   out.offset = offset;
   return {};
@@ -242,12 +242,17 @@ ZARRPOINT_INLINE result<void> place_tensors(header& of, std::uint64_t begin, std
       v0::detail::sorted_places(of.tensors.size(), v0::detail::place_order(is_before));
   std::uint64_t end = 0;
   std::string_view before;
-  for (const std::size_t i : order) {
-    tensor_info& tensor = of.tensors[i];
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    tensor_info& tensor = of.tensors[order[place]];
     const std::string called = "the tensor " + v0::detail::in_quotes(tensor.name);
     if (tensor.offset % of.alignment != 0)
       return error{errc::corrupt, called + " does not lie at a multiple of " +
                                       std::to_string(of.alignment) + " bytes"};
+    if (tensor.type.name.empty() && begin <= size)
+      tensor.bytes =
+          std::max(place + 1 < order.size() ? of.tensors[order[place + 1]].offset : size - begin,
+                   tensor.offset) -
+          tensor.offset;
     if (tensor.bytes != 0 && tensor.offset < end)
       return error{errc::corrupt, called + " overlaps " + v0::detail::in_quotes(before)};
     if (begin > size || tensor.offset > size - begin || tensor.bytes > size - begin - tensor.offset)
@@ -289,6 +294,7 @@ ZARRPOINT_INLINE std::optional<element_type> find_element_type(std::uint32_t num
     case 12: return element_type{"Q4_K", 256, 144};
     case 13: return element_type{"Q5_K", 256, 176};
     case 14: return element_type{"Q6_K", 256, 210};
+    case 15: return element_type{"Q8_K", 256, 292};
     case 16: return element_type{"IQ2_XXS", 256, 66};
     case 17: return element_type{"IQ2_XS", 256, 74};
     case 18: return element_type{"IQ3_XXS", 256, 98};
@@ -307,6 +313,8 @@ ZARRPOINT_INLINE std::optional<element_type> find_element_type(std::uint32_t num
     case 34: return element_type{"TQ1_0", 256, 54};
     case 35: return element_type{"TQ2_0", 256, 66};
     case 39: return element_type{"MXFP4", 32, 17};
+    case 40: return element_type{"NVFP4", 64, 36};
+    case 41: return element_type{"Q1_0", 128, 18};
     default: return std::nullopt;
   }
 }

@@ -44,7 +44,13 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_file(const std::string
   if (!file || (*file)->size() < mark.size()) return found();  // others say what is wrong with it
   ZARRPOINT_CHECK((*file)->read(0, mark));
   if (as_text(bytes_view(mark)) != "GGUF") return found();
-  ZARRPOINT_TRY(opened, tensor_store::open(*std::move(file), detail::limits_within(memory)));
+  const std::size_t name = at.file.rfind('/') + 1;  // npos + 1 == 0
+  ZARRPOINT_TRY(opened, tensor_store::open(
+                            *std::move(file), std::string_view(at.file).substr(name),
+                            [&](const std::string& other) {
+                              return v0::detail::open_file(at.file.substr(0, name) + other);
+                            },
+                            detail::limits_within(memory)));
   ZARRPOINT_TRY(key, store_key::parse(at.rest).at(path));
   return found(stored_place{std::move(opened), std::move(key)});
 }

@@ -4,6 +4,8 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
@@ -11,8 +13,10 @@
 #include <zarrpoint/store/base/range_blob.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -112,16 +116,28 @@ ZARRPOINT_INLINE array_metadata stored_as(const tensor_info& of) {
   return out;
 }
 
-ZARRPOINT_INLINE result<void> build(v0::detail::made_hierarchy& tree, const header& of,
-                                    const std::shared_ptr<const v0::detail::container_file>& file) {
+ZARRPOINT_INLINE result<void> add_tensors(
+    v0::detail::made_hierarchy& tree, const header& of,
+    const std::shared_ptr<const v0::detail::container_file>& file) {
   for (const tensor_info& tensor : of.tensors) {
     const auto chunk = [file, offset = tensor.offset,
                         bytes = tensor.bytes](std::string name) -> result<std::unique_ptr<blob>> {
       return v0::detail::make_owned<blob, v0::detail::range_blob>(file, offset, bytes,
                                                                   std::move(name));
     };
-    ZARRPOINT_CHECK(tree.add(tensor.name, stored_as(tensor), chunk));
+    if (!tensor.type.name.empty()) {
+      ZARRPOINT_CHECK(tree.add(tensor.name, stored_as(tensor), chunk));
+      continue;
+    }
+    const std::string type = "type " + std::to_string(tensor.type_number) + " of ggml";
+    ZARRPOINT_CHECK(tree.add(
+        tensor.name, {type, "its element " + type + " is not known to this version", tensor.shape},
+        std::vector<v0::detail::made_hierarchy::chunk_opener>{chunk}));
   }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> add_metadata(v0::detail::made_hierarchy& tree, const header& of) {
   node::object metadata;  // no key is there twice
   for (const metadata_entry& entry : of.metadata) {
     ZARRPOINT_TRY(is_array, add_long_array(tree, entry));
@@ -136,6 +152,45 @@ ZARRPOINT_INLINE result<void> build(v0::detail::made_hierarchy& tree, const head
   return tree.finish(attributes);
 }
 
+/// Which part of a model a file is.
+struct part_number {
+  std::uint64_t no = 0;  ///< from 0
+  std::uint64_t count = 1;
+
+  static part_number of(const header& from) {
+    const node* const no = from.find("split.no");
+    const node* const count = from.find("split.count");
+    if (no == nullptr || count == nullptr) return {};
+    return {no->to_uint64().value_or(0), count->to_uint64().value_or(1)};
+  }
+  std::string text() const {
+    return "part " + std::to_string(no + 1) + " of " + std::to_string(count);
+  }
+  /// How the name of its file ends.
+  std::string ending() const {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "-%05llu-of-%05llu.gguf",
+                  static_cast<unsigned long long>(no + 1), static_cast<unsigned long long>(count));
+    return text.data();
+  }
+};
+
+/// Errors: `corrupt` for a tensor that is in two parts, and where their number is another one than
+/// the file tells.
+ZARRPOINT_INLINE result<void> check_parts(const header& all) {
+  std::vector<std::string_view> names;
+  names.reserve(all.tensors.size());
+  for (const tensor_info& each : all.tensors) names.push_back(each.name);
+  v0::detail::sort_names(names);
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    return error{errc::corrupt,
+                 "the tensor " + v0::detail::in_quotes(*twice) + " is in two of its parts"};
+  const node* const told = all.find("split.tensors.count");
+  if (told == nullptr || told->to_uint64() == names.size()) return {};
+  return error{errc::corrupt, "its parts have " + std::to_string(names.size()) +
+                                  " tensors, and its split.tensors.count is another number"};
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
@@ -143,23 +198,77 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_k
   const std::string name = base.describe(at);
   ZARRPOINT_TRY(file, base.open(at));
   if (file == nullptr) return error{errc::not_found, "open " + name + ": there is no such file"};
-  return open(std::move(file), limits);
+  const std::string_view whole = at.str();
+  return open(
+      std::move(file), whole.substr(whole.rfind('/') + 1),
+      [&](const std::string& other) -> result<std::unique_ptr<blob>> {
+        ZARRPOINT_TRY(key, at.parent().child(other));
+        ZARRPOINT_TRY(opened, base.open(key));
+        if (opened == nullptr) return error{errc::not_found, "there is no such file"};
+        return std::move(opened);
+      },
+      limits);
 }
 
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> file,
                                                          const header_limits& limits) {
-  const std::string name = file->name();
-  return guarded([&]() -> result<tensor_store> {
-           const auto out = v0::detail::make_counted<state>();
-           out->name = name;
-           ZARRPOINT_TRY(read, read_header(*file, limits));
-           out->header = std::move(read);
-           const auto shared =
-               v0::detail::make_counted<const v0::detail::container_file>(std::move(file));
-           ZARRPOINT_CHECK(detail::build(out->tree, out->header, shared));
-           return tensor_store(out);
-         })
-      .at("open the GGUF file " + name);
+  return open(std::move(file), {}, nullptr, limits);
+}
+
+ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> file,
+                                                         std::string_view name,
+                                                         const part_opener& others,
+                                                         const header_limits& limits) {
+  using v0::detail::container_file;
+  const std::string called = file->name();
+  const auto read = [&]() -> result<tensor_store> {
+    const auto out = v0::detail::make_counted<state>();
+    out->name = called;
+    ZARRPOINT_TRY(first, read_header(*file, limits));
+    auto opened = v0::detail::make_counted<const container_file>(std::move(file));
+    const detail::part_number mine = detail::part_number::of(first);
+    if (mine.count <= 1 || others == nullptr) {
+      ZARRPOINT_CHECK(detail::add_tensors(out->tree, first, opened));
+      out->header = std::move(first);
+    } else if (!name.ends_with(mine.ending())) {
+      return error{errc::unsupported, "it is " + mine.text() +
+                                          ", and its name does not tell those of the others; "
+                                          "end it in " +
+                                          mine.ending()};
+    } else {
+      const std::string stem(name.substr(0, name.size() - mine.ending().size()));
+      const auto add = [&](const detail::part_number& part) -> result<void> {
+        gguf::header header;
+        std::shared_ptr<const container_file> of = opened;
+        if (part.no == mine.no) {
+          header = std::move(first);
+        } else {
+          header_limits rest = limits;
+          rest.max_tensors -= std::min(rest.max_tensors, out->header.tensors.size());
+          ZARRPOINT_TRY(other, others(stem + part.ending()));
+          ZARRPOINT_TRY(parsed, read_header(*other, rest));
+          header = std::move(parsed);
+          of = v0::detail::make_counted<const container_file>(std::move(other));
+        }
+        const auto told = detail::part_number::of(header);
+        if (told.no != part.no || told.count != part.count)
+          return error{errc::corrupt, "it says that it is " + told.text()};
+        ZARRPOINT_CHECK(detail::add_tensors(out->tree, header, of));
+        if (part.no == 0) {
+          out->header = std::move(header);
+        } else {
+          for (tensor_info& each : header.tensors) out->header.tensors.push_back(std::move(each));
+        }
+        return {};
+      };
+      for (detail::part_number part{0, mine.count}; part.no < part.count; ++part.no)
+        ZARRPOINT_CHECK(add(part).at(part.text() + ", " + stem + part.ending()));
+      ZARRPOINT_CHECK(detail::check_parts(out->header));
+    }
+    ZARRPOINT_CHECK(detail::add_metadata(out->tree, out->header));
+    return tensor_store(out);
+  };
+  return guarded(read).at("open the GGUF file " + called);
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tensor_store::open(const store_key& key) const {
