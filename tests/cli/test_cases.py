@@ -24,3 +24,61 @@ class Pickles(Case):
         self.assertEqual(self.json("cat", CASES / "conj.pt", "c"), [[1, -2], [3, 1]])
         self.assertEqual(self.json("cat", CASES / "conj.pt", "n"), [-1, -3])
         self.expect(OK, "verify", CASES / "conj.pt")
+
+
+class Weights(Case):
+    def test_weight_map_decides(self):
+        """CoSER #3, mflux PR 603, sglang PR 32279: a tensor of an older run in another file."""
+        folder = self.folder / "in"
+        folder.mkdir()
+        x = np.arange(6, dtype="f4")
+        save_file({"b": x + 5, "c": x}, folder / "model-00001-of-00002.safetensors")
+        save_file({"b": x + 1}, folder / "model-00002-of-00002.safetensors")
+        index = folder / "model.safetensors.index.json"
+        files = {"b": "model-00002-of-00002.safetensors", "c": "model-00001-of-00002.safetensors"}
+        index.write_text(json.dumps({"weight_map": files}))
+        for path in (folder, index):
+            self.assertEqual(self.json("cat", path, "b"), [1, 2, 3, 4, 5, 6], path)
+        self.expect(OK, "diff", folder, index)
+
+    def test_every_data_type_of_safetensors(self):
+        """hf-mem #56, fastsafetensors PR 69, safetensors #839."""
+        raw = np.array([127, 128], np.uint8)
+        for dtype, wanted in (("float8_e8m0fnu", [1, 2]), ("float8_e4m3fnuz", [1.875, "NaN"]), ("float8_e5m2fnuz", [57344 , "NaN"])):
+            one = safetensors.TensorSpec(dtype=dtype, shape=[2], data_ptr=raw.ctypes.data, data_len=2)
+            path = self.folder / f"{dtype}.safetensors"
+            safetensors.serialize_file({"w": one}, str(path), None)
+            self.assertEqual(self.expect(OK, "cat", path, "w", "--raw").stdout, raw.tobytes(), dtype)
+            if dtype == "float8_e8m0fnu":
+                self.assertEqual(self.json("cat", path, "w"), wanted)
+            self.expect(OK, "verify", path)
+        packed = np.arange(4, dtype=np.uint8)  # two elements in a byte
+        one = safetensors.TensorSpec(dtype="float4_e2m1fn_x2", shape=[2, 2], data_ptr=packed.ctypes.data, data_len=4)
+        safetensors.serialize_file({"w": one}, str(self.folder / "f4.safetensors"), None)
+        self.assertEqual(self.json("inspect", self.folder / "f4.safetensors")["arrays"][0]["shape"], [2, 4])
+        self.expect(OK, "convert", CASES / "e8m0.pt", self.folder / "out.safetensors")
+        header = (self.folder / "out.safetensors").read_bytes()
+        self.assertIn(b"F8_E8M0", header)
+
+    def gguf(self, kind, block, size):
+        def text(value):
+            return struct.pack("<Q", len(value)) + value
+
+        floats, quantised = np.arange(6, dtype="<f4").tobytes(), b"\1" * size * 2
+        pad = -len(quantised) % 32
+        head = b"GGUF" + struct.pack("<IQQ", 3, 2, 0)
+        head += text(b"q") + struct.pack("<I2QIQ", 2, block, 2, kind, 0)
+        head += text(b"a") + struct.pack("<IQIQ", 1, 6, 0, len(quantised) + pad)
+        path = self.folder / f"in{kind}.gguf"
+        path.write_bytes(head + bytes(-len(head) % 32) + quantised + bytes(pad) + floats + bytes(8))
+        return path
+
+
+class Directories(Case):
+    def test_orbax_without_arrays(self):
+        """orbax #720, PR 65: trees of texts, of None, of an empty dict."""
+        for name, leaves in (("orbax_text", {"a": "x", "b": "y"}), ("orbax_none", {}), ("orbax_empty", {})):
+            about = self.json("inspect", CASES / name)
+            self.assertEqual({leaf["name"] for leaf in about["arrays"]}, set(leaves), name)
+            for leaf, value in leaves.items():
+                self.assertEqual(self.json("cat", CASES / name, leaf), value)
