@@ -18,6 +18,10 @@ PIECES += ["w~2", "a%2Fb", "'q'", '"q"', "[0]", "CON", "a:b", "a;b", "*", "?x", 
 PIECES += ["shape", "data", "metadata", "common", "zarr_json", ".hidden", "0.0", "long" * 30, " lead", "trail ", "e\u0301", "\u00e9"]
 
 
+class Refused(Exception):
+    """The peer does not write what was drawn."""
+
+
 @dataclasses.dataclass
 class Leaf:
     """One array as the peer reads it: its name, and its elements in the form that `cat --raw` writes,
@@ -31,6 +35,7 @@ class Leaf:
     is_document: bool = False
     attributes: dict = None  # None: not compared
     dimension_names: list = None
+    choices: list = None  # of an odd one: it is listed as not read, or a part of it has one of these bytes
     is_stored: bool = True  # false: all of it is fill values
     array: object = None  # of numpy, where the peers of the targets are asked
 

@@ -24,6 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from compare import Comparison
+from drawn import Refused
 from known import LIMITS
 
 MODULES = {"trees_zarr": ["zarr", "zip", "ocdbt"], "trees_files": ["safetensors", "npz"], "trees_torch": ["torch", "dcp"],
@@ -79,7 +80,7 @@ def main():
         print("no container can be drawn")
         return 1
     folder = arguments.folder.resolve()
-    uses, counts, leaves, failed, began = collections.Counter(), collections.Counter(), 0, 0, time.monotonic()
+    uses, counts, leaves, failed, refused, began = collections.Counter(), collections.Counter(), 0, 0, 0, time.monotonic()
     numbers = range(arguments.trees) if arguments.tree is None else [arguments.tree]
     for number in numbers:
         name = list(kinds)[number % len(kinds)]
@@ -87,6 +88,9 @@ def main():
         seed = f"{arguments.seed}/{name}/{number}"
         try:
             differences, count = play(arguments.command, where, kinds[name], seed)
+        except Refused:
+            refused += 1
+            continue
         except Exception as failure:  # noqa: BLE001  a peer that refuses what was drawn
             frames = [f for f in traceback.extract_tb(failure.__traceback__) if Path(f.filename).parent == Path(__file__).resolve().parent]
             differences, count = [f"the generator: {frames[-1].name}:{frames[-1].lineno}: {type(failure).__name__}: {str(failure)[:200]}"], 0
@@ -102,8 +106,10 @@ def main():
     for pattern, reason in LIMITS:
         if uses[pattern]:
             print(f"known, {uses[pattern]} times: {reason}")
+    if refused * 5 > arguments.trees:
+        failed += 1
     print(f"{sum(counts.values())} trees ({', '.join(f'{n} {c}' for n, c in counts.items())}), {leaves} arrays, "
-          f"{failed} with differences, {time.monotonic() - began:.0f} s")  # fmt: skip
+          f"{refused} that the peer refused, {failed} with differences, {time.monotonic() - began:.0f} s")  # fmt: skip
     return 1 if failed else 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gguf
 import numpy as np
-from drawn import PIECES, Leaf, Tree, a_json, a_text, altered, dtype_of, elements
+from drawn import PIECES, Leaf, Tree, a_text, altered, dtype_of, elements, texts
 
 PLAIN = {"F32": "float32", "F16": "float16", "F64": "float64", "BF16": "bfloat16", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"}
 TYPES = {kind.name: kind for kind in gguf.GGMLQuantizationType}
@@ -44,12 +44,9 @@ class Gguf:
         writer = gguf.GGUFWriter(path, "llama")
         if rng.random() < 0.5:
             writer.add_custom_alignment(rng.choice((8, 32, 64, 256)))
-        for i in range(rng.randrange(4)):
-            key = f"k.{i}"
-            rng.choice((lambda: writer.add_string(key, a_text(rng)), lambda: writer.add_int64(key, rng.randrange(-(2**63), 2**63)),
-                        lambda: writer.add_float32(key, 0.5), lambda: writer.add_bool(key, True),
-                        lambda: writer.add_array(key, [a_text(rng) for _ in range(rng.choice((1, 3, 100)))]),
-                        lambda: writer.add_array(key, list(range(rng.choice((1, 3, 100)))))))()  # fmt: skip
+        leaves = []
+        for i in range(rng.randrange(5)):
+            self.add_metadata(rng, writer, f"k.{i}", leaves)
         for name, (kind, value) in self.tensors.items():
             raw = value if kind in ("F32", "F16", "F64", "I8", "I16", "I32", "I64") else value.view(np.uint8)
             writer.add_tensor(name, raw, raw_dtype=TYPES[kind])
@@ -57,7 +54,6 @@ class Gguf:
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-        leaves = []
         for tensor in gguf.GGUFReader(path).tensors:
             kind = tensor.tensor_type.name
             shape = tuple(int(n) for n in reversed(tensor.shape))
@@ -68,6 +64,29 @@ class Gguf:
                 block, size = gguf.GGML_QUANT_SIZES[tensor.tensor_type]
                 leaves.append(Leaf(tensor.name, "uint8", (*shape[:-1], shape[-1] // block, size), raw))
         return Tree(path, leaves)
+
+    @staticmethod
+    def add_metadata(rng, writer, key, leaves):
+        """Long lists are arrays of their own."""
+        style, count = rng.randrange(6), rng.choice((1, 3, 64, 65, 100))
+        if style == 0:
+            writer.add_string(key, a_text(rng))
+        elif style == 1:
+            writer.add_int64(key, rng.randrange(-(2**63), 2**63))
+        elif style == 2:
+            writer.add_float32(key, 0.5)
+        elif style == 3:
+            writer.add_bool(key, rng.random() < 0.5)
+        elif style == 4:
+            words = [a_text(rng) for _ in range(count)]
+            writer.add_array(key, words)
+            if count > 64:
+                leaves.append(Leaf(f"metadata/{key}", "string", (count,), texts(words)))
+        else:
+            numbers = [rng.randrange(-99, 99) for _ in range(count)]
+            writer.add_array(key, numbers)
+            if count > 64:
+                leaves.append(Leaf(f"metadata/{key}", "int32", (count,), np.array(numbers, "<i4").tobytes()))
 
 
 CONTAINERS = {"gguf": Gguf}

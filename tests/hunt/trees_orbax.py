@@ -26,7 +26,8 @@ def a_leaf(rng):
     style = rng.random()
     if style < 0.6:
         kind = rng.choice(KINDS)
-        value = elements(rng, dtype_of(kind), a_shape(rng))
+        shape = tuple(max(n, 1) for n in a_shape(rng))  # it saves no empty arrays
+        value = elements(rng, dtype_of(kind), shape)
         return jnp.asarray(value) if rng.random() < 0.5 and not has_nan(value) else value
     return rng.choice((lambda: rng.randrange(-300, 70000), lambda: rng.random(), lambda: rng.random() < 0.5, lambda: a_text(rng), lambda: None,
                        lambda: {}, lambda: [], lambda: np.float32(rng.random()), lambda: np.int16(rng.randrange(99))))()  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.distributed.checkpoint as dcp
-from drawn import PIECES, Leaf, Tree, a_shape, a_text
+from drawn import PIECES, Leaf, Refused, Tree, a_shape, a_text
 
 if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 7):
     raise ImportError(f"PyTorch {torch.__version__} lacks data types of today's")
@@ -88,6 +88,52 @@ def a_tensor(rng, shared, for_dcp=False):
     return out
 
 
+class Subclass(torch.Tensor):
+    pass
+
+
+def an_odd_one(rng):
+    """What has another class than a plain tensor."""
+    shape = (rng.randint(1, 4), rng.randint(1, 4))
+    values = torch.frombuffer(bytearray(rng.randbytes(shape[0] * shape[1])), dtype=torch.uint8).reshape(shape).to(torch.float32)
+    return rng.choice((
+        lambda: torch.quantize_per_tensor(values, 0.5, 2, rng.choice((torch.qint8, torch.quint8, torch.qint32))),
+        lambda: torch.quantize_per_channel(values, torch.ones(shape[0]), torch.zeros(shape[0], dtype=torch.long), 0, torch.quint8),
+        lambda: values.to_sparse(), lambda: values.to_sparse_csr(), lambda: values.to_sparse_csc(),
+        lambda: values.to(torch.complex32), lambda: torch.nested.nested_tensor([values, values[:1]]),
+        lambda: values.as_subclass(Subclass), lambda: values.numpy(), lambda: values.numpy().astype(">i4"), lambda: np.float32(values[0, 0]),
+        lambda: torch.nn.Linear(*shape), lambda: values.to(torch.uint8).view(torch.float4_e2m1fn_x2),
+        lambda: torch.nn.Buffer(values), lambda: values.to(torch.uint8).untyped_storage()))()  # fmt: skip
+
+
+def odd_choices(value):
+    """Bytes that one array of it may have; None for what is none of those."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return [np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")).tobytes()]
+    if isinstance(value, torch.nn.Module):
+        return [bits(value.weight)]
+    if isinstance(value, torch.TypedStorage):
+        value = value.untyped()
+    if isinstance(value, torch.UntypedStorage):
+        return [bytes(value.tolist())]
+    if not isinstance(value, torch.Tensor):
+        return None
+    if value.is_nested:
+        return [bits(value.values() if value.layout == torch.jagged else torch.cat([part.reshape(-1) for part in value.unbind()]))]
+    if value.is_quantized:
+        return [value.int_repr().numpy().tobytes(), bits(value.dequantize())]
+    if value.layout != torch.strided:
+        return [bits(value.to_dense()), bits(value.coalesce().values() if value.layout == torch.sparse_coo else value.values())]
+    if isinstance(value, Subclass):
+        return [bits(value.as_subclass(torch.Tensor))]
+    if value.dtype == torch.float4_e2m1fn_x2:
+        packed = value.view(torch.uint8)
+        return [bits(packed), bits(torch.stack((packed & 15, packed >> 4), -1))]
+    if value.dtype == torch.complex32:
+        return [value.resolve_conj().contiguous().view(torch.int16).numpy().tobytes()]
+    return None
+
+
 def a_value(rng):
     return rng.choice((
         lambda: rng.randrange(-300, 70000), lambda: rng.randrange(-(2**63), 2**63), lambda: rng.random() < 0.5,
@@ -113,6 +159,8 @@ def a_state(rng, shared, depth, for_dcp):
         elif kind < 0.3 and depth:
             members = [a_tensor(rng, shared, for_dcp) if rng.random() < 0.6 else a_value(rng) for _ in range(rng.randrange(1, 4))]
             out[key] = members if rng.random() < 0.7 else tuple(members)
+        elif kind < 0.36:
+            out[key] = an_odd_one(rng)
         elif kind < 0.75:
             out[key] = a_tensor(rng, shared, for_dcp)
         else:
@@ -149,10 +197,13 @@ def has_tensor(value):
         return any(has_tensor(member) for member in value.values())
     if isinstance(value, (list, tuple)):
         return any(has_tensor(member) for member in value)
-    return isinstance(value, torch.Tensor)
+    return isinstance(value, torch.Tensor) or odd_choices(value) is not None
 
 
 def leaf_of(name, value):
+    choices = odd_choices(value)
+    if choices is not None:
+        return Leaf(name, type(value).__name__, (), choices=choices)
     if isinstance(value, torch.Tensor):
         return Leaf(name, str(value.dtype)[6:], tuple(value.shape), bits(value))
     if isinstance(value, bool):
@@ -169,7 +220,7 @@ def leaf_of(name, value):
 def leaves_of(value, path, out):
     if not has_tensor(value) and not path:
         out.append(leaf_of("value", value))
-    elif isinstance(value, torch.Tensor) or not has_tensor(value):
+    elif isinstance(value, torch.Tensor) or not has_tensor(value) or odd_choices(value) is not None:
         out.append(leaf_of("/".join(path) if path else "value", value))
     else:
         for key, member in value.items() if isinstance(value, dict) else enumerate(value):
@@ -185,6 +236,8 @@ def alter_in(rng, value):
         if isinstance(member, (dict, list)) and alter_in(rng, member):
             return True
         if isinstance(value, tuple):
+            continue
+        if odd_choices(member) is not None:
             continue
         if isinstance(member, torch.Tensor) and member.numel() and 0 not in member.shape:
             raw = bytearray(bits(member))
@@ -225,7 +278,7 @@ class Torch:
         try:
             torch.save(self.state, path, _use_new_zipfile_serialization=not self.legacy)
             read = torch.load(path, weights_only=False)
-        except (AttributeError, RuntimeError):  # newer data types are not in the old form
+        except (AttributeError, RuntimeError, NotImplementedError):  # newer data types are not in the old form
             torch.save(self.state, path)
             read = torch.load(path, weights_only=False)
         return Tree(path, leaves_of(read, [], []))
@@ -245,7 +298,10 @@ class Dcp(Torch):
 
     def write(self, where):
         path = Path(f"{where}.dcp")
-        dcp.save(dict(self.state), checkpoint_id=path, no_dist=True)
+        try:
+            dcp.save(dict(self.state), checkpoint_id=path, no_dist=True)
+        except dcp.api.CheckpointException as refusal:
+            raise Refused(str(refusal)) from None
         metadata = dcp.FileSystemReader(path).read_metadata()
         flat = {name: self.at(metadata.planner_data[name]) for name in metadata.state_dict_metadata}
         leaves = [leaf_of(name, value) for name, value in flat.items()]
