@@ -241,6 +241,22 @@ cli() {
     cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
     "$venv/bin/python" tests/cli/run.py build/dev/tools/cli/zarrpoint build/cli
 }
+# A hundred random trees of the containers whose peers are in the interop packages; HUNT_TREES=20000 for the long form.
+hunt() {
+  python_packages && cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
+    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    "$venv/bin/python" tests/hunt/run.py build/dev/tools/cli/zarrpoint build/hunt --trees "${HUNT_TREES:-100}"
+}
+# The same of every container: with PyTorch, Orbax and gguf, too.
+hunt_all() {
+  need_packages g++ binutils && packages_in build/hunt-venv tests/hunt/requirements.txt &&
+    build/hunt-venv/bin/pip install -q --disable-pip-version-check --no-deps -r tests/interop/torch_requirements.txt &&
+    "$python" tests/interop/py/hollow_cuda.py "$(echo build/hunt-venv/lib/python3*/site-packages/torch)" build/torch-hollow &&
+    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
+    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    LD_LIBRARY_PATH=$PWD/build/torch-hollow build/hunt-venv/bin/python -W ignore tests/hunt/run.py build/dev/tools/cli/zarrpoint \
+      build/hunt_all --trees "${HUNT_TREES:-1000}" --need-all
+}
 single_header() {
   preset single_header "zarr checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
 }
@@ -270,9 +286,9 @@ as_printed() {
 
 all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long reshard mutation"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt hunt_all reshard mutation"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mutation mpi cli cuda parallel interop conformance libtorch mdspan orbax torch torch_long megatron" "asan coverage fuzz"
+chains=("dev reshard mutation mpi cli hunt cuda parallel interop conformance libtorch mdspan orbax torch torch_long megatron hunt_all" "asan coverage fuzz"
   "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
 order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"

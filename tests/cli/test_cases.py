@@ -73,6 +73,16 @@ class Weights(Case):
         path.write_bytes(head + bytes(-len(head) % 32) + quantised + bytes(pad) + floats + bytes(8))
         return path
 
+    def test_newer_blocks_of_gguf(self):
+        """ramalama PR 2894, llama.cpp PR 19769, ik_llama.cpp #297: NVFP4, Q1_0, and a type of tomorrow."""
+        for kind, block, size in ((40, 64, 36), (41, 128, 18)):
+            path = self.gguf(kind, block, size)
+            self.assertEqual(self.json("cat", path, "a"), [0, 1, 2, 3, 4, 5])
+            self.assertEqual(self.expect(OK, "cat", path, "q", "--raw").stdout, b"\1" * size * 2)
+        path = self.gguf(4711, 64, 36)
+        self.assertEqual(self.json("cat", path, "a"), [0, 1, 2, 3, 4, 5])
+        self.expect(UNVERIFIED, "verify", path)
+
 
 class Directories(Case):
     def test_orbax_without_arrays(self):

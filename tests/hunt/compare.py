@@ -132,6 +132,10 @@ class Comparison:
             if about["verdict"] != "not verified" or done.returncode != 3 or len(named) < len(self.unread):
                 self.differ(f"verify: {about['verdict']} with {sorted(self.unread)} not read: {json.dumps(about['findings'])[:SHOWN]}")
             return
+        if tree.is_stale:
+            if about["verdict"] != "faulty" or done.returncode != 1:
+                self.differ(f"verify: {about['verdict']} with consolidated metadata that are not true")
+            return
         findings = [found for found in about["findings"] if not self.is_unstored(tree, found)]
         if about["verdict"] == "not verified" and not findings and done.returncode == 3:
             return

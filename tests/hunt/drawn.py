@@ -46,6 +46,7 @@ class Tree:
     leaves: list
     attributes: dict = None  # of the root; None: not compared
     groups: dict = None  # attributes by names; None: not compared
+    is_stale: bool = False  # its consolidated metadata are not true
 
 
 def dtype_of(name):

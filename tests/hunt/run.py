@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random trees that reference implementations write, against all that the command says of them.
 
-    run.py COMMAND FOLDER [--trees N] [--seed S] [--only CONTAINER,...] [--tree I]
+    run.py COMMAND FOLDER [--trees N] [--seed S] [--only CONTAINER,...] [--tree I] [--need-all]
 
 N trees (100) are dealt out to the containers whose peers can be imported; the others are named. `--tree I`
 does one of them again and leaves its files in FOLDER. A difference that `known.py` does not name fails.
@@ -74,10 +74,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--tree", type=int)
+    parser.add_argument("--need-all", action="store_true", help="fail where a container is left out")
     arguments = parser.parse_args()
     kinds = containers(arguments.only)
-    if not kinds:
-        print("no container can be drawn")
+    if not kinds or (arguments.need_all and len(kinds) < sum(map(len, MODULES.values()))):
+        print("not every container can be drawn")
         return 1
     folder = arguments.folder.resolve()
     uses, counts, leaves, failed, refused, began = collections.Counter(), collections.Counter(), 0, 0, 0, time.monotonic()
@@ -100,7 +101,7 @@ def main():
         if unknown:
             failed += 1
             again = f"--seed {arguments.seed} --tree {number}" + (f" --only {','.join(arguments.only)}" if arguments.only else "")
-            print(f"{name}: {len(unknown)} differences ({again})", *unknown, sep="\n    ", flush=True)
+            print(f"{name}: {len(unknown)} differences ({again})", *(" ".join(text.split()) for text in unknown), sep="\n    ", flush=True)
     if arguments.tree is None:
         shutil.rmtree(folder, ignore_errors=True)
     for pattern, reason in LIMITS:

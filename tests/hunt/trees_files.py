@@ -32,6 +32,7 @@ class Safetensors:
                 self.arrays[name] = elements(rng, dtype_of(rng.choice(SAFETENSORS)), a_shape(rng))
         self.metadata = {rng.choice(PIECES): rng.choice(("pt", "", "é\n", "{}")) for _ in range(rng.randrange(3))} or None
         self.files = rng.choice((0, 0, 0, 1, 2, 3))
+        self.has_old = rng.random() < 0.2
         self.rng_state = rng.randrange(2**32)
 
     def alter(self, rng):
@@ -55,18 +56,34 @@ class Safetensors:
         }
         safetensors.serialize_file(parts, str(path), metadata)
 
+    @staticmethod
+    def rewrite(rng, path):
+        """The same file with another header: order, spaces, escapes. Its peer must read it."""
+        raw = path.read_bytes()
+        size = int.from_bytes(raw[:8], "little")
+        header = json.loads(raw[8 : 8 + size])
+        header = dict(rng.sample(list(header.items()), len(header)))
+        text = json.dumps(header, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 1))).encode()
+        text += b" " * rng.choice((0, -len(text) % 8, 100))
+        path.write_bytes(len(text).to_bytes(8, "little") + text + raw[8 + size :])
+        safetensors.deserialize(path.read_bytes())
+
     def write(self, where):
         rng = random.Random(self.rng_state)
         if not self.files:
             path = Path(f"{where}.safetensors")
             self.save(self.arrays, path, self.metadata)
+            if rng.random() < 0.4:
+                self.rewrite(rng, path)
         else:
             path = Path(f"{where}.files")
             path.mkdir()
             names = [f"model-{i + 1:05}-of-{self.files:05}.safetensors" for i in range(self.files)]
             of = {name: rng.choice(names) for name in self.arrays}
+            old = set(self.arrays) if self.has_old else set()  # are in other files as well; the index decides
             for file in names:
-                self.save({name: value for name, value in self.arrays.items() if of[name] == file}, path / file, self.metadata)
+                here = {name: value if of[name] == file else np.zeros_like(value) for name, value in self.arrays.items() if of[name] == file or name in old}
+                self.save(here, path / file, self.metadata)
             index = {"metadata": {"total_size": sum(v.nbytes for v in self.arrays.values())}, "weight_map": of}
             (path / "model.safetensors.index.json").write_text(json.dumps(index))
             if rng.random() < 0.5:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.distributed.checkpoint as dcp
-from drawn import PIECES, Leaf, Refused, Tree, a_shape, a_text
+from drawn import PIECES, Leaf, Refused, Tree, a_shape, a_text, texts
 
 if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 7):
     raise ImportError(f"PyTorch {torch.__version__} lacks data types of today's")
@@ -109,7 +109,8 @@ def an_odd_one(rng):
 def odd_choices(value):
     """Bytes that one array of it may have; None for what is none of those."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return [np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")).tobytes()]
+        raw = np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")).tobytes()
+        return [raw, texts([repr(float(value))])] if isinstance(value, np.generic) else [raw]  # a number in a document
     if isinstance(value, torch.nn.Module):
         return [bits(value.weight)]
     if isinstance(value, torch.TypedStorage):

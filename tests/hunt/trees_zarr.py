@@ -233,6 +233,7 @@ class Hierarchy:
         self.attributes = some_attributes(rng)
         self.groups, self.arrays = {}, {}
         self.consolidated = rng.random() < 0.3
+        self.is_stale, self.was_consolidated = rng.random() < 0.4, False
         if self.is_one:
             self.arrays[""] = Array(rng, self.zarr_format)
             return
@@ -267,9 +268,34 @@ class Hierarchy:
         if not self.is_one and self.consolidated:
             if all(array.peer != "tensorstore" or array.kind in NUMBERS for array in self.arrays.values()):
                 zarr.consolidate_metadata(str(folder), zarr_format=self.zarr_format)
+                self.was_consolidated = True
         odd_forms(rng, folder)
+        tree_is_stale = self.is_stale and self.was_consolidated and self.make_stale(rng, folder, leaves)
         attributes = None if self.is_one else self.attributes
-        return Tree(self.put(folder, where), leaves, attributes, None if self.is_one else dict(self.groups))
+        tree = Tree(self.put(folder, where), leaves, attributes, None if self.is_one else dict(self.groups))
+        tree.is_stale = tree_is_stale
+        return tree
+
+    def make_stale(self, rng, folder, leaves):
+        """Changes what the consolidated metadata tell; the nodes' own documents are the truth."""
+        style = rng.randrange(3)
+        if style == 0 or not leaves:
+            values = np.arange(3, dtype="<i4")
+            zarr.create_array(str(folder), name="new one", data=values, zarr_format=self.zarr_format)
+            leaves.append(Leaf("new one", "int32", (3,), values.tobytes()))
+        elif style == 1:
+            shutil.rmtree(folder / leaves.pop(rng.randrange(len(leaves))).name)
+        else:
+            for i, leaf in enumerate(leaves):
+                if leaf.dtype in NUMBERS[1:] and leaf.shape and 0 not in leaf.shape:
+                    array = zarr.open_array(str(folder / leaf.name), mode="r+", zarr_format=self.zarr_format)
+                    array.resize((leaf.shape[0] + 2, *leaf.shape[1:]))
+                    leaves[i] = self.arrays[leaf.name].leaf(leaf.name, array[...], leaf.dimension_names)
+                    leaves[i].is_stored = leaf.is_stored
+                    leaves[i].shape = array.shape
+                    return True
+            return False
+        return True
 
     def write_all(self, rng, folder, leaves):
         if not self.is_one:
@@ -305,6 +331,18 @@ def odd_forms(rng, folder):
         elif style == 3 and text.get("attributes") == {}:
             del text["attributes"]
         document.write_text(json.dumps(text, indent=rng.choice((None, 0, 4)), ensure_ascii=rng.random() < 0.5), encoding="utf-8")
+    for document in sorted(folder.rglob(".zarray")):
+        if rng.random() < 0.5:
+            continue
+        text = json.loads(document.read_text())
+        if rng.random() < 0.3:
+            text["unknown"] = {"x": [None]}
+        if text.get("filters") is None and rng.random() < 0.5:
+            text["filters"] = rng.choice((None, []))
+        if text.get("dimension_separator") == "." and rng.random() < 0.5:
+            del text["dimension_separator"]
+        text = dict(rng.sample(list(text.items()), len(text)))
+        document.write_text(json.dumps(text, indent=rng.choice((None, 0, 4)), ensure_ascii=rng.random() < 0.5), encoding="utf-8")
 
 
 class Zipped(Hierarchy):
@@ -312,11 +350,17 @@ class Zipped(Hierarchy):
         super().__init__(rng)
         self.method = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
         self.has_folders = rng.random() < 0.3
+        self.is_doubled = rng.random() < 0.2  # as ZipStore does it: what is written once more is there twice, and the last counts
 
     def put(self, folder, where):
         path = Path(f"{where}.zip")
         with zipfile.ZipFile(path, "w", self.method) as out:
-            for file in sorted(folder.rglob("*")):
+            files = sorted(folder.rglob("*"))
+            if self.is_doubled:
+                old = [file for file in files if file.is_file() and file.name != "zarr.json"][:2]
+                for file in old:
+                    out.writestr(str(file.relative_to(folder)), b"")
+            for file in files:
                 if file.is_file() or self.has_folders:
                     out.write(file, file.relative_to(folder))
         shutil.rmtree(folder)
