@@ -9,6 +9,7 @@
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "../support/commit_node.hpp"
+#include "../support/counting_store.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,22 +32,39 @@ const std::string group_v2 = R"({"zarr_format":2})";
 
 using documents = std::vector<std::pair<std::string, std::string>>;
 
-result<detail::checkpoint_contents> contents(const documents& files) {
-  const memory_store store;
+memory_store stored(const documents& files) {
+  memory_store store;
   for (const auto& [key, text] : files)
     store.put(store_key::parse(key).value(), as_bytes(text)).value();
-  return detail::read_contents(store, {});
+  return store;
 }
 
-std::vector<std::string> names(const documents& files) {
-  const auto found = contents(files);
+result<detail::checkpoint_contents> contents(const documents& files) {
+  return detail::read_contents(stored(files), {});
+}
+
+/// In a store that does not say that it is cheap to list.
+result<detail::checkpoint_contents> believed(const documents& files) {
+  return detail::read_contents(zarrpoint_test::counting_store(stored(files), false), {});
+}
+
+std::vector<std::string> names_in(const result<detail::checkpoint_contents>& found) {
   REQUIRE_MESSAGE(found, (found ? "" : to_string(found.failure())));
   std::vector<std::string> out;
   for (const detail::stored_leaf& leaf : found->leaves) out.push_back(leaf.name);
   return out;
 }
+std::vector<std::string> names(const documents& files) { return names_in(contents(files)); }
 
 using list = std::vector<std::string>;
+
+std::string consolidated_v3(const std::string& metadata) {
+  return R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{)" +
+         metadata + "}}}";
+}
+std::string consolidated_v2(const std::string& metadata) {
+  return R"({"zarr_consolidated_format":1,"metadata":{)" + metadata + "}}";
+}
 
 }  // namespace
 
@@ -102,6 +120,7 @@ TEST_CASE("arrays with one text for a document share it, but for their attribute
 
 TEST_CASE("groups that hold no array are known, no matter who wrote them") {
   const auto groups = [](const documents& files) { return contents(files).value().groups; };
+  const auto told_groups = [](const documents& files) { return believed(files).value().groups; };
   CHECK(groups({{"zarr.json", group_v3},
                 {"a/zarr.json", group_v3},
                 {"a-b/zarr.json", group_v3},
@@ -109,15 +128,12 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
                 {"c/zarr.json", group_v3},
                 {"c/d/zarr.json", group_v3}}) == list{"a-b", "c", "c/d"});
   CHECK(groups({{".zgroup", group_v2}, {"a/.zgroup", group_v2}}) == list{"a"});
-  CHECK(
-      groups(
-          {{"zarr.json",
-            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
-                group_v3 + R"(,"e":)" + group_v3 + R"(,"g/w":)" + array_v3 + "}}}"}}) == list{"e"});
-  CHECK(groups({{".zgroup", group_v2},
-                {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" +
-                                   group_v2 + R"(,"e/.zgroup":)" + group_v2 + R"(,"w/.zarray":)" +
-                                   array_v2 + "}}"}}) == list{"e"});
+  CHECK(told_groups({{"zarr.json", consolidated_v3(R"("g":)" + group_v3 + R"(,"e":)" + group_v3 +
+                                                   R"(,"g/w":)" + array_v3)}}) == list{"e"});
+  CHECK(told_groups({{".zgroup", group_v2},
+                     {".zmetadata",
+                      consolidated_v2(R"(".zgroup":)" + group_v2 + R"(,"e/.zgroup":)" + group_v2 +
+                                      R"(,"w/.zarray":)" + array_v2)}}) == list{"e"});
   detail::commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
   node root = parse_json(as_bytes(group_v3)).value();
   root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
@@ -130,9 +146,10 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
 }
 
 TEST_CASE("attributes of groups are found, no matter which program wrote them") {
-  const auto attributes = [](const documents& files) {
-    return dump_json(node(contents(files).value().group_attributes));
+  const auto attributes_in = [](const result<detail::checkpoint_contents>& found) {
+    return dump_json(node(found.value().group_attributes));
   };
+  const auto attributes = [&](const documents& files) { return attributes_in(contents(files)); };
   const std::string with =
       R"({"zarr_format":3,"node_type":"group","attributes":{"n":1,"zarrpoint":{"id":""}}})";
   const std::string empty = R"({"zarr_format":3,"node_type":"group","attributes":{}})";
@@ -147,16 +164,14 @@ TEST_CASE("attributes of groups are found, no matter which program wrote them") 
                     {"b/.zattrs", R"({"n":1})"},
                     {"a/.zgroup", group_v2},
                     {"a/.zattrs", "{}"}}) == R"({"b":{"n":1}})");
-  CHECK(
-      attributes(
-          {{"zarr.json",
-            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
-                with + R"(,"e":)" + empty + R"(,"g/w":)" + array_v3 + "}}}"}}) ==
-      R"({"g":{"n":1}})");
-  CHECK(attributes({{".zgroup", group_v2},
-                    {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" +
-                                       group_v2 + R"(,".zattrs":{"r":0},"e/.zgroup":)" + group_v2 +
-                                       R"(,"e/.zattrs":{"n":1}}})"}}) == R"({"e":{"n":1}})");
+  CHECK(attributes_in(believed(
+            {{"zarr.json", consolidated_v3(R"("g":)" + with + R"(,"e":)" + empty + R"(,"g/w":)" +
+                                           array_v3)}})) == R"({"g":{"n":1}})");
+  CHECK(attributes_in(believed(
+            {{".zgroup", group_v2},
+             {".zmetadata",
+              consolidated_v2(R"(".zgroup":)" + group_v2 + R"(,".zattrs":{"r":0},"e/.zgroup":)" +
+                              group_v2 + R"(,"e/.zattrs":{"n":1})")}})) == R"({"e":{"n":1}})");
   node root = parse_json(as_bytes(group_v3)).value();
   detail::commit_document document{
       .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", node::object{{"n", 1}}}}};
@@ -194,15 +209,43 @@ TEST_CASE("lock files and directories of others are passed over") {
                {"file", "x"}}) == list{"a"});
 }
 
-TEST_CASE("consolidated documents are believed, and nothing is listed") {
-  CHECK(
-      names(
-          {{"zarr.json",
-            R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"g":)" +
-                group_v3 + R"(,"g/w":)" + array_v3 + "}}}"}}) == list{"g/w"});
-  CHECK(names({{".zgroup", group_v2},
-               {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" + group_v2 +
-                                  R"(,"w/.zarray":)" + array_v2 + "}}"}}) == list{"w"});
+TEST_CASE("consolidated documents are believed where listing is not cheap, and nothing is listed") {
+  CHECK(names_in(believed({{"zarr.json", consolidated_v3(R"("g":)" + group_v3 + R"(,"g/w":)" +
+                                                         array_v3)}})) == list{"g/w"});
+  CHECK(names_in(believed({{".zgroup", group_v2},
+                           {".zmetadata", consolidated_v2(R"(".zgroup":)" + group_v2 +
+                                                          R"(,"w/.zarray":)" + array_v2)}})) ==
+        list{"w"});
+  CHECK(believed({{"zarr.json", consolidated_v3("")}}).value().is_told);
+}
+
+TEST_CASE("where listing is cheap the nodes' own documents count") {
+  std::string longer = array_v3;
+  longer.replace(longer.find("[2]"), 3, "[9]");
+  const documents files = {{"zarr.json", consolidated_v3(R"("a":)" + array_v3 + R"(,"gone":)" +
+                                                         array_v3 + R"(,"h/i":)" + array_v3)},
+                           {"a/zarr.json", longer},
+                           {"b/zarr.json", array_v3},
+                           {"e/zarr.json", group_v3},
+                           {"h/i/zarr.json", array_v3},
+                           {"k/l/zarr.json", array_v3}};
+  const auto found = contents(files).value();
+  CHECK_FALSE(found.is_told);
+  // What was removed is not listed; what was consolidated is found beneath a group without a
+  // document.
+  CHECK(names_in(found) == list{"a", "b", "h/i"});
+  CHECK(found.leaves[0].document->content() == parse_json(as_bytes(longer)).value());
+  CHECK(found.groups == list{"e"});
+  CHECK(names_in(believed(files)) == list{"a", "gone", "h/i"});
+  // The same of v2, where consolidated metadata may be empty.
+  const documents of_v2 = {
+      {".zgroup", group_v2}, {".zmetadata", consolidated_v2("")}, {"a/.zarray", array_v2}};
+  CHECK(names(of_v2) == list{"a"});
+  CHECK(contents(of_v2).value().zarr_format == 2);
+  // A listing can be asked for.
+  zarrpoint_test::counting_store listing(stored(files), true);
+  CHECK(names_in(detail::read_contents(listing, {}, true)) == list{"a", "b", "h/i"});
+  CHECK(listing->lists != 0);
 }
 
 TEST_CASE("faults are named by file") {
@@ -245,10 +288,11 @@ TEST_CASE("names that are not keys") {
   CHECK(ours.failure().code == errc::corrupt);
   CHECK(ours.failure().message.find("backslash") != std::string::npos);
   // Those that others consolidated keep no other array from being opened.
-  CHECK(names({{".zgroup", group_v2},
-               {".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":)" + group_v2 +
-                                  R"(,"a\\b/.zarray":)" + array_v2 + R"(,"w/.zarray":)" + array_v2 +
-                                  "}}"}}) == list{odd, "w"});
+  CHECK(names_in(believed(
+            {{".zgroup", group_v2},
+             {".zmetadata", consolidated_v2(R"(".zgroup":)" + group_v2 + R"(,"a\\b/.zarray":)" +
+                                            array_v2 + R"(,"w/.zarray":)" + array_v2)}})) ==
+        list{odd, "w"});
 }
 
 TEST_CASE("a hierarchy deeper than any model is refused") {

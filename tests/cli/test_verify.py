@@ -190,6 +190,53 @@ class Verify(Case):
         self.assertEqual((found["ok"], found["arrays"], found["unverified"]), (False, 0, 1))
         self.assertIn("nothing was verified", found["findings"][0]["message"])
 
+    def test_consolidated_metadata_that_are_old(self):
+        """Values come from each node's own document, and each difference has a name."""
+        for zarr_format in (2, 3):
+            path = self.folder / f"v{zarr_format}.zarr"
+            root = zarr.create_group(path, zarr_format=zarr_format, attributes={"n": 1})
+            for name in ("same", "resized", "removed", "g/replaced", "g/unit"):
+                root.create_array(name, data=np.arange(3))
+            zarr.consolidate_metadata(path)
+            self.assertTrue(self.json("verify", path)["ok"])
+            self.assertEqual(self.expect(OK, "inspect", path).stderr, b"")
+
+            now = zarr.open_group(path, mode="a", use_consolidated=False)
+            now.create_array("added", data=np.arange(2))
+            now["resized"].resize((6,))
+            now["resized"][3:] = 7
+            now.create_array("g/replaced", data=np.array([1.5]), overwrite=True)
+            now["g/unit"].attrs["unit"] = "m"
+            wanted = {"added", "resized", "g/replaced", "g/unit"}
+            found = self.faults(path)
+            self.assertEqual({f["array"] for f in found}, wanted)
+            self.assertTrue(all("consolidated metadata" in f["message"] for f in found))
+            self.assertEqual(self.json("cat", path, "resized"), [0, 1, 2, 7, 7, 7])
+            self.assertEqual(self.json("cat", path, "g/replaced"), [1.5])
+            done = self.expect(OK, "convert", path, self.folder / f"{zarr_format}.safetensors")
+            for name in wanted:
+                self.assertIn(f'"{name}": '.encode(), done.stderr)
+            self.assertEqual(self.json("cat", self.folder / f"{zarr_format}.safetensors", "added"), [0, 1])
+
+            shutil.rmtree(path / "removed")
+            self.assertEqual({f["array"] for f in self.faults(path)}, wanted | {"removed"})
+            self.assertIn("no document of its own", self.refused("cat", path, "removed"))
+            target = self.folder / f"r{zarr_format}.safetensors"
+            self.assertIn('"removed"', self.refused("convert", path, target))
+            self.expect(OK, "convert", path, target, "--skip", "removed")
+            zarr.consolidate_metadata(path)
+            self.expect(OK, "verify", path)
+
+    def test_consolidated_metadata_without_anything(self):
+        path = self.folder / "v2.zarr"
+        zarr.create_group(path, zarr_format=2).create_array("a", data=np.arange(3))
+        for text in ('{"zarr_consolidated_format":1,"metadata":{}}', ""):
+            (path / ".zmetadata").write_text(text)
+            self.assertEqual(self.json("cat", path, "a"), [0, 1, 2])
+            self.assertIn("Zarr v2", self.text("inspect", path))
+            found = self.faults(path)
+            self.assertTrue(found and all(f["file"].startswith(str(path)) for f in found))
+
     def test_documents_of_groups(self):
         for to, name in (("zarr3", "zarr.json"), ("zarr2", ".zgroup")):
             target = self.folder / f"{to}.zarr"

@@ -104,9 +104,14 @@ void describe(const zp::array_metadata& metadata, entry& to) {
 }  // namespace
 
 zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
-                         const zp::context& how)
-    : store_(std::move(store)), how_(how), contents_(std::move(contents)) {
+                         const zp::context& how, zp::detail::consolidation_check consolidated)
+    : store_(std::move(store)),
+      how_(how),
+      contents_(std::move(contents)),
+      differences_(std::move(consolidated.findings)) {
   attributes_ = contents_.attributes;
+  add_missing(std::move(consolidated.missing));
+  warn_of_differences();
   if (contents_.is_changed) warnings_.emplace_back(zp::detail::changed_attributes);
   id_ = contents_.id;
   bool any_v2 = false;
@@ -131,6 +136,7 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
   made.zarr_format = leaf.zarr_format;
   made.type = stored_type(leaf);
   const auto open = [&]() -> zp::result<zp::array> {
+    if (missing_.contains(leaf.name)) return zp::detail::no_own_document();
     ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
     auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document->content(), &leaf.attributes)
                                         : zp::parse_array_v3(leaf.document->content());
@@ -159,6 +165,31 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     arrays_.emplace_back();
   }
   entries_.push_back(std::move(made));
+}
+
+/// Arrays without a document are listed, and cannot be read.
+void zarr_source::add_missing(std::vector<zp::detail::stored_leaf> missing) {
+  for (zp::detail::stored_leaf& leaf : missing) {
+    missing_.insert(leaf.name);
+    contents_.leaves.push_back(std::move(leaf));
+  }
+  std::inplace_merge(contents_.leaves.begin(),
+                     contents_.leaves.end() - static_cast<std::ptrdiff_t>(missing.size()),
+                     contents_.leaves.end(),
+                     [](const auto& a, const auto& b) { return a.name < b.name; });
+}
+
+void zarr_source::warn_of_differences() {
+  constexpr std::size_t most = 20;
+  for (const zp::detail::document_finding& one : differences_) {
+    if (warnings_.size() == most) {
+      warnings_.push_back(std::to_string(differences_.size() - most) +
+                          " more differences of the consolidated metadata; `verify` names each");
+      break;
+    }
+    warnings_.push_back((one.node.empty() ? "the root" : '"' + escaped(one.node) + '"') + ": " +
+                        escaped(one.what.message));
+  }
 }
 
 void zarr_source::add_groups() {
@@ -300,7 +331,13 @@ zp::result<zp::any_store> open_root(const std::string& path, const zp::context& 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(store, open_root(path, how));
   ZARRPOINT_TRY(contents, zp::detail::read_contents(store, how));
-  return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
+  zp::detail::consolidation_check consolidated;
+  if (!contents.is_ours() && (contents.is_told || store.lists_cheaply())) {
+    ZARRPOINT_TRY(found, zp::detail::check_consolidated(store, contents, how));
+    consolidated = std::move(found);
+  }
+  return source_pointer(
+      std::make_unique<zarr_source>(store, std::move(contents), how, std::move(consolidated)));
 }
 
 namespace {

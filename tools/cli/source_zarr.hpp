@@ -4,11 +4,13 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/verify/consolidated_documents.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
 #include "source.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,8 @@ namespace cli {
 /// A Zarr hierarchy or a single array.
 class zarr_source final : public source {
  public:
-  zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
-              const zp::context& how);
+  zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents, const zp::context& how,
+              zp::detail::consolidation_check consolidated = {});
 
   zp::result<void> read(std::size_t index, const zp::selection& part,
                         const zp::mutable_host_view& into) const override;
@@ -33,6 +35,8 @@ class zarr_source final : public source {
   const zp::any_store& store() const { return store_; }
   const zp::context& how() const { return how_; }
   const zp::detail::checkpoint_contents& contents() const { return contents_; }
+  /// How consolidated metadata differ from the nodes' own documents.
+  const std::vector<zp::detail::document_finding>& differences() const { return differences_; }
   /// Null when it cannot be read.
   const zp::array* array_at(std::size_t index) const {
     return arrays_[index] ? &*arrays_[index] : nullptr;
@@ -42,10 +46,14 @@ class zarr_source final : public source {
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
   void add_groups();
   void tell_names();
+  void add_missing(std::vector<zp::detail::stored_leaf> missing);
+  void warn_of_differences();
 
   zp::any_store store_;
   zp::context how_;
   zp::detail::checkpoint_contents contents_;
+  std::vector<zp::detail::document_finding> differences_;
+  std::set<std::string> missing_;  ///< arrays that consolidated metadata alone name
   std::vector<std::optional<zp::array>> arrays_;
   mutable std::vector<std::optional<zp::mapped_view>> lent_;
 };

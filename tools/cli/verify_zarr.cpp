@@ -180,9 +180,12 @@ class array_verifier {
   std::set<std::string> told_;
 };
 
-/// The documents that others read beside the commit document must say the same as it does.
+/// The documents that others read must say the same as the commit document does, and consolidated
+/// metadata the same as the nodes' own documents.
 void verify_documents(const zarr_source& from, const zp::context& how, verification& to) {
-  auto found = zp::detail::check_documents(from.store(), from.contents(), how);
+  zp::result<std::vector<zp::detail::document_finding>> found = from.differences();
+  if (from.contents().is_ours())
+    found = zp::detail::check_documents(from.store(), from.contents(), how);
   if (!found) {
     const zp::errc code = found.failure().code;
     if (code != zp::errc::cancelled)
@@ -253,7 +256,7 @@ void verify_members(const zp::any_store& store, noting& to) {
 
 void verify_zarr(const zarr_source& from, verification& into) {
   noting to(into);
-  if (from.contents().is_ours()) verify_documents(from, from.how(), to);
+  verify_documents(from, from.how(), to);
   for (std::size_t i = 0; i < from.entries().size() && !to.stopped(); ++i) {
     const entry& array = from.entries()[i];
     if (array.fault) {

@@ -27,6 +27,7 @@
 #include <zarrpoint/checkpoint/save/impl/write_leaf_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_leaves_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
+#include <zarrpoint/checkpoint/verify/impl/consolidated_documents_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/seal_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>
 #include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>

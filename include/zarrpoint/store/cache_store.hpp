@@ -49,6 +49,7 @@ class cache_store {
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }
+  bool lists_cheaply() const { return base_.lists_cheaply(); }
   const void* identity() const { return base_.identity(); }
 
   /// How often a block was there, and how much is kept.

@@ -39,6 +39,7 @@ class memory_store {
 
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
+  bool lists_cheaply() const { return true; }
   const void* identity() const noexcept { return state_.get(); }
 
   /// A tree in a store of its own, whose objects replace those beneath `key` in one step.

@@ -34,6 +34,7 @@ class prefix_store {
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }
   bool can_publish() const { return base_.can_publish(); }
+  bool lists_cheaply() const { return base_.lists_cheaply(); }
   const void* identity() const { return base_.identity(); }
 
  private:

@@ -25,6 +25,8 @@ class read_only_store {
 
   result<std::unique_ptr<blob>> open(const store_key& key) const { return base_.open(key); }
   std::string describe(const store_key& key) const { return base_.describe(key); }
+  bool lists_cheaply() const requires requires(const S& base) { base.lists_cheaply(); }
+  { return base_.lists_cheaply(); }
   result<std::vector<list_entry>> list(const store_key& prefix) const { return base_.list(prefix); }
 
  private:

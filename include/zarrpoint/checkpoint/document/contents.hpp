@@ -30,15 +30,18 @@ struct checkpoint_contents {
   /// Ours: the root's attributes, or the mark of its `.zgroup`, are not those that were saved.
   bool is_changed = false;
   int zarr_format = 3;     ///< of the root
+  bool is_told = false;    ///< by consolidated metadata, which were not compared with anything
   bool is_sealed = false;  ///< ours: there is a checksum of the root's attributes
 
   bool is_ours() const noexcept { return !id.empty(); }
 };
 
-/// The arrays of the hierarchy at the root of `store`: from our commit document, from consolidated
-/// metadata, or by listing, whichever is there first. Errors: `not_found`, `corrupt`,
-/// `resource_limit`, `unsupported` (a store that must be listed and cannot), `io`.
-result<checkpoint_contents> read_contents(const any_store& store, const context& how);
+/// The arrays of the hierarchy at the root of `store`: from our commit document; by listing, with
+/// each node's own document; or from consolidated metadata, where the store is not cheap to list
+/// and `by_listing` is not set. Errors: `not_found`, `corrupt`, `resource_limit`, `unsupported` (a
+/// store that must be listed and cannot), `io`.
+result<checkpoint_contents> read_contents(const any_store& store, const context& how,
+                                          bool by_listing = false);
 
 }}}  // namespace zarrpoint::v0::detail
 

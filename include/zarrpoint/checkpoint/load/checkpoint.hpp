@@ -53,8 +53,9 @@ result<T> load_members(const checkpoint& from, std::string_view name, const load
 /// called from any number of threads.
 class checkpoint {
  public:
-  /// Opens the hierarchy at `where`: one metadata document is read if it is ours or consolidated,
-  /// else the store is listed. Errors: see `read_contents`.
+  /// Opens the hierarchy at `where`. One metadata document is read if it is ours, or if it is
+  /// consolidated and the store is not cheap to list (`lists_cheaply`); else the store is listed.
+  /// Errors: see `read_contents`.
   static result<checkpoint> open(const location& where, const context& how = default_context());
 
   /// Identifies the save that made it; empty when others did.

@@ -30,6 +30,12 @@ struct document_finding {
 /// How a document compares with what it should be.
 enum class document_match : std::uint8_t { same, other_attributes, different };
 
+/// Attributes as they are compared: an object without members is none, which is null.
+node known_attributes(const node* attributes);
+
+/// By their text, in which NaN is like NaN.
+bool same_text(const node& a, const node& b);
+
 /// Documents of v3, or those of v2 without their attributes. An object without members is like no
 /// attributes.
 document_match compare_documents(const node& there, const node& wanted);

@@ -70,10 +70,11 @@ struct verify_options {
 /// Takes some 64 MiB at a time, or a quarter of `limits::memory` if that is less, and an inner
 /// chunk at least. In a checkpoint of ours the documents that other programs read are compared with
 /// the commit document: where the attributes alone differ, another program may have edited them,
-/// and they are `not_verified` until `seal` accepts them. The stop token of the checkpoint's
-/// context is asked before each document, object and inner chunk, as a hostile document may name
-/// 2^62 of them. Where three quarters of the leaves have other chunks than the commit document
-/// names, the report says that it may be of another checkpoint. Errors: `cancelled`; `replaced` by
+/// and they are `not_verified` until `seal` accepts them. Elsewhere consolidated metadata are
+/// compared with the nodes' own documents. The stop token of the checkpoint's context is asked
+/// before each document, object and inner chunk, as a hostile document may name 2^62 of them. Where
+/// three quarters of the leaves have other chunks than the commit document names, the report says
+/// that it may be of another checkpoint. Errors: `cancelled`; `replaced` by
 /// another save meanwhile, with the first thing that was gone, for which the place is opened once
 /// more where anything was wrong; what is wrong with the data is in the report.
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});

@@ -56,6 +56,10 @@ class any_store {
   bool can_list() const { return model_->can_list(); }
   bool can_publish() const { return model_->can_publish(); }
 
+  /// Whether a listing costs about as much as a look at one object, as in files, zip files and
+  /// memory. False for stores that have no member of this name.
+  bool lists_cheaply() const { return model_->lists_cheaply(); }
+
   /// The same address for all handles of one store, another for another store; null for stores that
   /// have no member of this name, as one whose objects lie elsewhere does not know what shares
   /// them.
@@ -85,6 +89,7 @@ class any_store {
     virtual bool can_write() const = 0;
     virtual bool can_list() const = 0;
     virtual bool can_publish() const = 0;
+    virtual bool lists_cheaply() const = 0;
     virtual const void* identity() const = 0;
   };
 
@@ -173,6 +178,13 @@ class any_store {
         return store.can_publish();
       } else {
         return publishable_store<S>;
+      }
+    }
+    bool lists_cheaply() const override {
+      if constexpr (requires { store.lists_cheaply(); }) {
+        return store.lists_cheaply();
+      } else {
+        return false;
       }
     }
     const void* identity() const override {

@@ -60,6 +60,7 @@ class file_store {
 
   bool can_write() const;
   bool can_list() const { return true; }
+  bool lists_cheaply() const { return true; }
   bool can_publish() const { return can_write(); }
 
  private:

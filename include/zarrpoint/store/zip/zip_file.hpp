@@ -36,6 +36,7 @@ class zip_file {
 
   bool can_write() const { return false; }
   bool can_list() const { return true; }
+  bool lists_cheaply() const { return true; }
   bool can_publish() const { return base_.can_write(); }
 
  private:

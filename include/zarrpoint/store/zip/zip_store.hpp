@@ -45,6 +45,7 @@ class zip_store {
 
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
+  bool lists_cheaply() const { return true; }
   const void* identity() const noexcept { return state_.get(); }
 
  private:

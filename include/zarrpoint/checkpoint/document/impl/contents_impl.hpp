@@ -32,7 +32,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// Finds the arrays of a hierarchy in a store.
 class contents_reader {
  public:
-  contents_reader(const any_store& store, const context& how) : store_(store), how_(how) {}
+  contents_reader(const any_store& store, const context& how, bool by_listing)
+      : store_(store), how_(how), by_listing_(by_listing) {}
 
   result<checkpoint_contents> read() {
     commit_reader commit(3);
@@ -48,10 +49,12 @@ class contents_reader {
                          " is not a Zarr hierarchy: it has no zarr.json, .zgroup or "
                          ".zarray"};
     }
-    sort_by_text(out_.leaves, [](const stored_leaf& one) -> std::string_view { return one.name; });
+    sort_leaves();
+    if (out_.is_told && by_listing_) ZARRPOINT_CHECK(find_own());
     sort_by_text(out_.groups, [](const std::string& one) -> std::string_view { return one; });
     sort_members(out_.group_attributes);
-    std::erase_if(out_.groups, [&](const std::string& group) { return holds_an_array(group); });
+    std::erase_if(out_.groups,
+                  [&](const std::string& group) { return is_above(out_.leaves, group); });
     return std::move(out_);
   }
 
@@ -62,12 +65,17 @@ class contents_reader {
 
   static store_key key_of(std::string_view path) { return *store_key::parse(path); }
 
-  bool holds_an_array(const std::string& group) const {
+  void sort_leaves() {
+    sort_by_text(out_.leaves, [](const stored_leaf& one) -> std::string_view { return one.name; });
+  }
+
+  /// Whether an array of these, which are sorted, lies beneath the group.
+  static bool is_above(const std::vector<stored_leaf>& leaves, const std::string& group) {
     const std::string prefix = group + '/';
     const auto at = std::lower_bound(
-        out_.leaves.begin(), out_.leaves.end(), prefix,
+        leaves.begin(), leaves.end(), prefix,
         [](const stored_leaf& leaf, const std::string& wanted) { return leaf.name < wanted; });
-    return at != out_.leaves.end() && at->name.starts_with(prefix);
+    return at != leaves.end() && at->name.starts_with(prefix);
   }
 
   /// A metadata document as it is stored; empty where there is none.
@@ -165,6 +173,7 @@ class contents_reader {
     if (is_ours) return add_commit(std::move(group.attributes), commit, 3);
     out_.attributes = std::move(group.attributes);
     if (!group.consolidated) return walk();
+    out_.is_told = true;
     for (auto& [path, document] : *group.consolidated) {
       ZARRPOINT_TRY(node_kind_there, parse_node_kind_v3(document).at(in_quotes(path)));
       if (node_kind_there == node_kind::array) {
@@ -211,6 +220,7 @@ class contents_reader {
       ZARRPOINT_CHECK(walk());
       return true;
     }
+    out_.is_told = true;
     ZARRPOINT_TRY(documents,
                   parse_zmetadata(*consolidated).at(store_.describe(key_of(".zmetadata"))));
     for (v2_node& one : documents) {
@@ -250,7 +260,20 @@ class contents_reader {
     return {};
   }
 
-  /// Lists the store, for hierarchies without consolidated metadata.
+  /// Consolidated metadata are as old as they are. Each node's own document counts, where it is
+  /// cheap to look for it.
+  result<void> find_own() {
+    told_ = std::exchange(out_.leaves, {});
+    out_.groups.clear();
+    out_.group_attributes.clear();
+    out_.is_told = false;
+    bytes_read_ = 0;
+    ZARRPOINT_CHECK(walk());
+    sort_leaves();
+    return {};
+  }
+
+  /// Lists the store.
   result<void> walk() {
     std::vector<std::string> open{""};
     std::size_t seen = 0;
@@ -269,8 +292,8 @@ class contents_reader {
                                                  std::to_string(max_depth) + " at " +
                                                  in_quotes(path)};
         ZARRPOINT_TRY(is_group, visit(path));
-        if (!is_group) continue;
-        open.push_back(path);
+        // What was consolidated may lie beneath a group that has no document.
+        if (is_group || is_above(told_, path)) open.push_back(path);
       }
     }
     return {};
@@ -320,7 +343,9 @@ class contents_reader {
 
   const any_store& store_;
   const context& how_;
-  std::size_t bytes_read_ = 0;  // of all documents
+  const bool by_listing_;
+  std::vector<stored_leaf> told_;  // the arrays that they had
+  std::size_t bytes_read_ = 0;     // of all documents
   std::vector<std::byte> last_text_;
   std::shared_ptr<const stored_document> last_;
   int last_format_ = 0;
@@ -328,8 +353,8 @@ class contents_reader {
 };
 
 ZARRPOINT_INLINE result<checkpoint_contents> read_contents(const any_store& store,
-                                                           const context& how) {
-  return contents_reader(store, how).read();
+                                                           const context& how, bool by_listing) {
+  return contents_reader(store, how, by_listing || store.lists_cheaply()).read();
 }
 
 }}}  // namespace zarrpoint::v0::detail

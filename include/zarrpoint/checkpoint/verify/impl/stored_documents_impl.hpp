@@ -23,13 +23,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-/// As they are compared: an object without members is none, which is null.
 ZARRPOINT_INLINE node known_attributes(const node* attributes) {
   if (attributes == nullptr || *attributes == node(node::object{})) return {};
   return *attributes;
 }
 
-/// By their text, in which NaN is like NaN.
 ZARRPOINT_INLINE bool same_text(const node& a, const node& b) {
   return a == b || dump_json(a) == dump_json(b);
 }

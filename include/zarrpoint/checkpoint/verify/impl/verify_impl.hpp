@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/checkpoint/verify/consolidated_documents.hpp>
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
@@ -80,6 +81,20 @@ ZARRPOINT_INLINE error first_of(const verify_report& report) {
   return out;
 }
 
+/// What is wrong with the documents that other programs read.
+ZARRPOINT_INLINE result<std::vector<document_finding>> find_in_documents(
+    const checkpoint& of, const checkpoint_contents& contents) {
+  const any_store& store = checkpoint_access::store(of);
+  if (contents.is_ours()) return check_documents(store, contents, of.how());
+  ZARRPOINT_TRY(found, check_consolidated(store, contents, of.how()));
+  for (const stored_leaf& leaf : found.missing) {
+    const auto key = store_key::parse(leaf.name);
+    found.findings.push_back(
+        {leaf.name, key ? store.describe(*key) : leaf.name, true, no_own_document()});
+  }
+  return std::move(found.findings);
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify_options& options) {
@@ -87,17 +102,13 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
     verify_report out;
     const detail::checkpoint_contents& contents = detail::checkpoint_access::contents(of);
     detail::difference_count count;
-    if (contents.is_ours()) {
-      ZARRPOINT_TRY(
-          found, detail::check_documents(detail::checkpoint_access::store(of), contents, of.how())
-                     .at("verify"));
-      for (detail::document_finding& one : found) {
-        out.documents =
-            std::max(out.documents, one.is_fault ? verdict::faulty : verdict::not_verified);
-        if (++out.failure_count > options.max_failures) continue;
-        out.failures.push_back(
-            {std::move(one.node), std::move(one.file), {}, {}, one.is_fault, std::move(one.what)});
-      }
+    ZARRPOINT_TRY(found, detail::find_in_documents(of, contents).at("verify"));
+    for (detail::document_finding& one : found) {
+      out.documents =
+          std::max(out.documents, one.is_fault ? verdict::faulty : verdict::not_verified);
+      if (++out.failure_count > options.max_failures) continue;
+      out.failures.push_back(
+          {std::move(one.node), std::move(one.file), {}, {}, one.is_fault, std::move(one.what)});
     }
     for (std::string& name : of.names()) {
       ZARRPOINT_CHECK(detail::not_stopped(of.how()).at("verify"));

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/hierarchy/node_walk.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/verify/consolidated_documents.hpp>
+#include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/zarr/v2/consolidated_v2.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+ZARRPOINT_INLINE error no_own_document() {
+  return {errc::corrupt,
+          "the consolidated metadata name it, and there is no document of its own: it was removed, "
+          "or its document was lost"};
+}
+
+/// With the members of every object sorted: some programs sort those that they consolidate.
+ZARRPOINT_INLINE node sorted_value(node value) {
+  if (node::object* members = value.if_object()) {
+    for (node::member& one : *members) one.value = sorted_value(std::move(one.value));
+    sort_members(*members);
+  } else if (node::array* items = value.if_array()) {
+    for (node& one : *items) one = sorted_value(std::move(one));
+  }
+  return value;
+}
+
+class consolidation_checker {
+ public:
+  consolidation_checker(const any_store& store, const checkpoint_contents& own, const context& how)
+      : store_(store), own_(own), how_(how), groups_(own.groups.begin(), own.groups.end()) {
+    for (const stored_leaf& leaf : own.leaves) {
+      // From the nearest: where that is known, so are those above it.
+      for (std::size_t at = leaf.name.rfind('/'); at != std::string::npos && at != 0;
+           at = leaf.name.rfind('/', at - 1))
+        if (!groups_.insert(leaf.name.substr(0, at)).second) break;
+    }
+  }
+
+  result<consolidation_check> run() {
+    check_group({});
+    for (const std::string& group : groups_) {
+      ZARRPOINT_CHECK(not_stopped(how_));
+      check_group(group);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// The consolidated metadata of one group, by which the findings are named.
+  struct consolidation {
+    std::string group;
+    std::string file;
+    std::vector<stored_node> nodes{};  ///< sorted by path, which begins at the root
+  };
+
+  static std::string joined(const std::string& group, const std::string& path) {
+    return group.empty() ? path : group + '/' + path;
+  }
+
+  std::string file_of(const store_key& group, std::string_view name) const {
+    const auto key = group.child(name);
+    return key ? store_.describe(*key) : std::string(name);
+  }
+
+  void add(const std::string& node, const std::string& file, std::string text) {
+    out_.findings.push_back({node, file, true, {errc::corrupt, std::move(text)}});
+  }
+
+  void check_group(const std::string& group) {
+    const auto key = store_key::parse(group);
+    if (!key) return;  // said where the node is opened
+    auto told = consolidated_in(*key, group);
+    if (!told) {
+      const errc code = told.failure().code;
+      return out_.findings.push_back(
+          {group, store_.describe(*key), code == errc::corrupt, std::move(told).failure()});
+    }
+    if (!*told) return;
+    std::sort((*told)->nodes.begin(), (*told)->nodes.end(),
+              [](const stored_node& a, const stored_node& b) { return a.path < b.path; });
+    for (stored_node& one : (*told)->nodes) check_told(**told, one);
+    check_untold(**told);
+  }
+
+  result<std::optional<consolidation>> consolidated_in(const store_key& key,
+                                                       const std::string& group) {
+    ZARRPOINT_TRY(own, read_stored_node(store_, key, how_.limit));
+    if (!own || own->kind != node_kind::group) return std::optional<consolidation>();
+    consolidation out{group, file_of(key, own->zarr_format == 3 ? "zarr.json" : ".zmetadata")};
+    if (own->zarr_format == 3) {
+      ZARRPOINT_TRY(nodes, consolidated_nodes(store_, key, *own, how_.limit));
+      if (!nodes) return std::optional<consolidation>();
+      out.nodes = *std::move(nodes);
+    } else {
+      ZARRPOINT_TRY(document, read_document(store_, key, ".zmetadata", how_.limit));
+      if (!document) return std::optional<consolidation>();
+      ZARRPOINT_TRY(nodes, parse_zmetadata(*document).at(out.file));
+      if (nodes.empty() || !nodes.front().path.empty())  // sorted
+        add(group, out.file, "the consolidated metadata lack the .zgroup of the group itself");
+      for (v2_node& one : nodes) {
+        if (!one.path.empty()) {
+          out.nodes.push_back({std::move(one.path), one.kind, 2, std::move(one.document),
+                               std::move(one.attributes)});
+        } else if (!same_attributes(&one.attributes, &own->attributes)) {
+          add(group, out.file, attributes_differ());
+        }
+      }
+    }
+    for (stored_node& one : out.nodes) one.path = joined(group, one.path);
+    return std::optional(std::move(out));
+  }
+
+  static std::string attributes_differ() {
+    return "its attributes in the consolidated metadata differ from its own; write the "
+           "consolidated metadata again";
+  }
+
+  const stored_leaf* find(const std::string& name) const {
+    const auto at = std::lower_bound(
+        own_.leaves.begin(), own_.leaves.end(), name,
+        [](const stored_leaf& leaf, const std::string& wanted) { return leaf.name < wanted; });
+    return at != own_.leaves.end() && at->name == name ? &*at : nullptr;
+  }
+
+  static bool same_attributes(const node* a, const node* b) {
+    const node first = known_attributes(a);
+    const node second = known_attributes(b);
+    return same_text(first, second) || same_text(sorted_value(first), sorted_value(second));
+  }
+
+  void check_told(const consolidation& in, stored_node& told) {
+    const stored_leaf* const leaf = find(told.path);
+    if (told.kind == node_kind::group) {
+      if (groups_.contains(told.path)) return check_attributes(in, told);
+      add(told.path, in.file,
+          std::string("the consolidated metadata say that it is a group, and ") +
+              (leaf != nullptr ? "it is an array" : "there is none"));
+      return;
+    }
+    if (leaf != nullptr) return check_array(in, told, *leaf);
+    if (groups_.contains(told.path))
+      return add(told.path, in.file,
+                 "the consolidated metadata say that it is an array, and it is a group");
+    if (!in.group.empty()) return add(told.path, in.file, no_own_document().message);
+    out_.missing.push_back({told.path,
+                            {},
+                            detail::make_counted<const stored_document>(std::move(told.document)),
+                            told.zarr_format,
+                            {},
+                            std::move(told.attributes)});
+  }
+
+  void check_attributes(const consolidation& in, const stored_node& told) {
+    node said = told.zarr_format == 3 ? known_attributes(told.document.find("attributes"))
+                                      : told.attributes;
+    // That of a checkpoint within this hierarchy, which `contents` has not either.
+    if (node::object* members = said.if_object())
+      std::erase_if(*members, [](const node::member& one) {
+        return one.key == commit_document::member_name && one.value.if_object() != nullptr;
+      });
+    if (!same_attributes(&said, find_sorted(own_.group_attributes, told.path)))
+      add(told.path, in.file, attributes_differ());
+  }
+
+  void check_array(const consolidation& in, const stored_node& told, const stored_leaf& leaf) {
+    const node& own = leaf.document->content();
+    const auto match = [&] {
+      if (told.zarr_format != leaf.zarr_format) return document_match::different;
+      if (told.zarr_format == 2) return compare_v2(told, leaf);
+      const document_match as_written = compare_documents(told.document, own);
+      if (as_written == document_match::same) return as_written;
+      return compare_documents(sorted_value(told.document), sorted_value(own));
+    };
+    const document_match found = match();
+    if (found == document_match::same) return;
+    add(leaf.name, in.file,
+        found == document_match::other_attributes
+            ? attributes_differ()
+            : "its consolidated metadata differ from its own document; write the consolidated "
+              "metadata again");
+  }
+
+  static document_match compare_v2(const stored_node& told, const stored_leaf& leaf) {
+    const node& own = leaf.document->content();
+    if (!same_text(told.document, own) &&
+        !same_text(sorted_value(told.document), sorted_value(own))) {
+      const auto first = parse_array_v2(told.document, nullptr);
+      const auto second = parse_array_v2(own, nullptr);
+      if (!first || !second || *first != *second) return document_match::different;
+    }
+    return same_attributes(&told.attributes, &leaf.attributes) ? document_match::same
+                                                               : document_match::other_attributes;
+  }
+
+  /// Arrays, and groups that hold none, which the consolidated metadata lack.
+  void check_untold(const consolidation& in) {
+    const auto check = [&](const std::string& name, std::string_view kind) {
+      const bool is_below =
+          in.group.empty() || (name.size() > in.group.size() && name.starts_with(in.group) &&
+                               name[in.group.size()] == '/');
+      if (name.empty() || !is_below) return;
+      const auto at = std::lower_bound(
+          in.nodes.begin(), in.nodes.end(), name,
+          [](const stored_node& one, const std::string& wanted) { return one.path < wanted; });
+      if (at != in.nodes.end() && at->path == name) return;
+      add(name, in.file,
+          "the consolidated metadata lack this " + std::string(kind) +
+              ": programs that believe them do not see it; write them again");
+    };
+    for (const stored_leaf& leaf : own_.leaves) check(leaf.name, "array");
+    for (const std::string& group : own_.groups) check(group, "group");
+  }
+
+  const any_store& store_;
+  const checkpoint_contents& own_;
+  const context& how_;
+  std::set<std::string> groups_;  ///< all of them below the root
+  consolidation_check out_;
+};
+
+ZARRPOINT_INLINE result<consolidation_check> check_consolidated(const any_store& store,
+                                                                const checkpoint_contents& contents,
+                                                                const context& how) {
+  if (!contents.is_told) return consolidation_checker(store, contents, how).run();
+  if (store.can_list()) {
+    ZARRPOINT_TRY(own, read_contents(store, how, true));
+    return consolidation_checker(store, own, how).run();
+  }
+  // Each node's own document is asked for under the name that was told.
+  checkpoint_contents own;
+  std::set<std::string> groups(contents.groups.begin(), contents.groups.end());
+  for (const node::member& one : contents.group_attributes) groups.insert(one.key);
+  const auto add = [&](const std::string& name) -> result<void> {
+    ZARRPOINT_CHECK(not_stopped(how));
+    const auto key = store_key::parse(name);
+    if (!key) return {};  // said where it is opened
+    ZARRPOINT_TRY(found, read_stored_node(store, *key, how.limit));
+    if (!found) return {};
+    if (found->kind == node_kind::array) {
+      own.leaves.push_back({name,
+                            {},
+                            detail::make_counted<const stored_document>(std::move(found->document)),
+                            found->zarr_format,
+                            {},
+                            std::move(found->attributes)});
+      return {};
+    }
+    own.groups.push_back(name);
+    node attributes = found->zarr_format == 2
+                          ? std::move(found->attributes)
+                          : known_attributes(found->document.find("attributes"));
+    if (!attributes.is_null()) own.group_attributes.push_back({name, std::move(attributes)});
+    return {};
+  };
+  for (const stored_leaf& leaf : contents.leaves) ZARRPOINT_CHECK(add(leaf.name));
+  for (const std::string& group : groups) ZARRPOINT_CHECK(add(group));
+  return consolidation_checker(store, own, how).run();
+}
+
+}}}  // namespace zarrpoint::v0::detail
