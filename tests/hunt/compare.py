@@ -122,6 +122,32 @@ class Comparison:
                 end = f"of {len(leaf.raw)} at {at}: {leaf.raw[at : at + 32].hex()} is {done.stdout[at : at + 32].hex()}"
                 self.differ(f"cat: {leaf.name!r} {leaf.dtype} {leaf.shape}: {len(done.stdout)} bytes {end}")
 
+        self.slices(tree, listed)
+
+    def slices(self, tree, listed):
+        """A part of one array: starts, ends, steps and single places, as NumPy has them."""
+        found = [leaf for leaf in tree.leaves if leaf.shape and leaf.raw and leaf.dtype not in ("string", "bytes") and leaf.name in listed]
+        if not found:
+            return
+        leaf = self.rng.choice(found)
+        if "\0" in listed[leaf.name]["name"]:
+            return
+        size = len(leaf.raw) // int(np.prod(leaf.shape))
+        values = np.frombuffer(leaf.raw, dtype=f"V{size}").reshape(leaf.shape)
+        at, texts = [], []
+        for extent in leaf.shape[: self.rng.randint(1, len(leaf.shape))]:
+            if self.rng.random() < 0.25:
+                at.append(self.rng.randrange(-extent, extent))
+                texts.append(str(at[-1]))
+                continue
+            ends = [self.rng.choice((None, self.rng.randint(-extent - 1, extent + 2))) for _ in range(2)]
+            at.append(slice(*ends, self.rng.choice((None, 1, 2, 3))))
+            texts.append(":".join("" if end is None else str(end) for end in (at[-1].start, at[-1].stop, at[-1].step)))
+        node = [listed[leaf.name]["name"]] if listed[leaf.name]["name"] else []
+        done = self.run("cat", tree.path, *node, "--raw", "--slice=" + ",".join(texts))
+        if done.returncode or done.stdout != values[tuple(at)].tobytes():
+            self.differ(f"cat: {leaf.name!r} {leaf.dtype} {leaf.shape} --slice={','.join(texts)}: {done.stderr[:SHOWN]} {done.stdout[:32].hex()}")
+
     def verify(self, tree):
         about, done = self.json("verify", tree.path)
         if about is None:
@@ -174,7 +200,13 @@ class Comparison:
         targets = [("zarr3", "zarr"), self.rng.choice((("zarr2", "zarr2"), ("zarr3", "zip"), ("safetensors", "safetensors"), ("npz", "npz")))]
         for target, end in targets:
             out = Path(folder, f"out.{end}")
-            done = self.run("convert", tree.path, out, "--to", target)
+            options = []
+            if target in ("zarr2", "zarr3") and self.rng.random() < 0.4:
+                options += ["--codec", self.rng.choice(("zstd:1", "gzip:1", "blosc:3"))]
+            ranks = [len(leaf.shape) for leaf in tree.leaves if leaf.shape and leaf.choices is None]
+            if target == "zarr3" and ranks and self.rng.random() < 0.3 and not any("*" in name or "?" in name for name in listed):
+                options += ["--chunk", ",".join(["3"] * self.rng.choice(ranks))]
+            done = self.run("convert", tree.path, out, "--to", target, *options)
             notes = done.stderr.decode(errors="replace")
             if self.unread:
                 if done.returncode != 2 or "--skip" not in notes:

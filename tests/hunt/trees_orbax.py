@@ -11,9 +11,11 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_ENABLE_X64", "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
 warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
@@ -28,9 +30,26 @@ def a_leaf(rng):
         kind = rng.choice(KINDS)
         shape = tuple(max(n, 1) for n in a_shape(rng))  # it saves no empty arrays
         value = elements(rng, dtype_of(kind), shape)
-        return jnp.asarray(value) if rng.random() < 0.5 and not has_nan(value) else value
+        return on_devices(rng, value) if rng.random() < 0.5 and not has_nan(value) else value
     return rng.choice((lambda: rng.randrange(-300, 70000), lambda: rng.random(), lambda: rng.random() < 0.5, lambda: a_text(rng), lambda: None,
                        lambda: {}, lambda: [], lambda: np.float32(rng.random()), lambda: np.int16(rng.randrange(99))))()  # fmt: skip
+
+
+def on_devices(rng, value):
+    """One device, or parts on a mesh of 2 x 2 where the extents allow it."""
+    if rng.random() < 0.5:
+        return jnp.asarray(value)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+    free, spec = ["x", "y", ("x", "y")], []
+    for extent in value.shape:
+        axis = rng.choice((None, *free))
+        parts = 4 if isinstance(axis, tuple) else 2
+        if axis is None or extent % parts:
+            spec.append(None)
+            continue
+        spec.append(axis)
+        free = [] if isinstance(axis, tuple) else [one for one in free if one != axis and not isinstance(one, tuple)]
+    return jax.device_put(value, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec)))
 
 
 def has_nan(value):

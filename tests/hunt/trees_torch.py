@@ -263,11 +263,12 @@ class Torch:
         self.state = a_state(rng, [], 2, self.for_dcp)
         if not self.for_dcp and rng.random() < 0.1:
             self.state = rng.choice((a_tensor(rng, []), list(self.state.values()), a_value(rng)))
+        self.protocol = rng.choice((2, 2, 2, 3, 4, 5))
         self.legacy = not self.for_dcp and rng.random() < 0.1
 
     def __deepcopy__(self, memo):
         other = object.__new__(type(self))
-        other.legacy = self.legacy
+        other.legacy, other.protocol = self.legacy, self.protocol
         other.state = shallow(self.state)
         return other
 
@@ -277,7 +278,7 @@ class Torch:
     def write(self, where):
         path = Path(f"{where}.pt")
         try:
-            torch.save(self.state, path, _use_new_zipfile_serialization=not self.legacy)
+            torch.save(self.state, path, pickle_protocol=self.protocol, _use_new_zipfile_serialization=not self.legacy)
             read = torch.load(path, weights_only=False)
         except (AttributeError, RuntimeError, NotImplementedError):  # newer data types are not in the old form
             torch.save(self.state, path)

@@ -233,6 +233,7 @@ class Hierarchy:
         self.attributes = some_attributes(rng)
         self.groups, self.arrays = {}, {}
         self.consolidated = rng.random() < 0.3
+        self.is_flat = rng.random() < 0.1  # arrays without any group, as Megatron-Core writes them
         self.is_stale, self.was_consolidated = rng.random() < 0.4, False
         if self.is_one:
             self.arrays[""] = Array(rng, self.zarr_format)
@@ -264,15 +265,20 @@ class Hierarchy:
         rng = random.Random(self.rng_state)
         folder = Path(f"{where}.zarr")
         leaves = []
+        self.is_flat = self.is_flat and bool(self.arrays) and not self.is_one
         self.write_all(random.Random(self.rng_state), folder, leaves)
-        if not self.is_one and self.consolidated:
+        if not self.is_one and self.consolidated and not self.is_flat:
             if all(array.peer != "tensorstore" or array.kind in NUMBERS for array in self.arrays.values()):
                 zarr.consolidate_metadata(str(folder), zarr_format=self.zarr_format)
                 self.was_consolidated = True
         odd_forms(rng, folder)
         tree_is_stale = self.is_stale and self.was_consolidated and self.make_stale(rng, folder, leaves)
-        attributes = None if self.is_one else self.attributes
-        tree = Tree(self.put(folder, where), leaves, attributes, None if self.is_one else dict(self.groups))
+        if self.is_flat:
+            for document in (*folder.rglob(".zgroup"), *folder.rglob("zarr.json")):
+                if document.name == ".zgroup" or json.loads(document.read_text())["node_type"] == "group":
+                    document.unlink()
+        has_groups = not self.is_one and not self.is_flat
+        tree = Tree(self.put(folder, where), leaves, self.attributes if has_groups else None, dict(self.groups) if has_groups else None)
         tree.is_stale = tree_is_stale
         return tree
 
@@ -298,7 +304,7 @@ class Hierarchy:
         return True
 
     def write_all(self, rng, folder, leaves):
-        if not self.is_one:
+        if not self.is_one and not self.is_flat:
             zarr.create_group(str(folder), zarr_format=self.zarr_format, attributes=self.attributes)
             for name, attributes in self.groups.items():
                 zarr.create_group(str(folder), path=name, zarr_format=self.zarr_format, attributes=attributes)
