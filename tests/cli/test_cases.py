@@ -18,6 +18,58 @@ from support import COMMAND, FAILED, GOLDEN, NO, OK, SANITIZED, UNVERIFIED, Case
 CASES = GOLDEN / "cases"
 
 
+class Consolidated(Case):
+    """Documents that contradict each other: zarr-python #2921, #2206, icechunk #962."""
+
+    def group(self):
+        group = zarr.create_group(self.folder / "in")
+        group.create_array("a", data=np.arange(1, 4))
+        group.create_array("c", data=np.arange(2))
+        zarr.consolidate_metadata(self.folder / "in")
+        return zarr.open_group(self.folder / "in", mode="a", use_consolidated=False)
+
+    def faulty(self, name):
+        done = self.expect(NO, "verify", self.folder / "in")
+        self.assertIn(b"FAULTY", done.stdout)
+        self.assertIn(name, done.stdout)
+
+    def test_an_array_that_was_added(self):
+        self.group().create_array("b", data=np.arange(5, 7))
+        self.faulty(b"b")
+        self.assertEqual(self.json("cat", self.folder / "in", "b"), [5, 6])
+        done = self.expect(None, "convert", self.folder / "in", self.folder / "out.safetensors")
+        if done.returncode == OK:
+            self.assertEqual(load_file(self.folder / "out.safetensors").keys(), {"a", "b", "c"})
+        else:
+            self.assertEqual(done.returncode, FAILED)
+
+    def test_an_array_that_was_resized(self):
+        array = self.group()["a"]
+        array.resize((6,))
+        array[3:] = 7
+        self.assertEqual(self.json("cat", self.folder / "in", "a"), [1, 2, 3, 7, 7, 7])
+        self.faulty(b"a")
+
+    def test_an_array_that_was_removed(self):
+        self.group()
+        shutil.rmtree(self.folder / "in/a")
+        self.expect(FAILED, "cat", self.folder / "in", "a", "--json")
+        self.faulty(b"a")
+        done = self.expect(None, "convert", self.folder / "in", self.folder / "out.safetensors")
+        self.assertIn(b'"a"', done.stderr)
+        if done.returncode == OK:
+            self.assertEqual(load_file(self.folder / "out.safetensors").keys(), {"c"})
+
+    def test_an_empty_zmetadata(self):
+        group = zarr.create_group(self.folder / "in", zarr_format=2)
+        group.create_array("a", data=np.arange(3))
+        (self.folder / "in/.zmetadata").write_text('{"zarr_consolidated_format":1,"metadata":{}}')
+        about = self.json("inspect", self.folder / "in")
+        self.assertEqual([array["name"] for array in about["arrays"]], ["a"])
+        self.assertIn("v2", about["format"])
+        self.expect(NO, "verify", self.folder / "in")
+
+
 class Pickles(Case):
     def test_conjugates_and_negatives(self):
         """pytorch #81690, safetensors #831: views that torch.load makes again."""
