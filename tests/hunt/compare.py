@@ -44,7 +44,8 @@ class Comparison:
         if said is not None:
             self.cat(tree, said)
         self.verify(tree)
-        self.diff(tree, copy, changed)
+        if tree.gone is None:
+            self.diff(tree, copy, changed)
         self.convert(tree, folder, said)
         return self.differences
 
@@ -67,7 +68,9 @@ class Comparison:
         wanted = {leaf.name: leaf for leaf in tree.leaves if leaf.choices is None}
         for name in wanted.keys() - listed.keys():
             self.differ(f"inspect: {name!r} {wanted[name].dtype} is not listed: {sorted(listed)!r}"[:SHOWN])
-        for name in listed.keys() - wanted.keys():
+        if tree.gone is not None and "error" not in listed.get(tree.gone, {"error": ""}):
+            self.differ(f"inspect: {tree.gone!r} is listed as if it were there")
+        for name in listed.keys() - wanted.keys() - {tree.gone}:
             if any(name == leaf.name or name.startswith(leaf.name + "/") for leaf in tree.leaves if leaf.choices is not None):
                 continue
             self.differ(f"inspect: {name!r} is listed, and not there")
@@ -208,7 +211,7 @@ class Comparison:
                 options += ["--chunk", ",".join(["3"] * self.rng.choice(ranks))]
             done = self.run("convert", tree.path, out, "--to", target, *options)
             notes = done.stderr.decode(errors="replace")
-            if self.unread:
+            if self.unread or tree.gone is not None:
                 if done.returncode != 2 or "--skip" not in notes:
                     self.differ(f"convert to {target}: {sorted(self.unread)} not read: exit status {done.returncode}: {notes[-SHOWN:]}")
                 shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)

@@ -47,6 +47,7 @@ class Tree:
     attributes: dict = None  # of the root; None: not compared
     groups: dict = None  # attributes by names; None: not compared
     is_stale: bool = False  # its consolidated metadata are not true
+    gone: str = None  # an array that they have and that is not there
 
 
 def dtype_of(name):

@@ -234,7 +234,7 @@ class Hierarchy:
         self.groups, self.arrays = {}, {}
         self.consolidated = rng.random() < 0.3
         self.is_flat = rng.random() < 0.1  # arrays without any group, as Megatron-Core writes them
-        self.is_stale, self.was_consolidated = rng.random() < 0.4, False
+        self.is_stale, self.was_consolidated, self.gone = rng.random() < 0.4, False, None
         if self.is_one:
             self.arrays[""] = Array(rng, self.zarr_format)
             return
@@ -279,7 +279,7 @@ class Hierarchy:
                     document.unlink()
         has_groups = not self.is_one and not self.is_flat
         tree = Tree(self.put(folder, where), leaves, self.attributes if has_groups else None, dict(self.groups) if has_groups else None)
-        tree.is_stale = tree_is_stale
+        tree.is_stale, tree.gone = tree_is_stale, self.gone
         return tree
 
     def make_stale(self, rng, folder, leaves):
@@ -290,7 +290,8 @@ class Hierarchy:
             zarr.create_array(str(folder), name="new one", data=values, zarr_format=self.zarr_format)
             leaves.append(Leaf("new one", "int32", (3,), values.tobytes()))
         elif style == 1:
-            shutil.rmtree(folder / leaves.pop(rng.randrange(len(leaves))).name)
+            self.gone = leaves.pop(rng.randrange(len(leaves))).name
+            shutil.rmtree(folder / self.gone)
         else:
             for i, leaf in enumerate(leaves):
                 if leaf.dtype in NUMBERS[1:] and leaf.shape and 0 not in leaf.shape:
@@ -354,6 +355,8 @@ def odd_forms(rng, folder):
 class Zipped(Hierarchy):
     def __init__(self, rng):
         super().__init__(rng)
+        # Where all lies in one folder, that is the root.
+        self.is_flat = self.is_flat and len({name.split("/")[0] for name in self.arrays}) > 1
         self.method = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
         self.has_folders = rng.random() < 0.3
         self.is_doubled = rng.random() < 0.2  # as ZipStore does it: what is written once more is there twice, and the last counts
