@@ -178,7 +178,7 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
         orbax::read_checkpoint_facts(as_bytes(test::read_file(path + "/_CHECKPOINT_METADATA")))
             .value();
     CHECK(facts.begin_time.value() <= facts.commit_time.value());
-    CHECK(*facts.item_handlers.if_string() == std::string(orbax::detail::tree_handler));
+    CHECK(*facts.item_handlers.if_string() == std::string(orbax::detail::handler_name(orbax::tree_handler::standard)));
     CHECK(test::read_file(path + "/commit_success.txt") ==
           "Checkpoint commit was successful to " + path);
     CHECK(json_of(path + "/_METADATA").find("use_zarr3")->to_int64().has_value() == false);
@@ -250,7 +250,11 @@ TEST_CASE("orbax save: chunks and codecs by rules") {
   orbax::save(folder / "2", {{"w", w}}, {.zarr_format = 2, .rules = bytes}).value();
   CHECK(chunk_of(folder / "2").second == dims{8, 50, 32});
   orbax::save(folder / "3", {{"w", w}}, {.rules = bytes}).value();
-  CHECK(chunk_of(folder / "3") == std::pair(dims{8, 1000, 64}, dims{8, 50, 32}));
+  CHECK(chunk_of(folder / "3") == std::pair(dims{8, 50, 32}, dims{8, 50, 32}));
+  orbax::save(folder / "both", {{"w", w}},
+              {.rules = {{.shard_shape = dims{8, 1000, 64}}, {.chunk_byte_size = 100000}}})
+      .value();
+  CHECK(chunk_of(folder / "both") == std::pair(dims{8, 1000, 64}, dims{8, 50, 32}));
   orbax::save(folder / "shape", {{"w", w}},
               {.zarr_format = 2, .rules = {{.chunk_shape = dims{3, 300, 64}}}})
       .value();

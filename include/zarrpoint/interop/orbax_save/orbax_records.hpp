@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The files of JSON beside the arrays, as texts. The readers are in orbax_tree.hpp,
@@ -43,9 +44,8 @@ std::string text_record(const tree_plan& plan);
 /// `_CHECKPOINT_METADATA` of a step or a checkpoint.
 std::string checkpoint_record(const checkpoint_facts& of);
 
-/// The handler that restores a tree, as `_CHECKPOINT_METADATA` names it.
-inline constexpr std::string_view tree_handler =
-    "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
+/// The handler of a tree, as `_CHECKPOINT_METADATA` names it.
+std::string_view handler_name(tree_handler which);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
 

@@ -22,6 +22,13 @@ enum class array_kind : std::uint8_t {
   jax,    ///< `jax.Array`, which needs a sharding: one that was saved, or one to restore to
 };
 
+/// Whose tree it is. A `CheckpointManager` of Orbax's that restored a step without being told how
+/// goes on saving only as the step says; without a manager either restores the other's.
+enum class tree_handler : std::uint8_t {
+  standard,  ///< `StandardSave`, `StandardCheckpointer`
+  pytree,    ///< `PyTreeSave`, `PyTreeCheckpointer`
+};
+
 /// How `save` writes a tree.
 struct save_tree_options {
   int zarr_format = 3;  ///< or 2, as Orbax's older API (v0) does by default
@@ -35,6 +42,7 @@ struct save_tree_options {
   bool sync = true;          ///< survive a power cut, as `save_options::sync`
   bool device_copy = false;  ///< for `save_async`, as `save_options::device_copy`
   array_kind arrays = array_kind::numpy;
+  tree_handler handler = tree_handler::standard;
   /// Of arrays by their names, as `tree_store::shardings` gives them: they are `jax.Array`, and in
   /// chunks of what each device had, unless rules say otherwise.
   std::vector<std::pair<std::string, sharding>> shardings{};

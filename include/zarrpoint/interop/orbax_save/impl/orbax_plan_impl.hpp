@@ -276,6 +276,19 @@ class tree_planner {
     as.rules.push_back({.codecs = zstd_codecs()});
     if (local != nullptr && options_.zarr_format == 3) as.rules.push_back({.shard_shape = *local});
     as.rules.insert(as.rules.end(), options_.rules.begin(), options_.rules.end());
+    if (options_.zarr_format == 3) {
+      // As in Orbax it is the size of what is stored and of what is read.
+      const v0::detail::layout_rules own =
+          v0::detail::layout_rules_of(name, {.rules = options_.rules});
+      if (own.chunk_byte_size != nullptr && own.chunk_shape == nullptr &&
+          own.shard_shape == nullptr) {
+        ZARRPOINT_TRY(chunk,
+                      v0::detail::greedy_chunk_shape(spec, local != nullptr ? *local : spec.shape,
+                                                     *own.chunk_byte_size));
+        as.rules.push_back({.chunk_shape = chunk, .shard_shape = chunk});
+        for (leaf_rule& rule : as.rules) rule.chunk_byte_size.reset();
+      }
+    }
     if (options_.zarr_format == 2) {
       for (leaf_rule& rule : as.rules) {
         rule.chunk_shape.reset();

@@ -18,6 +18,13 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
+ZARRPOINT_INLINE std::string_view handler_name(tree_handler which) {
+  return which == tree_handler::standard
+             ? "orbax.checkpoint._src.handlers.standard_checkpoint_handler."
+               "StandardCheckpointHandler"
+             : "orbax.checkpoint._src.handlers.pytree_checkpoint_handler.PyTreeCheckpointHandler";
+}
+
 ZARRPOINT_INLINE std::string python_tuple(const std::vector<tree_key>& path) {
   std::string out = "(";
   for (const tree_key& key : path) {

@@ -163,11 +163,11 @@ ZARRPOINT_INLINE result<void> tree_target::look() {
   const auto begin_time = about_.begin_time;
   about_ = {};
   if (options_->item.empty()) {
-    about_.item_handlers = std::string(tree_handler);
+    about_.item_handlers = std::string(handler_name(options_->handler));
   } else {
     about_ = std::move(old_.about);
     if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
-    about_.item_handlers.set(options_->item, std::string(tree_handler));
+    about_.item_handlers.set(options_->item, std::string(handler_name(options_->handler)));
     for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
       if (one->if_object() == nullptr) *one = node();
   }
