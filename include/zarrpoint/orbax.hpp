@@ -9,4 +9,5 @@
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_extra_items.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>

@@ -293,6 +293,29 @@ result<void> read(const std::string& path) {
   return {};
 }
 
+/// A step with all kinds of items, in a manager's root with metadata.
+result<void> write_extras(const std::string& path, orbax::save_tree_options how) {
+  ZARRPOINT_CHECK(orbax::save_root_metadata(path, zp::node::object{{"by", "zarrpoint"}}));
+  how.item = "state";
+  how.extras.json = {
+      {"extra", zp::node::object{{"lr", 0.1}, {"tags", zp::node::array{"a", zp::node()}}}}};
+  how.extras.jax_keys = {{"key", {.data = {0, 42}}},
+                         {"untyped", {.data = {0, 42}, .is_typed = false}},
+                         {"keys", {.data = {0, 42, 0, 43}, .shape = {2, 2}}}};
+  orbax::numpy_state state{.position = 7, .has_gauss = true, .gauss = 0.25};
+  for (std::uint32_t i = 0; i < 624; ++i) state.key.push_back(i * 3);
+  how.extras.numpy_states = {{"numpy", state}};
+  return orbax::save(path, {{"w", numbers({3})}}, how).transform([](const auto&) {});
+}
+
+/// The layout of the v1 API.
+result<void> write_v1(const std::string& path, orbax::save_tree_options how) {
+  how.handler = orbax::tree_handler::v1;
+  how.extras.json = {{"data", zp::node::object{{"lr", 0.5}}}};
+  return orbax::save(path, {{"w", numbers({3})}, {{"list", 0}, 7}}, how).transform([](const auto&) {
+  });
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -318,6 +341,10 @@ int main(int count, char** words) {
                                            : write_group<false>);
   } else if ((what == "rich" || what == "full") && count == 5) {
     done = write_rich(words[2], how, what == "rich");
+  } else if (what == "extras" && count == 6) {
+    done = write_extras(words[2], how);
+  } else if (what == "v1" && count == 5) {
+    done = write_v1(words[2], how);
   } else if (what == "kinds" && count == 3) {
     done = read_kinds(words[2]);
   } else if (what == "read" && count == 3) {

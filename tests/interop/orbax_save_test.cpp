@@ -178,7 +178,8 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
         orbax::read_checkpoint_facts(as_bytes(test::read_file(path + "/_CHECKPOINT_METADATA")))
             .value();
     CHECK(facts.begin_time.value() <= facts.commit_time.value());
-    CHECK(*facts.item_handlers.if_string() == std::string(orbax::detail::handler_name(orbax::tree_handler::standard)));
+    CHECK(*facts.item_handlers.if_string() ==
+          std::string(orbax::detail::handler_name(orbax::tree_handler::standard)));
     CHECK(test::read_file(path + "/commit_success.txt") ==
           "Checkpoint commit was successful to " + path);
     CHECK(json_of(path + "/_METADATA").find("use_zarr3")->to_int64().has_value() == false);

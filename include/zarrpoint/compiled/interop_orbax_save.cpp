@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/orbax_save/impl/orbax_async_saves_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_chunks_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_described_impl.hpp>
+#include <zarrpoint/interop/orbax_save/impl/orbax_extra_items_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_group_save_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_item_impl.hpp>
 #include <zarrpoint/interop/orbax_save/impl/orbax_plan_impl.hpp>

@@ -376,6 +376,73 @@ def check_manager(program, folder):
     expect("manager read", [(leaf["name"], leaf["shape"]) for leaf in found] == [("w", [4])], found)
 
 
+def check_extras(program, folder):
+    """Items beside a tree, the metadata of a root, and a manager of Orbax's that goes on."""
+    if RELEASE < (0, 11):
+        return
+    root = folder / "extras"
+    for step, (zarr, ocdbt) in enumerate(LAYOUTS):
+        run(program, "extras", root, zarr, ocdbt, step)
+    run(program, "read", root)
+    key = jax.random.key(42, impl="threefry2x32")
+    last = len(LAYOUTS) - 1
+    with ocp.CheckpointManager(root, metadata={"by": "zarrpoint"}) as manager:
+        expect("extras root", manager.metadata().custom_metadata == {"by": "zarrpoint"}, manager.metadata())
+        for step in range(len(LAYOUTS)):
+            found = manager.restore(step)
+            expect("extras json", found["extra"] == {"lr": 0.1, "tags": ["a", None]}, found["extra"])
+            expect("extras key", jax.random.bits(found["key"]) == jax.random.bits(key), found["key"])
+            expect("extras untyped", np.array_equal(found["untyped"], jax.random.key_data(key)), found["untyped"])
+            expect("extras keys", found["keys"].shape == (2,) and found["keys"][0] == key, found["keys"])
+            name, numbers_, position, has_gauss, gauss = found["numpy"]
+            expect("extras numpy", (name, position, has_gauss, gauss) == ("MT19937", 7, 1, 0.25), found["numpy"])
+            expect("extras numpy", np.array_equal(numbers_, np.arange(624, dtype="uint32") * 3), numbers_)
+            np.random.RandomState().set_state(found["numpy"])
+            same("extras tree", {"w": numbers((3,))}, found["state"])
+        saved = ocp.args.Composite(state=ocp.args.StandardSave({"w": numbers((4,))}), extra=ocp.args.JsonSave({"lr": 1}))
+        manager.save(last + 1, args=saved)
+        manager.wait_until_finished()
+        expect("extras go on", manager.latest_step() == last + 1)
+    # A manager that restored a step of ours without being told how goes on with StandardSave.
+    root = folder / "goes-on"
+    run(program, WRITE, root, 3, 1, 1)
+    with ocp.CheckpointManager(root) as manager:
+        same("goes on", saved_tree(), manager.restore(1))
+        manager.save(2, args=ocp.args.StandardSave({"w": numbers((4,))}))
+        manager.wait_until_finished()
+        expect("goes on", manager.all_steps() == [1, 2], manager.all_steps())
+
+
+def check_v1_layout(program, folder):
+    """The layout of the v1 API, with an item of JSON."""
+    if RELEASE < (0, 12):
+        return
+    from orbax.checkpoint import v1
+
+    for zarr, ocdbt in LAYOUTS:
+        path = folder / f"v1-{zarr}-{ocdbt}"
+        run(program, "v1", path, zarr, ocdbt)
+        wanted = {"w": numbers((3,)), "list": [7]}
+        same(path.name, wanted, v1.load(path))
+        found = v1.load_checkpointables(path)
+        same(f"{path.name} checkpointables", wanted, found["state"])
+        expect(f"{path.name} json", found["data"] == {"lr": 0.5}, found["data"])
+        expect(f"{path.name} is one", v1.is_orbax_checkpoint(path))
+
+
+def check_names(program, folder):
+    """Keys that no hierarchy has: each leaf is there, under a name that is told."""
+    keys = ["scale", "scale/ema", "w/a/v", "", "a/b", "a//b", "..", "x/", "zarr.json", "n/m", "e/f"]
+    tree = {key: np.array([i, i * i], "int32") for i, key in enumerate(keys)}
+    tree |= {"w": {"a": np.int32([100, 1])}, "a": {"b": np.int32([101, 1])}, "n": {"m": None}, "e": {}}
+    for zarr in (2, 3):
+        path = folder / f"names-{zarr}"
+        ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_zarr3=zarr == 3)).save(path, args=ocp.args.PyTreeSave(tree))
+        found = sorted(leaf["bytes"] for leaf in json.loads(run(program, "read", path)))
+        wanted = sorted(value.tobytes().hex() for value in jax.tree.leaves(tree))
+        expect(path.name, found == wanted, found)
+
+
 def check_v1(program, folder):
     """The newer API reads it, too."""
     if RELEASE < (0, 12):
@@ -436,6 +503,9 @@ def main(arguments):
     check_rich(program, folder)
     check_manager(program, folder)
     check_v1(program, folder)
+    check_extras(program, folder)
+    check_v1_layout(program, folder)
+    check_names(program, folder)
     check_read(program, folder)
     print(f"{checks} comparisons with orbax-checkpoint {version('orbax-checkpoint')}, jax {version('jax')}, tensorstore {version('tensorstore')}")
     return 0

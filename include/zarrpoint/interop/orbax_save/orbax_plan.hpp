@@ -53,6 +53,9 @@ result<tree_plan> plan_tree(const leaves_to_plan& of, const save_tree_options& o
 /// Whether Orbax restores a "scalar" of this type: as `bool`, `int` or `float`.
 bool is_python_number(const dtype& type);
 
+/// Errors: `invalid_argument` for a name that no item may have.
+result<void> check_item_name(const std::string& item);
+
 /// The file or directory that a save of Orbax's has beside its arrays under this name.
 bool is_own_name(std::string_view name);
 

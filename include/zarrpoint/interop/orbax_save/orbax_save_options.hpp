@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
@@ -27,6 +28,29 @@ enum class array_kind : std::uint8_t {
 enum class tree_handler : std::uint8_t {
   standard,  ///< `StandardSave`, `StandardCheckpointer`
   pytree,    ///< `PyTreeSave`, `PyTreeCheckpointer`
+  v1,        ///< `orbax.checkpoint.v1`, in its layout: the tree is the item `state`
+};
+
+/// A key of `jax.random` that is an item of its own (`JaxRandomKeySave`).
+struct jax_key {
+  std::vector<std::uint32_t> data;  ///< as `jax.random.key_data` gives them
+  bool is_typed = true;             ///< of `jax.random.key`, with JAX's default generator
+  dims shape{};                     ///< of `data`; empty: one axis
+};
+
+/// What `np.random.get_state()` gives for MT19937 (`NumpyRandomKeySave`).
+struct numpy_state {
+  std::vector<std::uint32_t> key;  ///< 624 numbers
+  std::int64_t position = 624;
+  bool has_gauss = false;
+  double gauss = 0;
+};
+
+/// Items of a step beside its tree, by their names. They replace those of the same names.
+struct extra_items {
+  std::vector<std::pair<std::string, node>> json{};  ///< `JsonSave`
+  std::vector<std::pair<std::string, jax_key>> jax_keys{};
+  std::vector<std::pair<std::string, numpy_state>> numpy_states{};
 };
 
 /// How `save` writes a tree.
@@ -58,9 +82,12 @@ struct save_tree_options {
   node custom_metadata{}, step_metadata{};
   /// The target is the root of a manager (`CheckpointManager`), and this the step.
   std::optional<std::uint64_t> step{};
-  /// The item of the step. Empty: "default" with `step`; without, the target is the tree itself.
+  /// The item of the step. Empty: "default" with `step` ("state" with `tree_handler::v1`, also
+  /// without); without, the target is the tree itself.
   /// Given without `step`, the target is the directory of a step.
   std::string item{};
+  /// What is saved with the tree, in the same step; of many processes rank 0's.
+  extra_items extras{};
   /// Files and nodes of the database. With Orbax's own values for the rest.
   ocdbt_write_options database{};
 };

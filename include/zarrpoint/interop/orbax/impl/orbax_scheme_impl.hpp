@@ -63,6 +63,13 @@ ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& s
       json = std::move(file);
     }
     if (is_tree || !json.empty()) items.push_back(name);
+    if (is_tree || wanted.empty()) continue;
+    // Of a random key the tree is an item of the item.
+    for (const char* key : {"/jax_random_key", "/np_random_key"}) {
+      ZARRPOINT_TRY(beneath, step.key.child(name + key));
+      ZARRPOINT_TRY(is_key, holds_tree({step.store, std::move(beneath)}));
+      if (is_key) items.push_back(name + key);
+    }
   }
   if (items.empty()) return std::optional<found_tree>();
   if (items.size() > 1) {

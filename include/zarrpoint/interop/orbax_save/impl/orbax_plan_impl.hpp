@@ -9,6 +9,7 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_chunks.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_extra_items.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -33,6 +34,13 @@ ZARRPOINT_INLINE bool is_own_name(std::string_view name) {
         "manifest.ocdbt", "d", "checkpoint", "commit_success.txt", "orbax.checkpoint"})
     if (name == own) return true;
   return name.starts_with("ocdbt.process_") || name.find(unfinished_mark) != name.npos;
+}
+
+ZARRPOINT_INLINE result<void> check_item_name(const std::string& item) {
+  if (v0::detail::key_segment_fault(item) == nullptr && item.find('/') == item.npos &&
+      !is_own_name(item))
+    return {};
+  return bad_tree("the item " + v0::detail::in_quotes(item) + " has no valid name");
 }
 
 ZARRPOINT_INLINE bool is_index(std::string_view text) {
@@ -196,10 +204,8 @@ class tree_planner {
     for (const node* const own : {&options_.custom_metadata, &options_.step_metadata})
       if (!own->is_null() && own->if_object() == nullptr)
         return bad_tree("custom_metadata and step_metadata must be objects");
-    const std::string& item = options_.item;
-    if (!item.empty() && (v0::detail::key_segment_fault(item) != nullptr ||
-                          item.find('/') != item.npos || is_own_name(item)))
-      return bad_tree("the item " + v0::detail::in_quotes(item) + " has no valid name");
+    if (!options_.item.empty()) ZARRPOINT_CHECK(check_item_name(options_.item));
+    ZARRPOINT_CHECK(extra_files(options_).transform([](const auto&) {}));
     for (const auto& [name, how] : options_.shardings)
       if (!shardings_.emplace(name, &how).second)
         return bad_tree("two shardings are given for " + v0::detail::in_quotes(name));

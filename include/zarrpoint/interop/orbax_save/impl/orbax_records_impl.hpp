@@ -19,6 +19,8 @@
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 ZARRPOINT_INLINE std::string_view handler_name(tree_handler which) {
+  if (which == tree_handler::v1)
+    return "orbax.checkpoint.experimental.v1._src.handlers.pytree_handler.PyTreeHandler";
   return which == tree_handler::standard
              ? "orbax.checkpoint._src.handlers.standard_checkpoint_handler."
                "StandardCheckpointHandler"

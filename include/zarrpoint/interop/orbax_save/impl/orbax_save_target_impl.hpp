@@ -10,6 +10,7 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_extra_items.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
@@ -81,7 +82,7 @@ ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& targe
   if (is_tree != item.empty())
     return there(is_tree ? "is a tree, not a step with items; nothing was changed"
                          : "is a step with items, not a tree; nothing was changed");
-  for (const char* own : {"_CHECKPOINT_METADATA", "commit_success.txt"})
+  for (const char* own : {"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"})
     out.paths.emplace_back(own);
   if (is_tree) {
     ZARRPOINT_CHECK(add_tree_paths(target, "", out.paths));
@@ -100,7 +101,12 @@ ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& targe
 }
 
 ZARRPOINT_INLINE save_tree_options with_item(save_tree_options options) {
-  if (options.step && options.item.empty()) options.item = "default";
+  if (!options.item.empty()) return options;
+  if (options.handler == tree_handler::v1) {
+    options.item = "state";
+  } else if (options.step) {
+    options.item = "default";
+  }
   return options;
 }
 
@@ -159,6 +165,10 @@ ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
 
 ZARRPOINT_INLINE result<void> tree_target::look() {
   ZARRPOINT_TRY(old, look_at_target(target_, options_->item, options_->overwrite));
+  if (old.is_there)
+    for (extra_handler& extra : extra_handlers(*options_))
+      old.paths.push_back(std::move(extra.item));
+  v0::detail::sort_names(old.paths);
   old_ = std::move(old);
   const auto begin_time = about_.begin_time;
   about_ = {};
@@ -168,6 +178,8 @@ ZARRPOINT_INLINE result<void> tree_target::look() {
     about_ = std::move(old_.about);
     if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
     about_.item_handlers.set(options_->item, std::string(handler_name(options_->handler)));
+    for (extra_handler& extra : extra_handlers(*options_))
+      about_.item_handlers.set(extra.item, std::move(extra.handler));
     for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
       if (one->if_object() == nullptr) *one = node();
   }
@@ -188,6 +200,17 @@ ZARRPOINT_INLINE result<void> tree_target::put_records(const tree_plan& plan) {
   ZARRPOINT_CHECK(put_text(*item_, "_METADATA", tree_record(plan, *options_)));
   if (!options_->item.empty())
     ZARRPOINT_CHECK(put_text(*item_, "commit_success.txt", done + '/' + options_->item));
+  ZARRPOINT_TRY(extras, extra_files(*options_));
+  for (const extra_file& extra : extras) {
+    ZARRPOINT_TRY(key, store_key::parse(extra.path));
+    ZARRPOINT_CHECK(store_->put(key, extra.bytes));
+  }
+  for (const extra_handler& extra : extra_handlers(*options_))
+    ZARRPOINT_CHECK(put_text(*store_, extra.item + "/commit_success.txt", done + '/' + extra.item));
+  if (options_->handler == tree_handler::v1) {
+    ZARRPOINT_TRY(mark, store_key::parse("orbax.checkpoint"));
+    ZARRPOINT_CHECK(store_->put(mark, {}));
+  }
   about_.commit_time = nanoseconds_now();
   ZARRPOINT_CHECK(put_text(*store_, "_CHECKPOINT_METADATA", checkpoint_record(about_)));
   return put_text(*store_, "commit_success.txt", done);
@@ -196,7 +219,8 @@ ZARRPOINT_INLINE result<void> tree_target::put_records(const tree_plan& plan) {
 ZARRPOINT_INLINE std::vector<std::string> tree_target::taken_paths(const tree_plan& plan,
                                                                    int processes) const {
   const std::string above = options_->item.empty() ? "" : options_->item + '/';
-  std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt"};
+  std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"};
+  for (extra_handler& extra : extra_handlers(*options_)) out.push_back(std::move(extra.item));
   for (const char* name : {"_METADATA", "_sharding", "_strings.json", "array_metadatas",
                            "commit_success.txt", "manifest.ocdbt", "d", "checkpoint"})
     out.push_back(above + name);

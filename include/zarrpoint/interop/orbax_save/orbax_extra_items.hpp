@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+// What a step has beside its tree.
+
+namespace zarrpoint { inline namespace v0 { namespace orbax {
+
+/// Writes `metadata/_ROOT_METADATA` of a manager's root, as `CheckpointManager(root, metadata=...)`
+/// does; `custom` is an object. Errors: `invalid_argument`; those of the store.
+result<void> save_root_metadata(const location& root, const node& custom,
+                                const context& how = default_context());
+
+namespace detail {
+
+/// A file of an item.
+struct extra_file {
+  std::string path;  ///< from the directory of the step
+  std::vector<std::byte> bytes;
+};
+
+/// The files of `save_tree_options::extras`, without the marks of their commit. Errors:
+/// `invalid_argument`.
+result<std::vector<extra_file>> extra_files(const save_tree_options& options);
+
+/// An item and its handler, as `_CHECKPOINT_METADATA` has them.
+struct extra_handler {
+  std::string item;
+  std::string handler;
+};
+std::vector<extra_handler> extra_handlers(const save_tree_options& options);
+
+}  // namespace detail
+
+}}}  // namespace zarrpoint::v0::orbax
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/impl/orbax_extra_items_impl.hpp>
+#endif
