@@ -116,6 +116,7 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("GGUF files of version 1", file(b"GGUF\x01\0\0\0" + bytes(16)), "inspect FILE"),
     ("pickles", file(pickle.dumps({"x": 1}, 2)), "inspect FILE"),
     ("files of `torch.save`, compressed", file(zipped({"a/data.pkl": b"x" * 99}, zipfile.ZIP_DEFLATED)), "inspect FILE"),
+    ("files of `torch.save` of before PyTorch 0.2", file(b"sys_info".ljust(257, b"\0") + b"ustar\x0000"), "inspect FILE"),
     ("tar archives", file(b"a".ljust(257, b"\0") + b"ustar\x0000"), "inspect FILE"),
     ("gzip files", file(gzip.compress(b"x")), "inspect FILE"),
     ("zip files with Zarr below their root", file(zipped({"a/b/zarr.json": b"{}"})), "inspect FILE"),

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 
@@ -108,10 +109,20 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
   if (text.starts_with("GGUF")) return open_zarr(path, how);
-  if (text.starts_with("\x80\x02") || text.starts_with("\x80\x04"))
-    return unsupported(path, "Python pickles are not supported (nor safe to open)");
-  if (text.size() > 262 && text.substr(257, 5) == "ustar")
+  if (text.starts_with('\x80') && text.size() > 1 && text[1] >= 2 && text[1] <= 5) {
+    if (zp::torch::is_legacy_file(zp::as_bytes(text))) return open_zarr(path, how);
+    return unsupported(path,
+                       "a pickle of Python that torch.save did not write; it is not opened, since "
+                       "that could run any program. Save its arrays with numpy or PyTorch");
+  }
+  if (text.size() > 262 && text.substr(257, 5) == "ustar") {
+    for (const std::string_view first : {"sys_info", "pickle", "tensors", "storages"})
+      if (text.starts_with(std::string(first) + '\0'))
+        return unsupported(path,
+                           "a file of torch.save of before PyTorch 0.2 (a tar archive); load it "
+                           "with PyTorch and save it again");
     return unsupported(path, "tar archives are not supported");
+  }
   if (text.starts_with("\x1f\x8b"))
     return unsupported(path, "gzip files are not supported; decompress it first");
   if (text.size() > 8 && text[8] == '{') return open_safetensors(path);

@@ -17,6 +17,7 @@
 #include <zarrpoint/interop/safetensors/impl/safetensors_impl.hpp>
 #include <zarrpoint/interop/torch/impl/document_keys_impl.hpp>
 #include <zarrpoint/interop/torch/impl/document_value_impl.hpp>
+#include <zarrpoint/interop/torch/impl/legacy_file_impl.hpp>
 #include <zarrpoint/interop/torch/impl/pickled_numpy_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_document_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_file_impl.hpp>

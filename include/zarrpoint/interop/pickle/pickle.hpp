@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
@@ -16,13 +17,23 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 /// with elements, a call twice that, and each at least one byte of the pickle.
 struct pickle_limits {
   std::uint64_t max_bytes = std::uint64_t{256} << 20;
-  std::size_t max_values = std::size_t{1} << 21;  ///< also of the memo and of the stack
+  std::size_t max_values = std::size_t{1} << 23;  ///< also of the memo and of the stack
 };
 
 /// Reads a pickle of protocol 2 to 5, and runs nothing of it: what Python would call becomes a
 /// value that says so. Errors: `corrupt`; `unsupported` for older protocols, opcodes of registered
 /// extensions and data kept apart; `resource_limit`.
 result<pickle_value> read_pickle(bytes_view bytes, const pickle_limits& limits = {});
+
+/// A pickle that other bytes follow.
+struct first_pickle {
+  pickle_value value;
+  std::size_t size;  ///< of the pickle, in bytes
+};
+
+/// The first of pickles in a row; nothing where `bytes` end before it does. Errors: as above.
+result<std::optional<first_pickle>> read_first_pickle(bytes_view bytes,
+                                                      const pickle_limits& limits = {});
 
 }}}  // namespace zarrpoint::v0::torch
 

@@ -22,6 +22,9 @@ class pickle_input {
   explicit pickle_input(bytes_view bytes) : rest_(bytes) {}
 
   std::size_t size() const noexcept { return rest_.size(); }
+  /// Whether more was asked for than there is.
+  bool is_short() const noexcept { return is_short_; }
+  bool has(std::uint64_t size) noexcept { return !(is_short_ = size > rest_.size()); }
 
   result<bytes_view> take(std::uint64_t size);
   template <class T>
@@ -40,6 +43,7 @@ class pickle_input {
 
  private:
   bytes_view rest_;
+  bool is_short_ = false;
 };
 
 }}}  // namespace zarrpoint::v0::torch::detail

@@ -136,6 +136,16 @@ class pickle_value {
   pickle_value state(std::size_t i) const { return other(item().body().call->states[i]); }
   bool is_call_of(std::string_view module_name, std::string_view its_name) const;
 
+  /// Its number among all values of the pickle, of which there are `total()`.
+  std::size_t index() const noexcept { return at_; }
+  std::size_t total() const noexcept { return arena_->items.size(); }
+  pickle_value at(std::size_t index) const {
+    return other(static_cast<detail::pickle_index>(index));
+  }
+  /// Calls `f` with the number of each value that this one refers to.
+  template <class F>
+  void for_each_part(F&& f) const;
+
   /// Whether both are one value of one pickle, as `is` in Python.
   bool is_same(const pickle_value& as) const noexcept;
 
@@ -147,6 +157,18 @@ class pickle_value {
   std::shared_ptr<const detail::pickle_arena> arena_;
   detail::pickle_index at_;
 };
+
+template <class F>
+void pickle_value::for_each_part(F&& f) const {
+  const detail::pickle_item& own = item();
+  for (std::size_t i = 0; i < own.element_count(); ++i) f(std::size_t{own.element(i)});
+  const detail::pickle_call* const call = own.body().call.get();
+  if (call == nullptr) return;
+  for (const detail::pickle_index one : {call->callable, call->arguments, call->keywords})
+    f(std::size_t{one});
+  for (const detail::pickle_index one : call->members) f(std::size_t{one});
+  for (const detail::pickle_index one : call->states) f(std::size_t{one});
+}
 
 }}}  // namespace zarrpoint::v0::torch
 

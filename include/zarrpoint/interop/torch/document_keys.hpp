@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct document_budget {
 /// Whether an object with the member "$" is one that `state_node.hpp` has, as our own saver writes
 /// it; Python has such a dict by accident else.
 bool is_document_word(const node& of);
+
+/// The text of a key, as Python's json has it; nothing for keys that it refuses.
+std::optional<std::string> key_text(const pickle_value& key);
 
 /// Whether a key gets another "$" unless it is that of a word of our documents.
 bool is_escaped(const std::string& name);

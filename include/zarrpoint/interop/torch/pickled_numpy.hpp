@@ -27,6 +27,9 @@ struct numpy_array {
 /// Whether a name is one of numpy's, which moved its modules between versions 1 and 2.
 bool is_numpy_call(const pickle_value& value, std::string_view module, std::string_view name);
 
+/// A tuple of integers from 0; false for others.
+bool read_numpy_shape(const pickle_value& value, dims& out);
+
 /// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
 /// as it says.
 std::optional<numpy_array> read_numpy(const pickle_value& value);

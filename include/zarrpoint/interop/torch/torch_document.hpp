@@ -9,6 +9,10 @@
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
 // Any pickled value as a document: the form of `state_node.hpp`, so that `state_from_node` takes
 // every one of them. Nothing is called; what Python would build is told as data:
 //
@@ -29,16 +33,23 @@
 // Of such an object "__args__" and "__kwargs__" are what the class would be called with,
 // "__items__" the members and "__elements__" the elements that would be put into it, and
 // "__state__" a state that is not a set of attributes. {"__persistent__": [...]} is something kept
-// outside of the pickle that is not the storage of a tensor, {"__omitted__": "why"} what lies
-// within itself or too deep.
+// outside of the pickle; where it is a storage of no tensor that is known, its bytes stand beside
+// it as "base64". {"__omitted__": "why"} is what lies within itself or too deep.
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
 namespace detail {
 
-/// Without a file tensors are told as the calls that they are.
+/// What becomes of tensors in a document.
+struct document_tensors {
+  const file* elements = nullptr;  ///< gives their elements; without it they are told as calls
+  /// The names of arrays that have the elements, by the number of the value in its pickle: such a
+  /// value becomes {"__array__": "model/weight"}.
+  const std::unordered_map<std::size_t, std::string>* arrays = nullptr;
+};
+
 result<node> pickle_to_document(const pickle_value& value, const pickle_node_limits& limits,
-                                const file* tensors = nullptr);
+                                const document_tensors& tensors = {});
 
 }  // namespace detail
 

@@ -26,8 +26,23 @@ struct tensor_in_file {
   mapping memory;  ///< keeps the elements alive
 };
 
-/// A file of torch.save: a zip archive of a pickle and the storages of its tensors. Nothing of the
-/// pickle is run. It may be used from several threads at once.
+namespace detail {
+
+/// The storages of the tensors of a file, by their names.
+class storage_files {
+ public:
+  virtual ~storage_files() = default;
+  /// A null pointer where there is none of that name.
+  virtual result<std::unique_ptr<blob>> open(const std::string& name) const = 0;
+  /// The file, or a storage in it, for messages.
+  virtual std::string describe(const std::string& name) const = 0;
+};
+
+}  // namespace detail
+
+/// A file of torch.save: a zip archive of a pickle and the storages of its tensors, or one of
+/// before PyTorch 1.6, in which these follow each other. Nothing of the pickle is run. It may be
+/// used from several threads at once.
 class file {
  public:
   /// What was saved.
@@ -46,6 +61,14 @@ class file {
   /// apply its `signs`. Errors: `corrupt` when there is none, or one of another size; `unsupported`
   /// for another byte order.
   result<std::unique_ptr<blob>> storage(const tensor_info& of) const;
+
+  /// The storage of that name, whatever lies in it. Errors: `corrupt` when there is none; `io`.
+  result<std::unique_ptr<blob>> storage(const std::string& name) const;
+  /// The byte order in which the elements lie there.
+  endian order() const noexcept { return order_; }
+
+  /// Of TorchScript, the constants of its code: tensors, which lie beside those of the root.
+  std::shared_ptr<const file> constants() const noexcept { return constants_; }
 
   /// Copies the elements to memory of their dtype and shape, any strides. Errors: `dtype_mismatch`,
   /// `shape_mismatch`, `corrupt`, `unsupported` for another byte order, `resource_limit`, `io`.
@@ -67,10 +90,10 @@ class file {
     std::uint64_t max_bytes;
   };
 
-  file(zip_store archive, store_key prefix, content read);
+  file(std::shared_ptr<const detail::storage_files> storages, content read);
 
-  /// Before 1.6 files were pickles in a row, and before that tar archives.
-  static result<void> check_kind(const blob& from);
+  static result<file> open_archive(const zip_store& archive, const pickle_limits& limits);
+  static result<file> open_legacy(std::unique_ptr<blob> from, const pickle_limits& limits);
 
   static result<std::optional<std::vector<std::byte>>> read_record(const zip_store& archive,
                                                                    const store_key& prefix,
@@ -83,14 +106,14 @@ class file {
   /// The strided view of a storage.
   result<host_view> elements_of(bytes_view storage, const tensor_info& of) const;
 
-  zip_store archive_;
-  store_key prefix_;
+  std::shared_ptr<const detail::storage_files> storages_;
   pickle_value root_;
   endian order_;
+  std::shared_ptr<const file> constants_;
 };
 
 /// Opens a file that torch.save wrote: reads its directory and its pickle. Errors: `not_found`;
-/// `unsupported` for the format before PyTorch 1.6 and for compressed members; `corrupt`;
+/// `unsupported` for the tar archives of before PyTorch 0.2 and for compressed members; `corrupt`;
 /// `resource_limit`; `io`; those of `read_pickle`.
 result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 result<file> open(const any_store& store, const store_key& key, const pickle_limits& limits = {});

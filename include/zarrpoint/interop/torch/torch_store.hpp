@@ -28,13 +28,20 @@ namespace torch {
 /// store can map and they lie row by row; others are put together when they are asked for. A tensor
 /// that is the whole of the file is at `value`.
 ///
+/// Arrays of numpy and storages are arrays as well. A tensor that this library has no elements for
+/// (quantised, sparse, nested, of a class that keeps them in a way of its own) is listed and not
+/// read, as `unread_entry` says. Of an object, such as a module, the tensors are arrays at the
+/// names of its attributes, those of a `torch.nn.Module` as in its `state_dict`; the rest is the
+/// document
+/// `@object` beside them, in which `{"__array__": name}` stands for each.
+///
 /// What holds no tensor is an array of rank 0: numbers and bools of that type, texts of the data
 /// type `string`, and anything else as the text of the document that `to_document` makes of it (its
-/// attribute `content_type` is `application/json`).
+/// attribute `content_type` is `application/json`), which is made when it is read.
 class archive_store {
  public:
-  /// Errors: those of `torch::open`; `unsupported` for keys that are not valid keys of a store, or
-  /// of which one is that of a parent of another; `resource_limit` for more than a million values.
+  /// Errors: those of `torch::open`; `resource_limit` for what is nested deeper than 48 levels, or
+  /// more than four million values.
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 
@@ -52,9 +59,9 @@ class archive_store {
 };
 
 /// The file of torch.save that `path` is or leads through, and the key in it: `m.pt/w` is `w` of
-/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder. `memory`,
-/// such as `limits::memory`, bounds what the pickle may cost. Errors: those of
-/// `archive_store::open`.
+/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder, or a file
+/// that begins as those of before PyTorch 1.6. `memory`, such as `limits::memory`, bounds what the
+/// pickle may cost. Errors: those of `archive_store::open`.
 result<std::optional<stored_place>> find_archive(const std::string& path,
                                                  std::uint64_t memory = UINT64_MAX);
 

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,16 @@ class pickle_reader {
   pickle_reader(bytes_view bytes, const pickle_limits& limits) : in_(bytes), limits_(limits) {}
 
   result<pickle_value> read() {
+    ZARRPOINT_TRY(out, read_first());
+    if (in_.size() != 0) return broken_pickle("bytes follow its end");
+    return std::move(out);
+  }
+
+  bool is_short() const noexcept { return in_.is_short(); }
+  /// Bytes that nobody has read.
+  std::size_t rest() const noexcept { return in_.size(); }
+
+  result<pickle_value> read_first() {
     const std::size_t size = in_.size();
     if (size > limits_.max_bytes)
       return error{errc::resource_limit, "its " + std::to_string(size) +
@@ -48,7 +59,6 @@ class pickle_reader {
         return error{errc::resource_limit,
                      "more than " + std::to_string(limits_.max_values) + " values"};
     }
-    if (in_.size() != 0) return broken_pickle("bytes follow its end");
     return stack_.finish();
   }
 
@@ -244,7 +254,7 @@ class pickle_reader {
   }
   result<void> frame() {
     ZARRPOINT_TRY(size, in_.number<std::uint64_t>());
-    if (size > in_.size()) return broken_pickle("a frame is longer than the pickle");
+    if (!in_.has(size)) return broken_pickle("a frame is longer than the pickle");
     return {};
   }
   result<void> long4() {
@@ -351,6 +361,18 @@ namespace torch {
 
 ZARRPOINT_INLINE result<pickle_value> read_pickle(bytes_view bytes, const pickle_limits& limits) {
   return guarded([&] { return detail::pickle_reader<>(bytes, limits).read(); }).at("pickle");
+}
+
+ZARRPOINT_INLINE result<std::optional<first_pickle>> read_first_pickle(
+    bytes_view bytes, const pickle_limits& limits) {
+  return guarded([&]() -> result<std::optional<first_pickle>> {
+           detail::pickle_reader<> reader(bytes, limits);
+           auto made = reader.read_first();
+           if (!made && reader.is_short()) return std::optional<first_pickle>();
+           if (!made) return std::move(made).failure();
+           return std::optional(first_pickle{*std::move(made), bytes.size() - reader.rest()});
+         })
+      .at("pickle");
 }
 
 }  // namespace torch

@@ -18,7 +18,7 @@ namespace zarrpoint { inline namespace v0 { namespace torch::detail {
 ZARRPOINT_INLINE error broken_pickle(std::string what) { return {errc::corrupt, std::move(what)}; }
 
 ZARRPOINT_INLINE result<bytes_view> pickle_input::take(std::uint64_t size) {
-  if (size > rest_.size()) return broken_pickle("it is cut short");
+  if (!has(size)) return broken_pickle("it is cut short");
   const bytes_view out = rest_.first(static_cast<std::size_t>(size));
   rest_ = rest_.subspan(out.size());
   return out;
@@ -27,7 +27,8 @@ ZARRPOINT_INLINE result<bytes_view> pickle_input::take(std::uint64_t size) {
 ZARRPOINT_INLINE result<std::string_view> pickle_input::line() {
   const std::string_view text = as_text(rest_);
   const std::size_t end = text.find('\n');
-  if (end == text.npos) return broken_pickle("it is cut short");
+  is_short_ = end == text.npos;
+  if (is_short_) return broken_pickle("it is cut short");
   rest_ = rest_.subspan(end + 1);
   return text.substr(0, end);
 }

@@ -41,7 +41,6 @@ ZARRPOINT_INLINE bool is_document_word(const node& of) {
   return *kind == "text" && zarrpoint::detail::from_base64(is).has_value();
 }
 
-/// The text of a key, as Python's json has it; nothing for keys that it refuses.
 ZARRPOINT_INLINE std::optional<std::string> key_text(const pickle_value& key) {
   if (const std::string* name = key.if_string()) return *name;
   if (const auto truth = key.to_bool()) return *truth ? "true" : "false";

@@ -70,8 +70,8 @@ ZARRPOINT_INLINE std::string integer_text(bytes_view digits) {
 template <class = void>
 class document_maker {
  public:
-  document_maker(const pickle_node_limits& limits, const file* tensors)
-      : budget_{.limits = limits}, tensors_(tensors) {}
+  document_maker(const pickle_node_limits& limits, const document_tensors& tensors)
+      : budget_{.limits = limits}, tensors_(tensors.elements), arrays_(tensors.arrays) {}
 
   result<node> convert(const pickle_value& value, std::size_t depth) {
     if (++budget_.values > budget_.limits.max_values)
@@ -95,6 +95,11 @@ class document_maker {
       case pickle_kind::call:
       case pickle_kind::persistent: break;
     }
+    if (arrays_ != nullptr)
+      if (const auto named = arrays_->find(value.index()); named != arrays_->end()) {
+        ZARRPOINT_CHECK(budget_.charge(named->second.size()));
+        return node(node::object{{"__array__", named->second}});
+      }
     if (depth >= budget_.limits.max_depth)
       return omitted("nested deeper than " + std::to_string(budget_.limits.max_depth) + " levels");
     for (const pickle_value& above : path_)
@@ -141,13 +146,34 @@ class document_maker {
       case pickle_kind::dict: return members_of(value, depth);
       case pickle_kind::call: return call(value, depth);
       case pickle_kind::persistent: {
-        node out;
-        ZARRPOINT_TRY(id, convert(value.element(0), depth + 1));
-        out.set("__persistent__", std::move(id));
-        return out;
+        return persistent(value, depth);
       }
       default: return elements_of(value, depth);
     }
+  }
+
+  result<node> persistent(const pickle_value& value, std::size_t depth) {
+    // Before PyTorch 1.6 the class of a module was kept there, with its source.
+    const pickle_value id = value.element(0);
+    if (id.element_count() == 4 && id.element(0).if_string() != nullptr &&
+        *id.element(0).if_string() == "module")
+      return convert(id.element(1), depth + 1);
+    node out;
+    const auto storage = storage_id_of(value);
+    if (storage && tensors_ == nullptr) {  // the name in the file is none of its value
+      out.set("__persistent__",
+              node::array{"storage", global_name(storage->type), std::to_string(storage->part)});
+      return out;
+    }
+    ZARRPOINT_TRY(told, convert(id, depth + 1));
+    out.set("__persistent__", std::move(told));
+    if (!storage) return out;
+    ZARRPOINT_TRY(stored, tensors_->storage(storage->name));
+    ZARRPOINT_CHECK(budget_.charge(zarrpoint::detail::base64_size(stored->size())));
+    std::vector<std::byte> all(static_cast<std::size_t>(stored->size()));
+    ZARRPOINT_CHECK(stored->read(0, all));
+    out.set("base64", zarrpoint::detail::to_base64(all));
+    return out;
   }
 
   result<node> elements_of(const pickle_value& value, std::size_t depth) {
@@ -228,7 +254,13 @@ class document_maker {
         if (auto number = number_of(*array)) return std::optional<node>(*std::move(number));
       return some(leaf(array->spec, array->elements));
     }
-    if (tensors_ == nullptr || !is_tensor(value)) return std::optional<node>();
+    if (tensors_ == nullptr) return std::optional<node>();
+    // A subclass and attributes would be lost with the elements alone.
+    const auto made = tensor_call_of(value);
+    if (!made || !made->is_plain() || made->subclass) return std::optional<node>();
+    for (const pickle_value& state : made->states)
+      if (!state.is_none() && (state.kind() != pickle_kind::dict || state.member_count() != 0))
+        return std::optional<node>();
     return tensor_leaf(value);
   }
 
@@ -354,12 +386,13 @@ class document_maker {
 
   document_budget budget_;
   const file* tensors_;
+  const std::unordered_map<std::size_t, std::string>* arrays_;
   std::vector<pickle_value> path_;  ///< from the root to where the walk is
 };
 
 ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
                                                  const pickle_node_limits& limits,
-                                                 const file* tensors) {
+                                                 const document_tensors& tensors) {
   return document_maker<>(limits, tensors).convert(value, 0);
 }
 
@@ -368,7 +401,7 @@ ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
 namespace torch {
 
 ZARRPOINT_INLINE result<node> to_document(const file& from, const pickle_node_limits& limits) {
-  return detail::pickle_to_document(from.root(), limits, &from);
+  return detail::pickle_to_document(from.root(), limits, {.elements = &from});
 }
 
 }  // namespace torch

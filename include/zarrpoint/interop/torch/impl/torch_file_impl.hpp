@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
+#include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -25,7 +27,7 @@
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
 ZARRPOINT_INLINE result<tensor_info> file::tensor(const pickle_value& value) const {
-  ZARRPOINT_TRY(out, describe_tensor(value).at(archive_.describe(store_key::root())));
+  ZARRPOINT_TRY(out, describe_tensor(value).at(storages_->describe({})));
   ZARRPOINT_CHECK(open_storage(out));
   return std::move(out);
 }
@@ -63,42 +65,79 @@ ZARRPOINT_INLINE result<void> file::read(const tensor_info& of,
   return {};
 }
 
-ZARRPOINT_INLINE file::file(zip_store archive, store_key prefix, content read)
-    : archive_(std::move(archive)),
-      prefix_(std::move(prefix)),
-      root_(std::move(read.root)),
-      order_(read.order) {}
+namespace detail {
+
+/// The members of an archive, in one of its folders.
+class archive_storages final : public storage_files {
+ public:
+  archive_storages(zip_store archive, store_key folder)
+      : archive_(std::move(archive)), folder_(std::move(folder)) {}
+
+  result<std::unique_ptr<blob>> open(const std::string& name) const override {
+    auto key = folder_.child(name);
+    if (!key) return error{errc::corrupt, "storage: " + key.failure().message};
+    return archive_.open(*key);
+  }
+  std::string describe(const std::string& name) const override {
+    if (name.empty()) return archive_.describe(store_key::root());
+    const auto key = folder_.child(name);
+    return archive_.describe(key ? *key : folder_);
+  }
+
+ private:
+  zip_store archive_;
+  store_key folder_;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE file::file(std::shared_ptr<const detail::storage_files> storages, content read)
+    : storages_(std::move(storages)), root_(std::move(read.root)), order_(read.order) {}
 
 ZARRPOINT_INLINE result<file> file::open(std::unique_ptr<blob> from, const pickle_limits& limits) {
   const std::string name = from->name();
-  ZARRPOINT_CHECK(check_kind(*from).at("open " + name));
-  ZARRPOINT_TRY(archive, zip_store::open(std::move(from)));
-  ZARRPOINT_TRY(found, find_prefix(archive).at("open " + name));
+  std::byte first[4]{};
+  if (from->size() >= sizeof first) ZARRPOINT_CHECK(from->read(0, first));
+  if (as_text(first) == "PK\x03\x04") {
+    ZARRPOINT_TRY(archive, zip_store::open(std::move(from)));
+    return open_archive(archive, limits).at("open " + name);
+  }
+  return open_legacy(std::move(from), limits).at("open " + name);
+}
+
+ZARRPOINT_INLINE result<file> file::open_archive(const zip_store& archive,
+                                                 const pickle_limits& limits) {
+  ZARRPOINT_TRY(found, find_prefix(archive));
   if (!found)
-    return error{errc::corrupt,
-                 "open " + name + ": it has no data.pkl, so it was not written by torch.save"};
-  store_key prefix = *std::move(found);
-  ZARRPOINT_TRY(pickle, read_record(archive, prefix, {"data.pkl", limits.max_bytes}));
-  if (!pickle) return error{errc::corrupt, "open " + name + ": it has no data.pkl"};
-  ZARRPOINT_TRY(root, read_pickle(*pickle, limits).at("open " + name));
+    return error{errc::corrupt, "it has no data.pkl, so it was not written by torch.save"};
+  const store_key prefix = *std::move(found);
   ZARRPOINT_TRY(order, read_record(archive, prefix, {"byteorder", 16}));
   endian written = endian::little;
   if (order && as_text(*order) != "little") {
     if (as_text(*order) != "big")
-      return error{errc::corrupt, "open " + name + ": its byte order is neither little nor big"};
+      return error{errc::corrupt, "its byte order is neither little nor big"};
     written = endian::big;
   }
-  return file(std::move(archive), std::move(prefix), {std::move(root), written});
+  const auto part = [&](const char* pickled, const char* folder) -> result<std::optional<file>> {
+    ZARRPOINT_TRY(pickle, read_record(archive, prefix, {pickled, limits.max_bytes}));
+    if (!pickle) return std::optional<file>();
+    ZARRPOINT_TRY(root, read_pickle(*pickle, limits));
+    ZARRPOINT_TRY(key, prefix.child(folder));
+    return std::optional(
+        file(v0::detail::make_counted<const detail::archive_storages>(archive, std::move(key)),
+             {std::move(root), written}));
+  };
+  ZARRPOINT_TRY(out, part("data.pkl", "data"));
+  if (!out) return error{errc::corrupt, "it has no data.pkl"};
+  ZARRPOINT_TRY(constants, part("constants.pkl", "constants"));
+  if (constants) out->constants_ = v0::detail::make_counted<const file>(*std::move(constants));
+  return *std::move(out);
 }
 
-ZARRPOINT_INLINE result<void> file::check_kind(const blob& from) {
-  std::byte first[4]{};
-  if (from.size() >= sizeof first) ZARRPOINT_CHECK(from.read(0, first));
-  if (as_text(first) == "PK\x03\x04") return {};
-  if (first[0] == std::byte{0x80} && first[2] == std::byte{0x8a})
-    return error{errc::unsupported,
-                 "it is of torch.save's legacy format; save it again with PyTorch 1.6 or later"};
-  return error{errc::corrupt, "it is not a file of torch.save"};
+ZARRPOINT_INLINE result<file> file::open_legacy(std::unique_ptr<blob> from,
+                                                const pickle_limits& limits) {
+  ZARRPOINT_TRY(found, detail::read_legacy(std::move(from), limits));
+  return file(std::move(found.storages), {std::move(found.root), endian::little});
 }
 
 ZARRPOINT_INLINE result<std::optional<store_key>> file::find_prefix(const zip_store& archive) {
@@ -119,12 +158,15 @@ ZARRPOINT_INLINE result<std::optional<std::vector<std::byte>>> file::read_record
   return get(archive, key, which.max_bytes);
 }
 
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::open_storage(const tensor_info& of) const {
-  auto key = prefix_.child("data/" + of.storage);
-  if (!key) return error{errc::corrupt, "storage: " + key.failure().message};
-  ZARRPOINT_TRY(out, archive_.open(*key));
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::storage(const std::string& name) const {
+  ZARRPOINT_TRY(out, storages_->open(name));
   if (out == nullptr)
-    return error{errc::corrupt, archive_.describe(*key) + ": there is no such storage"};
+    return error{errc::corrupt, storages_->describe(name) + ": there is no such storage"};
+  return std::move(out);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::open_storage(const tensor_info& of) const {
+  ZARRPOINT_TRY(out, storage(of.storage));
   if (out->size() != of.storage_bytes)
     return error{errc::corrupt, out->name() + ": it has " + std::to_string(out->size()) +
                                     " bytes, its tensor says " + std::to_string(of.storage_bytes)};
@@ -137,7 +179,7 @@ ZARRPOINT_INLINE result<void> file::check_order(const tensor_info& of) const {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> file::storage(const tensor_info& of) const {
-  ZARRPOINT_CHECK(check_order(of).at(archive_.describe(store_key::root())));
+  ZARRPOINT_CHECK(check_order(of).at(storages_->describe({})));
   return open_storage(of);
 }
 

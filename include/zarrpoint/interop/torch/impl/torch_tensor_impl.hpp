@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -42,34 +43,59 @@ ZARRPOINT_INLINE result<dims> read_torch_dims(const pickle_value& value, const c
   return out;
 }
 
-/// `("storage", class, name, location, count)`, kept outside the pickle.
+ZARRPOINT_INLINE std::optional<storage_id> storage_id_of(const pickle_value& value) {
+  if (value.kind() != pickle_kind::persistent) return std::nullopt;
+  const pickle_value id = value.element(0);
+  if (id.kind() != pickle_kind::tuple || id.element_count() < 5) return std::nullopt;
+  const std::string* const kind = id.element(0).if_string();
+  const std::string* const name = id.element(2).if_string();
+  const auto count = id.element(4).to_uint64();
+  if (kind == nullptr || *kind != "storage" || name == nullptr || !count ||
+      id.element(1).kind() != pickle_kind::global)
+    return std::nullopt;
+  storage_id out{*name, id.element(1), *count, 0, *count};
+  if (id.element_count() < 6 || id.element(5).is_none()) return out;
+  const pickle_value view = id.element(5);  // name, offset, count
+  const auto first = view.element_count() == 3 ? view.element(1).to_uint64() : std::nullopt;
+  const auto part = view.element_count() == 3 ? view.element(2).to_uint64() : std::nullopt;
+  if (!first || !part || *first > *count || *part > *count - *first) return std::nullopt;
+  out.first = *first;
+  out.part = *part;
+  return out;
+}
+
+ZARRPOINT_INLINE std::optional<std::uint64_t> storage_element_size(const pickle_value& type) {
+  if (type.name() == "UntypedStorage") return 1;
+  if (type.module() != "torch") return std::nullopt;
+  if (const auto known = storage_named(type.name())) return known->size();
+  if (type.name() == "QInt32Storage") return 4;
+  for (const char* const name : {"QInt8", "QUInt8", "QUInt4x2", "QUInt2x4"})
+    if (type.name() == std::string(name) + "Storage") return 1;
+  return std::nullopt;
+}
+
 ZARRPOINT_INLINE result<void> read_torch_storage(const pickle_value& value, tensor_info& out) {
   if (value.kind() != pickle_kind::persistent) return tensor_corrupt("it has no storage");
-  const pickle_value id = value.element(0);
-  if (id.kind() != pickle_kind::tuple || id.element_count() < 5)
-    return tensor_corrupt("its storage has no name");
-  const std::string* kind = id.element(0).if_string();
-  const std::string* name = id.element(2).if_string();
-  const auto count = id.element(4).to_uint64();
-  const pickle_value type = id.element(1);
-  if (kind == nullptr || *kind != "storage" || name == nullptr || !count ||
-      type.kind() != pickle_kind::global)
-    return tensor_corrupt("its storage has no name");
-  const bool is_untyped = type.name() == "UntypedStorage";
+  const auto id = storage_id_of(value);
+  if (!id) return tensor_corrupt("its storage has no name");
+  const bool is_untyped = id->type.name() == "UntypedStorage";
   if (!is_untyped) {
-    const auto found = storage_named(type.name());
-    if (!found || type.module() != "torch")
-      return error{errc::unsupported,
-                   "tensor of a " + zarrpoint::detail::in_quotes(type.name()) + " is not known"};
+    const auto found = storage_named(id->type.name());
+    if (!found || id->type.module() != "torch")
+      return error{
+          errc::unsupported,
+          "tensor of a " + zarrpoint::detail::in_quotes(id->type.name()) + " is not known"};
     if (out.spec.type.valid() && out.spec.type != *found)
       return tensor_corrupt("its type differs from the type of its storage");
     out.spec.type = *found;
   }
   if (!out.spec.type.valid()) return tensor_corrupt("it has no type");
-  ZARRPOINT_TRY(bytes, checked_mul<std::uint64_t>(*count, is_untyped ? 1 : out.spec.type.size())
-                           .at("tensor: its storage"));
-  out.storage = *name;
+  const std::uint64_t size = is_untyped ? 1 : out.spec.type.size();
+  ZARRPOINT_TRY(bytes, checked_mul<std::uint64_t>(id->count, size).at("tensor: its storage"));
+  out.storage = id->name;
   out.storage_bytes = bytes;
+  out.part_begin = id->first * size;  // no more than all
+  out.part_end = out.part_begin + id->part * size;
   return {};
 }
 
@@ -81,8 +107,9 @@ ZARRPOINT_INLINE result<void> place_torch_elements(std::uint64_t offset, const d
   out.strides = row_major_strides(out.spec.shape, size);
   if (count == 0) return {};  // PyTorch lets nothing lie anywhere
   ZARRPOINT_TRY(first, checked_mul<std::uint64_t>(offset, size).at("tensor: its offset"));
-  if (first > out.storage_bytes) return tensor_corrupt("it lies outside its storage");
-  out.offset = out.end = first;
+  const std::uint64_t part = out.part_end - out.part_begin;
+  if (first > part) return tensor_corrupt("it lies outside its storage");
+  out.offset = out.end = out.part_begin + first;
   for (std::size_t i = 0; i < strides.rank(); ++i) {
     if (out.spec.shape[i] == 1) continue;  // such a step is never made, and may be of any size
     ZARRPOINT_TRY(step, checked_mul<std::uint64_t>(static_cast<std::uint64_t>(strides[i]), size)
@@ -91,11 +118,11 @@ ZARRPOINT_INLINE result<void> place_torch_elements(std::uint64_t offset, const d
         reach, checked_mul<std::uint64_t>(step, static_cast<std::uint64_t>(out.spec.shape[i] - 1))
                    .at("tensor: its strides"));
     ZARRPOINT_TRY(end, checked_add<std::uint64_t>(out.end, reach).at("tensor: its strides"));
-    if (end > out.storage_bytes) return tensor_corrupt("it lies outside its storage");
+    if (end > out.part_end) return tensor_corrupt("it lies outside its storage");
     out.end = end;
     out.strides[i] = static_cast<index_t>(step);
   }
-  if (size > out.storage_bytes - out.end) return tensor_corrupt("it lies outside its storage");
+  if (size > out.part_end - out.end) return tensor_corrupt("it lies outside its storage");
   out.end += size;
   return {};
 }
@@ -159,6 +186,45 @@ ZARRPOINT_INLINE void apply_signs_along(const element_signs& signs, const mutabl
     negate_scalar(at + to.type.scalar_size(), to.type);
 }
 
+ZARRPOINT_INLINE std::string global_name(const pickle_value& global) {
+  std::string out(global.module());
+  if (!out.empty()) out += '.';
+  return out.append(global.name());
+}
+
+ZARRPOINT_INLINE std::optional<tensor_call> tensor_call_of(const pickle_value& value) {
+  if (value.kind() != pickle_kind::call) return std::nullopt;
+  tensor_call out{value.callable(), value.arguments()};
+  const auto is_one = [&] {
+    return out.function.name().starts_with("_rebuild_") &&
+           (out.function.module() == "torch._utils" || out.function.module() == "torch._tensor");
+  };
+  if (!is_one()) return std::nullopt;
+  constexpr int most_levels = 8;
+  for (int level = 0; level < most_levels && is_one(); ++level) {
+    const std::string_view name = out.function.name();
+    const pickle_value given = out.arguments;
+    const std::size_t count = given.element_count();
+    if (name.starts_with("_rebuild_from_type") && count >= 4) {
+      const pickle_value type = given.element(1);
+      if (type.name() != "Parameter" && type.name() != "Tensor") out.subclass = type;
+      out.states.push_back(given.element(3));
+      out.function = given.element(0);
+      out.arguments = given.element(2);
+      continue;
+    }
+    const bool is_parameter = name.starts_with("_rebuild_parameter") && count >= 2;
+    const bool is_copy = name == "_rebuild_device_tensor_from_cpu_tensor" && count == 4;
+    if ((!is_parameter && !is_copy) || given.element(0).kind() != pickle_kind::call) break;
+    if (is_parameter) out.requires_grad = given.element(1).to_bool().value_or(false);
+    if (is_parameter && count > 3) out.states.push_back(given.element(3));
+    if (is_copy) out.dtype = given.element(1);
+    out.function = given.element(0).callable();
+    out.arguments = given.element(0).arguments();
+  }
+  return out;
+}
+
 }}  // namespace torch::detail
 
 namespace torch {
@@ -168,23 +234,17 @@ ZARRPOINT_INLINE void apply_signs(const element_signs& signs, const mutable_host
 }
 
 ZARRPOINT_INLINE bool is_tensor(const pickle_value& value) {
-  for (const char* name : {"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
-                           "_rebuild_parameter", "_rebuild_parameter_with_state"})
-    if (value.is_call_of("torch._utils", name)) return true;
-  return false;
+  const auto call = detail::tensor_call_of(value);
+  return call && call->is_plain();
 }
 
-ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, bool is_parameter) {
-  if (!is_tensor(value)) return error{errc::invalid_argument, "the pickled value is not a tensor"};
-  const pickle_value arguments = value.arguments();
+ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value) {
+  const auto call = detail::tensor_call_of(value);
+  if (!call || !call->is_plain())
+    return error{errc::invalid_argument, "the pickled value is not a tensor"};
+  const pickle_value arguments = call->arguments;
   const std::size_t count = arguments.element_count();
-  if (value.callable().name().starts_with("_rebuild_parameter")) {
-    if (is_parameter || count < 2) return detail::tensor_corrupt("a parameter has no tensor");
-    ZARRPOINT_TRY(inner, describe_tensor(arguments.element(0), true));
-    inner.requires_grad = arguments.element(1).to_bool().value_or(false);
-    return std::move(inner);
-  }
-  const bool has_type = value.callable().name() == "_rebuild_tensor_v3";
+  const bool has_type = call->is_of("_rebuild_tensor_v3");
   if (count < (has_type ? 7U : 4U)) return detail::tensor_corrupt("its description is incomplete");
   tensor_info out;
   if (has_type) {
@@ -203,7 +263,13 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value, 
   if (strides.rank() != shape.rank())
     return detail::tensor_corrupt("its shape and its strides differ in rank");
   out.spec.shape = shape;
-  if (count > 4) out.requires_grad = arguments.element(4).to_bool().value_or(false);
+  out.requires_grad =
+      call->requires_grad || (count > 4 && arguments.element(4).to_bool().value_or(false));
+  if (call->dtype && (call->dtype->module() != "torch" ||
+                      dtype_named(call->dtype->name()) != std::optional(out.spec.type)))
+    return error{errc::unsupported,
+                 "tensor that is converted to " +
+                     zarrpoint::detail::in_quotes(detail::global_name(*call->dtype))};
   ZARRPOINT_CHECK(detail::place_torch_elements(*offset, strides, out));
   const std::size_t metadata = has_type ? 7 : 6;
   if (count > metadata) ZARRPOINT_CHECK(detail::read_torch_signs(arguments.element(metadata), out));

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array.hpp>
+#include <zarrpoint/interop/torch/archive_walk.hpp>
+#include <zarrpoint/interop/torch/torch_store.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+
+#include "pickle_bytes.hpp"
+#include "support/random_rounds.hpp"
+#include "support/store_texts.hpp"
+#include "support/temp_directory.hpp"
+#include "support/zip_bytes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace archive_walk_test {
+
+using namespace zarrpoint;
+using namespace std::string_literals;
+using test::key;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/torch/rebuild";
+
+std::string text_of(const any_store& store, std::string_view name) {
+  const auto chunk = get(store, key(std::string(name) + "/c"), 1 << 20).value();
+  return std::string(as_text(*chunk).substr(8));  // one text, and its size, go before it
+}
+
+TEST_CASE("archive_walk: keys of one text have names that differ, of equal keys the last counts") {
+  const auto names = [](const std::string& pickle) {
+    std::vector<std::string> out;
+    for (const auto& one : torch::detail::named_members(test::unpickle(pickle).value()))
+      out.push_back(one.name + "=" + std::to_string(one.member));
+    return out;
+  };
+  using list = std::vector<std::string>;
+  CHECK(names("\x80\x02}(K\0NU\0010NK\0NU\1aNu."s) == list{"0 (int)=2", "0=1", "a=3"});
+  CHECK(names("\x80\x02}(K\0NK\1Nu."s) == list{"0=0", "1=1"});
+  CHECK(names("\x80\x02}(K\1K\2\x86NNNu."s) == list{"[1,2]=0", "null=1"});
+  CHECK(names("\x80\x02}(U\4nullNNNu."s) == list{"null=0", "null (NoneType)=1"});
+}
+
+TEST_CASE("archive_walk: the weights of a module are arrays, the rest names them") {
+  const any_store folder = file_store::open(golden).value();
+  for (const char* file : {"module.pt", "legacy_module.pt"}) {
+    CAPTURE(file);
+    const any_store store = torch::archive_store::open(folder, key(file)).value();
+    for (const char* name : {"first/weight", "rest/0/bias", "rest/1/running_mean", "table/ages"})
+      CHECK(array::open(store, key(name)));
+    CHECK_FALSE(array::open(store, key("same/0/weight")));  // is told as first/weight
+    const std::string text = text_of(store, "@object");
+    CHECK(text.starts_with(R"({"__class__":"__main__.Net")"));
+    CHECK(text.find(R"("weight":{"__array__":"first/weight"})") != text.npos);
+    CHECK(text.find("base64") == text.npos);
+  }
+}
+
+TEST_CASE("archive_walk: an object that lies within itself") {
+  const any_store folder = file_store::open(golden).value();
+  const any_store store = torch::archive_store::open(folder, key("object.pt")).value();
+  CHECK(array::open(store, key("bag/scale")));
+  CHECK(text_of(store, "bag/@object").find("within itself") != std::string::npos);
+}
+
+TEST_CASE("archive_walk: what is not read has its storages and its description as bytes") {
+  const any_store folder = file_store::open(golden).value();
+  const any_store store = torch::archive_store::open(folder, key("quantised.pt")).value();
+  const auto opened = array::open(store, key("t"));
+  REQUIRE_FALSE(opened);
+  CHECK(opened.failure().code == errc::unsupported);
+  CHECK(get(store, key("t/c/0"), 1 << 20).value()->size() == 6);
+  const auto told = get(store, key("t/c/1"), 1 << 20).value();
+  CHECK(as_text(*told).find("per_tensor_affine") != std::string_view::npos);
+  CHECK(get(store, key("t/c/2"), 1 << 20).value() == std::nullopt);
+  CHECK(array::open(store, key("w")));
+}
+
+TEST_CASE("archive_walk: bits turned, each file is a hierarchy or an error") {
+  std::mt19937 random(11);
+  constexpr int rounds = zarrpoint_test::random_rounds(300);
+  int opened = 0;
+  for (const char* name : {"module.pt", "sparse_coo.pt", "jagged.pt", "object.pt", "numpy.pt",
+                           "legacy_signs.pt", "script.pt"}) {
+    const std::string bytes = test::read_file(golden + "/" + name);
+    for (int i = 0; i < rounds; ++i) {
+      std::string damaged = bytes;
+      damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
+      const auto made = torch::archive_store::open(test::blob_of(damaged));
+      if (!made) continue;
+      ++opened;
+      const any_store store = *made;
+      std::vector<std::string> open{""};
+      while (!open.empty()) {
+        const std::string at = open.back();
+        open.pop_back();
+        for (const list_entry& one : store.list(key(at)).value()) {
+          const std::string below = at.empty() ? one.name : at + "/" + one.name;
+          if (one.is_prefix) {
+            open.push_back(below);
+          } else {
+            (void)get(store, key(below), 1 << 20);
+          }
+        }
+      }
+    }
+  }
+  CHECK(opened > rounds);
+}
+
+}  // namespace archive_walk_test
