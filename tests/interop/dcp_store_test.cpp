@@ -30,7 +30,10 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dcp_store_test {
@@ -423,6 +426,28 @@ TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
   CHECK(refuses(index("5"), "weight_map"));
 }
 
+TEST_CASE("dcp: safetensors of an index that are packed, or of an unknown dtype") {
+  const memory_store folder;
+  const std::string header = R"({"f4":{"dtype":"F4","shape":[2,2],"data_offsets":[0,2]},)"
+                             R"("new":{"dtype":"F9","shape":[3],"data_offsets":[2,7]}})";
+  std::string file(8, '\0');
+  store_le<std::uint64_t>(reinterpret_cast<std::byte*>(file.data()), header.size());
+  file += header + "\x21\x43" + "abcde";
+  folder.put(key("m.safetensors"), as_bytes(file)).value();
+  folder
+      .put(key("model.safetensors.index.json"),
+           as_bytes(
+               std::string_view(R"({"weight_map":{"f4":"m.safetensors","new":"m.safetensors"}})")))
+      .value();
+  const dcp::state_store store = state_of(folder).value();
+  const auto from = open(store).value();
+  const tensor packed = from.load<tensor>("f4").value();
+  CHECK(packed.spec() == tensor_spec{dtype_kind::float4_e2m1fn, {2, 2}});
+  for (int i = 0; i < 4; ++i) CHECK(packed.view().data[i] == std::byte(i + 1));
+  CHECK(from.load<tensor>("new").failure().code == errc::unsupported);
+  CHECK(test::dcp_bytes(store, "new/c/0") == "abcde");
+}
+
 TEST_CASE("dcp: a tensor in two files is that of the file that the index names") {
   const memory_store folder;
   const dims old_shape{2};
@@ -503,16 +528,63 @@ TEST_CASE("dcp: boxes that overlap, leave holes or lie outside are refused by na
   CHECK(refuses(of({4}, {{{INT64_MAX}, {INT64_MAX}}}), "lies outside"));
 }
 
-TEST_CASE("dcp: names, classes and dtypes that are not known are named") {
-  const std::vector<dcp_box> whole{{{0}, {4}}};
-  for (const char* name : {"", "..", "a//b", "/a", "a/../b", "a\\b"})
-    CHECK(refuses(told({{name, {4}, whole}}), "is not a valid key"));
-  CHECK(refuses(told({{std::string(3000, 'a'), {4}, whole}}), "more than 1024 bytes"));
-  CHECK(refuses(told({{"a", {4}, whole}, {"a/b", {4}, whole}}), "\"a/b\" lies beneath \"a\""));
-  CHECK(refuses(told({{"a", {4}, whole}, {"a", {4}, whole}}), "that of two entries"));
-  CHECK(refuses(told({{"a", {4}, whole, "quint8"}}), "\"torch.quint8\""));
-  CHECK(refuses(told({{"a", {4}, whole, "float32", "OtherMetadata"}}),
-                "\"torch.distributed.checkpoint.metadata.OtherMetadata\", which is not known"));
+TEST_CASE("dcp: a class or a dtype that is not known refuses itself and nothing else") {
+  const dims shape{4};
+  const std::string item = test::dcp_item(shape, box::whole(shape));
+  const dcp_box whole{{0}, shape, "f", 0, item.size()};
+  const dcp_box rest{{0}, shape, "f", 64, item.size() - 64};
+  for (const auto& [dtype, kind, type, reason] :
+       {std::tuple("quint8", "TensorStorageMetadata", "torch.quint8",
+                   "its dtype is a \"torch.quint8\", which is not known"),
+        std::tuple("float32", "OtherMetadata",
+                   "torch.distributed.checkpoint.metadata.OtherMetadata",
+                   "it is a \"torch.distributed.checkpoint.metadata.OtherMetadata\", which is not "
+                   "known")}) {
+    CAPTURE(type);
+    memory_store out;
+    out.put(key("f"), as_bytes(item)).value();
+    const std::string told =
+        test::dcp_metadata({{"known", shape, {whole}}, {"q", shape, {rest}, dtype, kind}});
+    out.put(key(".metadata"), as_bytes(told)).value();
+    const dcp::state_store store = state_of(out).value();
+    const auto from = open(store).value();
+    CHECK(from.names() == std::vector<std::string>{"known", "q"});
+    CHECK(are_places(from, "known", box::whole(shape)));
+    CHECK(from.load<tensor>("q").failure().code == errc::unsupported);
+    REQUIRE(store.metadata().unknown.size() == 1);
+    CHECK(store.metadata().unknown[0].type == type);
+    const node document = parse_json(as_bytes(test::dcp_bytes(store, "q/zarr.json"))).value();
+    CHECK(*document.find("data_type") == node(type));
+    CHECK(*document.find("attributes")->find("unread") == node(reason));
+    CHECK(test::dcp_bytes(store, "q/c/0") == item.substr(64));
+    CHECK(store.open(key("q/c/1")).value() == nullptr);
+  }
+}
+
+TEST_CASE("dcp: names that are not valid keys are shown in another way") {
+  const dims shape{4};
+  const std::string item = test::dcp_item(shape, box::whole(shape));
+  const dcp_box whole{{0}, shape, "f", 0, item.size()};
+  const std::vector<std::string> names{"", "..", "a//b", "/a", "a/../b", "a\\b", "a", "a/b"};
+  memory_store out;
+  out.put(key("f"), as_bytes(item)).value();
+  std::vector<test::dcp_tensor> tensors;
+  for (const std::string& name : names) tensors.push_back({name, shape, {whole}});
+  out.put(key(".metadata"), as_bytes(test::dcp_metadata(tensors))).value();
+  const dcp::state_store store = state_of(out).value();
+  const auto from = open(store).value();
+  std::set<std::string> found;
+  REQUIRE(from.names().size() == names.size());
+  for (const std::string& shown : from.names()) {
+    CHECK(are_places(from, shown, box::whole(shape)));
+    const node attributes = from.attributes(shown).value();
+    const node* const original = attributes.find("original_name");
+    found.insert(original == nullptr ? shown : *original->if_string());
+  }
+  CHECK(found == std::set<std::string>(names.begin(), names.end()));
+  for (const dcp::tensor_entry& one : store.metadata().tensors)
+    CHECK((one.name == "a") == (one.shown == one.name));
+  CHECK(refuses(told({{std::string(3000, 'a'), {4}, {whole}}}), "more than 1024 bytes"));
   for (const char* file : {"../f", "/etc/passwd", "a/../../f"})
     CHECK(refuses(told({{"a", {4}, {{{0}, {4}, file}}}}), "the file of its item"));
 }

@@ -6,6 +6,7 @@
 #include <zarrpoint/dcp.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/megatron.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -95,12 +97,14 @@ zp::result<std::optional<zp::any_store>> megatron_directory(const source& from,
 /// What a Zarr document in the directory hides is not lost without a word.
 zp::result<void> check_all_there(const saved_by_many& what, const source& from,
                                  const std::string& path) {
-  const std::vector<entry>& all = from.entries();  // sorted by name
+  std::set<std::string_view> names;
+  for (const entry& each : from.entries()) {
+    const zp::node* const original = each.attributes.find(zp::detail::original_name_member);
+    const bool is_told = original != nullptr && original->if_string() != nullptr;
+    names.insert(is_told ? *original->if_string() : each.name);
+  }
   for (const zp::stored_tensor& one : what.shards->tensors()) {
-    const auto at =
-        std::lower_bound(all.begin(), all.end(), one.key,
-                         [](const entry& each, const std::string& key) { return each.name < key; });
-    if (at == all.end() || at->name != one.key)
+    if (!names.contains(one.key))
       return zp::error{zp::errc::unsupported,
                        path + ": tensor \"" + escaped(one.key) +
                            "\" of this checkpoint of Megatron-Core is not among the arrays; a Zarr "

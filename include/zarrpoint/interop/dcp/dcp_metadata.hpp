@@ -53,6 +53,7 @@ struct tensor_entry {
   std::vector<tensor_chunk> chunks;
   /// The shape of what Megatron-Core stored as the cells of a grid, each flat along the last axis.
   std::optional<dims> unflattened{};
+  std::string shown{};  ///< its name in the hierarchy of a `state_store`: a valid key
 };
 
 /// A value that is not a tensor: a file of torch.save of its own.
@@ -62,10 +63,20 @@ struct value_entry {
   stored_item from;
 };
 
-/// What `.metadata` tells of a checkpoint. Both lists are sorted by name.
+/// What is of a class or dtype that this library does not know: it is listed, and not read.
+struct unknown_entry {
+  std::string name;
+  std::string type;                ///< its class or dtype
+  std::string reason;              ///< why it is not read
+  dims shape;                      ///< empty where it is not known
+  std::vector<stored_item> items;  ///< what is stored of it
+};
+
+/// What `.metadata` tells of a checkpoint. The lists are sorted by name.
 struct metadata {
   std::vector<tensor_entry> tensors;
   std::vector<value_entry> values;
+  std::vector<unknown_entry> unknown{};
 };
 
 /// What a `.metadata` may cost: those of large models have millions of values.
@@ -84,8 +95,8 @@ constexpr torch::pickle_limits metadata_within(std::uint64_t memory) noexcept {
 
 /// Reads `.metadata` of torch.distributed.checkpoint, whatever version of PyTorch 2 wrote it.
 /// Nothing of the pickle is run. Errors: `corrupt`, naming the tensor, for boxes outside of it, two
-/// of one offset and different shapes, and boxes without an item; `unsupported` for a class or a
-/// dtype that is not known, by its name; `resource_limit`; those of `torch::read_pickle`.
+/// of one offset and different shapes, and boxes without an item; `resource_limit`; those of
+/// `torch::read_pickle`.
 result<metadata> read_metadata(bytes_view pickle,
                                const torch::pickle_limits& limits = metadata_limits);
 

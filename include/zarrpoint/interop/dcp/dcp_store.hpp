@@ -25,15 +25,16 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 /// What is not a tensor is an array of rank 0: numbers and bools of that type, texts of the data
 /// type `string`, and anything else as the text of the document that `torch::to_document` makes of
 /// it (its attribute `content_type` is `application/json`). So is `common.pt` of Megatron-Core, by
-/// the name `common`. Of its objects (`key/shard_0_1`) it is the one object that their list holds.
+/// the name `common`. What is of no known class or dtype is listed, and not read. Names that cannot
+/// be keys are shown in another way, with the attribute `original_name`. Of Megatron-Core's objects
+/// (`key/shard_0_1`) it is the one object that their list holds.
 class state_store {
  public:
   /// The checkpoint in the directory `at` of `base`, which holds `.metadata`, or the
   /// `__0.metadata`, `__1.metadata` and on of processes that saved each for itself; or the
   /// safetensors files of one model, by their index or as torch's writer for them names them.
   /// Errors: `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes,
-  /// naming it; `unsupported` for names that are not valid keys, or of which one is that of a
-  /// parent of another; those of `read_metadata`.
+  /// naming it; those of `read_metadata`.
   static result<state_store> open(any_store base, store_key at,
                                   const torch::pickle_limits& limits = metadata_limits);
 

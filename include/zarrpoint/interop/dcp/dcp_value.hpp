@@ -9,6 +9,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/chunk_edges.hpp>
 
 #include <cstddef>
@@ -19,12 +20,13 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-/// The `zarr.json` of an array of uncompressed chunks, in the byte order of this machine. `edges`:
-/// of a rectilinear grid, else none. `python_type`: of a number of Python its class, which becomes
-/// an attribute of that name, so that it is told from a tensor of rank 0.
-result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
-                                 std::vector<axis_edges> edges = {},
-                                 std::string_view python_type = {});
+/// The metadata of an array of uncompressed chunks, in the byte order of this machine. `edges`: of
+/// a rectilinear grid, else none.
+array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
+                            std::vector<axis_edges> edges = {});
+
+/// Its `zarr.json`.
+result<std::string> document_of(const array_metadata& of);
 
 /// An array of one chunk: its `zarr.json`, and the bytes of the chunk.
 struct value_array {
@@ -36,7 +38,8 @@ struct value_array {
 /// What a file of torch.save holds as such an array: a tensor as one, a number or a text as an
 /// array of rank 0, other values as the text of their document. `name`: that of the value; where
 /// it is the unique key of an object of Megatron-Core, the list of that one object is the object.
-/// Errors: those of `torch::to_document` and `torch::file::read`.
+/// Errors: those of `torch::to_document` and `torch::file::read`; `unsupported` for a tensor that
+/// this library has no elements for.
 result<value_array> to_array(const torch::file& from, std::string_view name);
 
 /// What a file of torch.save holds as a document, an object of Megatron-Core as in `to_array`.

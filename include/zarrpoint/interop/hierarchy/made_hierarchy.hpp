@@ -37,6 +37,9 @@ inline constexpr std::string_view unread_member = "unread";
 /// `c/1` and so on beneath it, for those who compare them.
 node unread_document(const unread_entry& what);
 
+/// A document with the attribute that tells the name in the file.
+result<std::string> with_original_name(std::string_view document, std::string_view name);
+
 /// Arrays that lie in a file of another format, as a Zarr v3 hierarchy to read and list: the
 /// documents are made, and each array is one chunk, which is opened when it is asked for. Names
 /// that cannot be keys are told as `shown_names` says, with the attribute `original_name`.

@@ -105,9 +105,6 @@ class file {
   result<host_view> view_of(const tensor_info& tensor) const;
 
   result<void> read_into(const tensor_info& tensor, const mutable_host_view& into) const;
-  /// Elements from one on, in the order of the file.
-  result<void> read_packed(const tensor_info& tensor, std::uint64_t first,
-                           mutable_bytes into) const;
 
   std::shared_ptr<const blob> source_;
   header header_;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -153,6 +154,7 @@ class metadata_reader {
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     std::stable_sort(out.tensors.begin(), out.tensors.end(), by_name);
     std::stable_sort(out.values.begin(), out.values.end(), by_name);
+    std::stable_sort(out.unknown.begin(), out.unknown.end(), by_name);
     return out;
   }
 
@@ -259,11 +261,46 @@ class metadata_reader {
       out.values.push_back({name, std::move(path), *item});
       return {};
     }
-    if (kind != "TensorStorageMetadata")
-      return error{errc::unsupported, "it is " + kind_of(entry) + ", which is not known"};
-    tensor_entry made{name, std::move(path), {}, {}, {}};
-    ZARRPOINT_CHECK(read_tensor(entry, made));
-    out.tensors.push_back(std::move(made));
+    if (kind != "TensorStorageMetadata") {
+      out.unknown.push_back(
+          {name, type_text(entry), "it is " + kind_of(entry) + ", which is not known", {}, {}});
+      return add_items(out.unknown.back());
+    }
+    tensor_entry made{name, std::move(path), {}, {}, {}, {}};
+    const auto known = read_tensor(entry, made);
+    if (known) {
+      out.tensors.push_back(std::move(made));
+      return {};
+    }
+    if (known.failure().code != errc::unsupported) return known.failure();
+    const auto properties = field(entry, 0, "properties");
+    const auto type = properties ? field(*properties, 0, "dtype") : std::nullopt;
+    out.unknown.push_back(
+        {name, type ? type_text(*type) : "tensor", known.failure().message, {}, {}});
+    if (const auto size = field(entry, 1, "size"))
+      if (const auto shape = read_size(*size)) out.unknown.back().shape = *shape;
+    return add_items(out.unknown.back());
+  }
+
+  /// A class, or `torch.qint8`.
+  static std::string type_text(const pickle_value& value) {
+    const pickle_value of = value.kind() == pickle_kind::call ? value.callable() : value;
+    if (of.kind() != pickle_kind::global) return "object";
+    return std::string(of.module()) + "." + std::string(of.name());
+  }
+
+  /// All that is stored under a name, in the order of the files.
+  result<void> add_items(unknown_entry& to) {
+    if (items_of_.empty())
+      for (const auto& [key, item] : items_)
+        items_of_[std::string_view(key).substr(0, key.rfind('\n'))].push_back(&item);
+    for (const stored_item* const item : items_of_[to.name]) {
+      ZARRPOINT_CHECK(charge(1));
+      to.items.push_back(*item);
+    }
+    std::sort(to.items.begin(), to.items.end(), [](const stored_item& a, const stored_item& b) {
+      return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
+    });
     return {};
   }
 
@@ -272,7 +309,8 @@ class metadata_reader {
     const auto type = properties ? field(*properties, 0, "dtype") : std::nullopt;
     if (!type) return error{errc::corrupt, "it has no dtype"};
     const auto known = type->module() == "torch" ? torch::dtype_named(type->name()) : std::nullopt;
-    if (!known) return error{errc::unsupported, "its dtype is " + kind_of(*type)};
+    if (!known)
+      return error{errc::unsupported, "its dtype is " + kind_of(*type) + ", which is not known"};
     const auto size = field(entry, 1, "size");
     const auto chunks = field(entry, 2, "chunks");
     if (!size || !chunks || chunks->kind() != pickle_kind::list)
@@ -331,6 +369,7 @@ class metadata_reader {
   torch::pickle_limits limits_;
   std::size_t charged_ = 0;
   std::unordered_map<std::string, stored_item> items_;
+  std::unordered_map<std::string_view, std::vector<const stored_item*>> items_of_;  ///< if needed
   std::unordered_map<std::string_view, pickle_value> paths_;
   std::unordered_map<std::string_view, pickle_value> extras_;
 };
@@ -362,8 +401,12 @@ ZARRPOINT_INLINE result<void> merge(metadata& into, metadata more) {
     return join_chunks().at("the entry " + v0::detail::in_quotes(one.name));
   };
   ZARRPOINT_CHECK(merge_named(into.tensors, more.tensors, join));
-  return merge_named(into.values, more.values,
-                     [](value_entry&, value_entry&) { return result<void>(); });
+  ZARRPOINT_CHECK(merge_named(into.values, more.values,
+                              [](value_entry&, value_entry&) { return result<void>(); }));
+  return merge_named(into.unknown, more.unknown, [](unknown_entry& one, unknown_entry& other) {
+    for (stored_item& item : other.items) one.items.push_back(std::move(item));
+    return result<void>();
+  });
 }
 
 }  // namespace detail

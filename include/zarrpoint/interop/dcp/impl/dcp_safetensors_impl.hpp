@@ -70,6 +70,19 @@ ZARRPOINT_INLINE result<void> add_box(tensor_entry& to, tensor_chunk chunk, dtyp
   return {};
 }
 
+/// A tensor of a dtype that is not known, or packed and in parts.
+ZARRPOINT_INLINE void add_unknown(unknown_entry& to, const safetensors::tensor_info& of,
+                                  stored_item item) {
+  const bool is_known = of.spec.type.valid();
+  to.name = of.name;
+  to.type = is_known ? std::string(to_string(of.spec.type)) : of.stored_type;
+  to.reason = is_known ? "its packed elements lie in parts"
+                       : "the dtype " + v0::detail::in_quotes(of.stored_type) +
+                             " is not known to this version";
+  to.shape = of.spec.shape;
+  to.items.push_back(std::move(item));
+}
+
 /// Says why a tensor is in two files.
 ZARRPOINT_INLINE error two_files(const tensor_entry& of, const std::string& file) {
   return {errc::corrupt, "it is in " + v0::detail::in_quotes(of.chunks.front().from.file) +
@@ -85,6 +98,7 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
     for (const node::member& one : *index->if_object())
       file_of.emplace(one.key, *one.value.if_string());
   std::map<std::string, tensor_entry> found;
+  std::map<std::string, unknown_entry> unknown;
   for (const std::string& name : files) {
     ZARRPOINT_TRY(key, at.child(name));
     ZARRPOINT_TRY(file, safetensors::open(store, key));
@@ -101,9 +115,12 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
         const auto mapped = file_of.find(tensor.name);
         if (mapped == file_of.end() || (mapped->second != name && !is_part)) continue;
       }
+      if (!tensor.spec.type.valid() || (tensor.spec.type.is_below_byte() && is_part)) {
+        add_unknown(unknown[tensor.name], tensor,
+                    {name, file.data_offset() + tensor.offset, tensor.bytes, {}, true});
+        continue;
+      }
       const auto add = [&]() -> result<void> {
-        if (!tensor.spec.type.valid() || tensor.spec.type.is_below_byte())
-          return error{errc::unsupported, "its dtype is not read from a directory of files"};
         ZARRPOINT_TRY(offset, saved_offset(info, tensor.name, tensor.spec.shape.rank()));
         stored_item item{name, file.data_offset() + tensor.offset, tensor.bytes, {}, true};
         tensor_entry& entry = found[tensor.name];
@@ -115,7 +132,7 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
     }
   }
   for (const auto& [name, file] : file_of)
-    if (!found.contains(std::string(name)))
+    if (!found.contains(std::string(name)) && !unknown.contains(std::string(name)))
       return error{errc::corrupt, std::string(safetensors::detail::files_index) +
                                       " names the tensor " + v0::detail::in_quotes(name) +
                                       ", which " + v0::detail::in_quotes(file) + " has not"};
@@ -126,6 +143,7 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
     ZARRPOINT_CHECK(sort_chunks(entry).at(context));
     out.tensors.push_back(std::move(entry));
   }
+  for (auto& [name, entry] : unknown) out.unknown.push_back(std::move(entry));
   return out;
 }
 

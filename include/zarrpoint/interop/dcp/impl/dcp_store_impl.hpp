@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
@@ -11,11 +12,15 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,11 +41,19 @@ inline constexpr std::string_view common_name = "common.pt";
 
 /// A name of the hierarchy, and what lies there.
 struct leaf {
-  enum class kind : std::uint8_t { tensor, value, common };
+  enum class kind : std::uint8_t { tensor, value, common, unknown };
 
   std::string name;
   kind is = kind::tensor;
   std::size_t at = 0;  ///< in the list of its kind
+};
+
+/// What is not a tensor, or not read, as an array.
+struct shown_array {
+  std::string document;
+  dims counts;  ///< of its chunks
+  std::vector<std::byte> chunk;
+  std::vector<stored_item> items{};  ///< what is not read has these for chunks
 };
 
 /// `__12.metadata`: what a process saved for itself; nothing for other names.
@@ -117,26 +130,38 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return groups.put(key, as_bytes(document));
   }
 
-  /// Sorts the leaves, and makes the groups above them.
+  /// The name in the checkpoint.
+  std::string_view original(const detail::leaf& of) const {
+    switch (of.is) {
+      case detail::leaf::kind::tensor: return metadata.tensors[of.at].name;
+      case detail::leaf::kind::value: return metadata.values[of.at].name;
+      case detail::leaf::kind::unknown: return metadata.unknown[of.at].name;
+      case detail::leaf::kind::common: break;
+    }
+    return "common";
+  }
+
+  /// Names and sorts the leaves, and makes the groups above them.
   result<void> place_leaves() {
+    {
+      std::vector<std::string> names;
+      names.reserve(leaves.size());
+      for (const detail::leaf& each : leaves) names.emplace_back(original(each));
+      std::vector<std::string> shown = v0::detail::shown_names(names);
+      for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].name = std::move(shown[i]);
+    }
+    for (const detail::leaf& each : leaves)
+      if (each.is == detail::leaf::kind::tensor) metadata.tensors[each.at].shown = each.name;
     std::sort(leaves.begin(), leaves.end(),
               [](const detail::leaf& a, const detail::leaf& b) { return a.name < b.name; });
     ZARRPOINT_CHECK(add_group(""));
     v0::detail::group_budget budget;
     std::string last;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      const std::string& path = leaves[i].name;
-      const auto refuse = [&](const std::string& why) {
-        return error{errc::unsupported, "the name " + v0::detail::in_quotes(path) + why};
-      };
-      if (const auto key = store_key::parse(path); !key || path.empty())
-        return refuse(" is not a valid key: " + (key ? "it is empty" : key.failure().message));
-      if (path.size() > v0::detail::max_leaf_name) return refuse(" is too long for a key");
-      if (i > 0 && leaves[i - 1].name == path) return refuse(" is that of two entries");
+    keys.reserve(leaves.size());
+    for (const detail::leaf& each : leaves) {
+      const std::string& path = each.name;
       for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
         const std::string group = path.substr(0, at);
-        if (find(group) != nullptr)
-          return refuse(" lies beneath " + v0::detail::in_quotes(group) + ", which is an entry");
         if (last.starts_with(group + '/')) continue;
         ZARRPOINT_CHECK(budget.charge(group));
         ZARRPOINT_CHECK(add_group(group));
@@ -163,7 +188,7 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   result<std::string> document_of(std::size_t at) const {
     const detail::tensor_grid& grid = grids[at];
     const tensor_spec spec{metadata.tensors[at].spec.type, grid.shape()};
-    return detail::raw_document(spec, grid.chunk_shape(), grid.edges());
+    return detail::document_of(detail::raw_metadata(spec, grid.chunk_shape(), grid.edges()));
   }
 
   result<std::unique_ptr<blob>> open_chunk(std::size_t at, std::string_view rest,
@@ -175,6 +200,12 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
       if ((*index)[d] >= grid.counts()[d]) return std::unique_ptr<blob>();
     // A chunk keeps all of this, and with it the entry of its tensor.
     const std::shared_ptr<const tensor_entry> tensor(shared_from_this(), &metadata.tensors[at]);
+    if (tensor->spec.type.is_below_byte()) {  // of safetensors, in one piece
+      ZARRPOINT_TRY(item, detail::open_item(base, tensor->chunks.front().from, UINT64_MAX));
+      ZARRPOINT_TRY(count, byte_count(tensor->spec));
+      return v0::detail::make_owned<blob, safetensors::detail::unpacked_blob>(
+          std::move(item), tensor->spec.type, count, std::move(called));
+    }
     detail::chunk_plan plan{base, tensor, {}, grid.chunk_box(*index), std::move(called)};
     for (const std::uint32_t box : grid.boxes_of(*index))
       plan.boxes.push_back(&tensor->chunks[box]);
@@ -189,20 +220,61 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return in_memory(std::vector<std::byte>(bytes.begin(), bytes.end()), std::move(called));
   }
 
+  static detail::shown_array unread(const v0::detail::unread_entry& what,
+                                    std::vector<stored_item> items) {
+    const auto count = static_cast<index_t>(items.size());
+    return {dump_json(v0::detail::unread_document(what)), dims{count}, {}, std::move(items)};
+  }
+
+  /// A leaf that is not a tensor, or is not known.
+  result<detail::shown_array> shown(const detail::leaf& of) const {
+    if (of.is == detail::leaf::kind::unknown) {
+      const unknown_entry& what = metadata.unknown[of.at];
+      return unread({what.type, what.reason, what.shape}, what.items);
+    }
+    const auto read = [&]() -> result<detail::shown_array> {
+      ZARRPOINT_TRY(file, open_value(of));
+      ZARRPOINT_TRY(made, detail::to_array(file, original(of)));
+      return detail::shown_array{std::move(made.document), dims(made.rank, 1),
+                                 std::move(made.chunk)};
+    };
+    auto made = read();
+    if (made || made.failure().code != errc::unsupported || of.is != detail::leaf::kind::value)
+      return made;
+    return unread({"object", made.failure().message, {}}, {metadata.values[of.at].from});
+  }
+
+  /// Its document, which tells a name that is shown in another way.
+  result<std::string> document_of(const detail::leaf& of) const {
+    std::string text;
+    if (of.is == detail::leaf::kind::tensor) {
+      ZARRPOINT_TRY(made, document_of(of.at));
+      text = std::move(made);
+    } else {
+      ZARRPOINT_TRY(made, shown(of));
+      text = std::move(made.document);
+    }
+    if (of.name != original(of)) return v0::detail::with_original_name(text, original(of));
+    return text;
+  }
+
   result<std::unique_ptr<blob>> open_in(const detail::leaf& of, std::string_view rest,
                                         std::string called) const {
-    const bool is_document = rest == "zarr.json";
-    if (of.is == detail::leaf::kind::tensor) {
-      if (!is_document) return open_chunk(of.at, rest, std::move(called));
-      ZARRPOINT_TRY(text, document_of(of.at));
+    if (rest == "zarr.json") {
+      ZARRPOINT_TRY(text, document_of(of));
       return in_memory(text, std::move(called));
     }
-    if (!is_document && rest != "c" && !rest.starts_with("c/0")) return std::unique_ptr<blob>();
-    ZARRPOINT_TRY(file, open_value(of));
-    ZARRPOINT_TRY(made, detail::to_array(file, of.name));
-    if (is_document) return in_memory(made.document, std::move(called));
-    if (rest != chunk_key_encoding().key(dims(made.rank, 0))) return std::unique_ptr<blob>();
-    return in_memory(std::move(made.chunk), std::move(called));
+    if (of.is == detail::leaf::kind::tensor) return open_chunk(of.at, rest, std::move(called));
+    if (rest != "c" && !rest.starts_with("c/")) return std::unique_ptr<blob>();
+    ZARRPOINT_TRY(made, shown(of));
+    const auto index = chunk_key_encoding().parse(rest, made.counts.rank());
+    if (!index) return std::unique_ptr<blob>();
+    for (std::size_t d = 0; d < index->rank(); ++d)
+      if ((*index)[d] >= made.counts[d]) return std::unique_ptr<blob>();
+    if (made.items.empty()) return in_memory(std::move(made.chunk), std::move(called));
+    stored_item item = made.items[static_cast<std::size_t>((*index)[0])];
+    item.transforms.clear();  // its stored bytes
+    return detail::open_item(base, item, UINT64_MAX);
   }
 
   /// What lies beneath an array: its document, and its chunks, by the digits of their keys.
@@ -211,9 +283,8 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     if (of.is == detail::leaf::kind::tensor) {
       counts = grids[of.at].counts();
     } else {
-      ZARRPOINT_TRY(file, open_value(of));
-      ZARRPOINT_TRY(made, detail::to_array(file, of.name));
-      counts = dims(made.rank, 1);
+      ZARRPOINT_TRY(made, shown(of));
+      counts = made.counts;
     }
     const bool has_none = box::whole(counts).empty();
     std::vector<list_entry> out;
@@ -281,15 +352,16 @@ ZARRPOINT_INLINE result<state_store> state_store::read(any_store base, store_key
   for (const tensor_entry& tensor : out->metadata.tensors) {
     ZARRPOINT_TRY(grid, detail::tensor_grid::make(tensor).at("the tensor " +
                                                              v0::detail::in_quotes(tensor.name)));
-    out->leaves.push_back({tensor.name, detail::leaf::kind::tensor, out->grids.size()});
+    out->leaves.push_back({{}, detail::leaf::kind::tensor, out->grids.size()});
     out->grids.push_back(std::move(grid));
   }
-  for (const value_entry& value : out->metadata.values)
-    out->leaves.push_back(
-        {value.name, detail::leaf::kind::value, out->leaves.size() - out->grids.size()});
+  for (std::size_t i = 0; i < out->metadata.values.size(); ++i)
+    out->leaves.push_back({{}, detail::leaf::kind::value, i});
+  for (std::size_t i = 0; i < out->metadata.unknown.size(); ++i)
+    out->leaves.push_back({{}, detail::leaf::kind::unknown, i});
   ZARRPOINT_TRY(common, store_key::parse(detail::common_name));
   ZARRPOINT_TRY(object, directory.open(common));
-  if (object != nullptr) out->leaves.push_back({"common", detail::leaf::kind::common, 0});
+  if (object != nullptr) out->leaves.push_back({{}, detail::leaf::kind::common, 0});
   ZARRPOINT_CHECK(out->place_leaves());
   return state_store(out);
 }
@@ -303,16 +375,17 @@ ZARRPOINT_INLINE result<node> state_store::values() const {
     node out = node(node::object());
     std::size_t most_gaps = std::size_t{1} << 20;
     for (const detail::leaf& leaf : state_->leaves) {
-      if (leaf.is == detail::leaf::kind::tensor) continue;
+      if (leaf.is == detail::leaf::kind::tensor || leaf.is == detail::leaf::kind::unknown) continue;
+      const std::string_view name = state_->original(leaf);
       const auto put = [&]() -> result<void> {
         ZARRPOINT_TRY(file, state_->open_value(leaf));
-        ZARRPOINT_TRY(made, detail::to_node(file, leaf.name));
+        ZARRPOINT_TRY(made, detail::to_node(file, name));
         std::vector<path_step> path;
         if (leaf.is == detail::leaf::kind::value) path = state_->metadata.values[leaf.at].path;
-        if (path.empty()) path = {{leaf.name, false}};
+        if (path.empty()) path = {{std::string(name), false}};
         return detail::put_at(out, path, std::move(made), most_gaps);
       };
-      ZARRPOINT_CHECK(put().at("the value " + v0::detail::in_quotes(leaf.name)));
+      ZARRPOINT_CHECK(put().at("the value " + v0::detail::in_quotes(name)));
     }
     return out;
   });
@@ -320,7 +393,8 @@ ZARRPOINT_INLINE result<node> state_store::values() const {
 
 ZARRPOINT_INLINE result<torch::file> state_store::value(std::string_view name) const {
   const detail::leaf* const found = state_->find(name);
-  if (found == nullptr || found->is == detail::leaf::kind::tensor)
+  if (found == nullptr || found->is == detail::leaf::kind::tensor ||
+      found->is == detail::leaf::kind::unknown)
     return error{errc::not_found, state_->name + " has no value " + v0::detail::in_quotes(name)};
   return state_->open_value(*found);
 }

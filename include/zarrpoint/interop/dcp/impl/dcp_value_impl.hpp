@@ -31,19 +31,21 @@ ZARRPOINT_INLINE result<std::string> document_of(const array_metadata& of) {
   return dump_json(document);
 }
 
-ZARRPOINT_INLINE result<std::string> raw_document(const tensor_spec& spec, const dims& chunk_shape,
-                                                  std::vector<axis_edges> edges,
-                                                  std::string_view python_type) {
+ZARRPOINT_INLINE array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
+                                             std::vector<axis_edges> edges) {
   array_metadata out = v0::detail::raw_array(spec);
-  if (!python_type.empty()) out.attributes.set("python_type", python_type);
   out.chunk_shape = chunk_shape;
   out.edges = std::move(edges);
-  return document_of(out);
+  return out;
 }
 
+/// `python_type`: the class of a number of Python, which becomes an attribute of that name, so that
+/// it is told from a tensor of rank 0.
 template <class T>
 result<value_array> scalar_array(const T& value, std::string_view python_type) {
-  ZARRPOINT_TRY(document, raw_document({dtype_of<T>, {}}, {}, {}, python_type));
+  array_metadata metadata = raw_metadata({dtype_of<T>, {}}, {});
+  metadata.attributes.set("python_type", python_type);
+  ZARRPOINT_TRY(document, document_of(metadata));
   value_array out{std::move(document), {}, 0};
   const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
   out.chunk.assign(bytes.begin(), bytes.end());
@@ -57,27 +59,22 @@ ZARRPOINT_INLINE result<value_array> text_array(std::string_view text, bool is_j
   return value_array{std::move(document), std::move(made.chunk), 0};
 }
 
-/// A tensor of a dtype that we have; nothing for others, which their document tells of.
-ZARRPOINT_INLINE result<std::optional<value_array>> stored_tensor(const torch::file& from,
-                                                                  const torch::pickle_value& of) {
+ZARRPOINT_INLINE result<value_array> stored_tensor(const torch::file& from,
+                                                   const torch::pickle_value& of) {
   constexpr std::size_t most_bytes = std::size_t{1} << 28;
   const auto info = from.tensor(of);
-  if (!info) {
-    if (info.failure().code == errc::unsupported) return std::optional<value_array>();
-    return info.failure();
-  }
+  if (!info) return info.failure();
   ZARRPOINT_TRY(size, byte_count(info->spec));
   if (size > most_bytes)
     return error{errc::resource_limit,
                  "its tensor has more than " + std::to_string(most_bytes) + " bytes"};
   dims chunk_shape = info->spec.shape;
   for (index_t& extent : chunk_shape) extent = std::max<index_t>(extent, 1);
-  ZARRPOINT_TRY(document, raw_document(info->spec, chunk_shape));
+  ZARRPOINT_TRY(document, document_of(raw_metadata(info->spec, chunk_shape)));
   ZARRPOINT_TRY(copy, tensor::make(info->spec));
   ZARRPOINT_CHECK(from.read(*info, copy.mutable_view()));
   const std::byte* const first = copy.view().data;
-  return std::optional(
-      value_array{std::move(document), {first, first + size}, info->spec.shape.rank()});
+  return value_array{std::move(document), {first, first + size}, info->spec.shape.rank()};
 }
 
 /// Whether it is `key/shard_0.3_1.8`.
@@ -136,10 +133,7 @@ ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::stri
   if (const auto number = value.to_uint64()) return scalar_array(*number, "int");
   if (const auto number = value.to_double()) return scalar_array(*number, "float");
   if (const std::string* const text = value.if_string()) return text_array(*text, false);
-  if (torch::is_tensor(value)) {
-    ZARRPOINT_TRY(made, stored_tensor(from, value));
-    if (made) return *std::move(made);
-  }
+  if (torch::is_tensor(value)) return stored_tensor(from, value);
   ZARRPOINT_TRY(document, to_node(from, name));
   return text_array(dump_json(document), true);
 }

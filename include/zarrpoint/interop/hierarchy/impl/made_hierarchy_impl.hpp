@@ -52,6 +52,17 @@ ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
       {"attributes", node::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
 }
 
+ZARRPOINT_INLINE result<std::string> with_original_name(std::string_view document,
+                                                        std::string_view name) {
+  ZARRPOINT_TRY(out, parse_json(as_bytes(document)));
+  node attributes;
+  if (node* const own = out.find("attributes")) attributes = std::move(*own);
+  attributes.set(std::string(original_name_member),
+                 is_utf8(name) ? std::string(name) : printable(name, name.size()));
+  out.set("attributes", std::move(attributes));
+  return dump_json(out);
+}
+
 ZARRPOINT_INLINE result<void> made_hierarchy::add_document(const std::string& path,
                                                            std::string_view text) const {
   ZARRPOINT_TRY(at, store_key::parse(path));
@@ -94,13 +105,8 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add_entries() {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     entry& each = entries_[i];
     if (shown[i] != names_[i]) {
-      ZARRPOINT_TRY(document, parse_json(as_bytes(each.document)));
-      node attributes;
-      if (node* const own = document.find("attributes")) attributes = std::move(*own);
-      attributes.set(std::string(original_name_member),
-                     is_utf8(names_[i]) ? names_[i] : printable(names_[i], names_[i].size()));
-      document.set("attributes", std::move(attributes));
-      each.document = dump_json(document);
+      ZARRPOINT_TRY(document, with_original_name(each.document, names_[i]));
+      each.document = std::move(document);
     }
     ZARRPOINT_CHECK(add_document(shown[i], each.document));
     for (auto& [key, chunk] : each.chunks)

@@ -35,7 +35,7 @@ class shards_of_state final : public sharded_reader {
 
   result<void> read_contents() {
     for (const dcp::tensor_entry& tensor : state_.metadata().tensors) {
-      ZARRPOINT_TRY(key, store_key::parse(tensor.name));
+      ZARRPOINT_TRY(key, store_key::parse(tensor.shown));
       ZARRPOINT_TRY(from, array::open(any_store(state_), key, how_));
       tensors_.push_back({tensor.name, from.spec(), from.metadata().chunk_shape});
       arrays_.push_back(std::move(from));

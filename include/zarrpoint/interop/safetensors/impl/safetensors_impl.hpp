@@ -159,25 +159,13 @@ ZARRPOINT_INLINE result<void> file::read_into(const tensor_info& tensor,
       into, 0, [&](const mutable_host_view& part, std::uint64_t offset) -> result<void> {
         ZARRPOINT_TRY(bytes, byte_count(part.spec()));
         const mutable_bytes block(scratch.data(), bytes);
-        ZARRPOINT_CHECK(type.is_below_byte() ? read_packed(tensor, offset, block)
-                                             : source_->read(first + offset, block));
+        ZARRPOINT_CHECK(type.is_below_byte()
+                            ? detail::read_packed(*source_, first, type, offset, block)
+                            : source_->read(first + offset, block));
         ZARRPOINT_CHECK(detail::check_elements(block, part.type));
         copy_elements(part, dense_view(static_cast<const std::byte*>(scratch.data()), part.spec()));
         return {};
       });
-}
-
-ZARRPOINT_INLINE result<void> file::read_packed(const tensor_info& tensor, std::uint64_t first,
-                                                mutable_bytes into) const {
-  const auto bits = static_cast<unsigned>(tensor.spec.type.bits());
-  const std::uint64_t base = first / 8 * 8;  // eight elements fill whole bytes
-  const std::uint64_t begin = base / 8 * bits;
-  const std::uint64_t bytes = ceil_div((first - base + into.size()) * bits, 8);
-  ZARRPOINT_TRY(packed, buffer::allocate(static_cast<std::size_t>(bytes)));
-  ZARRPOINT_CHECK(source_->read(data_offset_ + tensor.offset + begin, packed.bytes()));
-  for (std::size_t i = 0; i < into.size(); ++i)
-    into[i] = detail::packed_element(packed.bytes(), bits, first - base + i);
-  return {};
 }
 
 ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key) {
